@@ -1,0 +1,1 @@
+"""metspack: parent and child packages for SIARD archives with large objects."""

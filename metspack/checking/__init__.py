@@ -1,0 +1,1 @@
+"""Checking packages from what is on disk; shares nothing with the builder."""

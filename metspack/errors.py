@@ -1,0 +1,38 @@
+"""What cannot be done, as opposed to what is wrong with a package (that is a ``Finding``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class MetspackError(Exception):
+    """Something asked for cannot be done; ``hint`` says what to do about it."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions cross process boundaries; the default would lose the keyword.
+        return _restored, (type(self), self.message, self.hint)
+
+
+def _restored(kind: type[MetspackError], message: str, hint: str) -> MetspackError:
+    return kind(message, hint=hint)
+
+
+class SourceError(MetspackError):
+    """The source cannot be read, or says something about itself that is not so."""
+
+
+class PlanError(MetspackError):
+    """The LOBs cannot be divided as asked, or a plan no longer fits its source."""
+
+
+class TargetError(MetspackError):
+    """The target or its environment does not allow writing (exists, space, permission)."""
+
+
+class ConfigError(MetspackError):
+    """An option or setting has a value that means nothing."""

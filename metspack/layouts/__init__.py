@@ -1,0 +1,1 @@
+"""Where a LOB lies in a package, and back: one module per layout; pure."""

@@ -1,0 +1,1 @@
+"""METS documents: writing them through templates, reading any of them as facts."""

@@ -1,0 +1,90 @@
+"""Every file that metspack reads is opened here, and nowhere else.
+
+A path from an archive or a METS is a sequence of checked segments (``uris``); it is walked with
+directory descriptors and ``O_NOFOLLOW``, so no symbolic link, and no link swapped in between two
+looks, leads out of the root it was granted under.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from metspack.errors import SourceError
+
+CHUNK = 1 << 20
+"""Bytes per read of a large file."""
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+
+
+def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
+    """Return a descriptor of the regular file at ``segments`` below ``root``, read-only.
+
+    ``root`` is trusted (a person named it) and may itself be a link, also to a file when there are
+    no segments; below it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or
+    ENOTDIR for a symbolic link, and ``SourceError`` when what is found is not a regular file.
+    """
+    if not segments:
+        descriptor = os.open(root, _READ) if isinstance(root, Path) else os.dup(root)
+    else:
+        for segment in segments:
+            if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
+                raise SourceError(f"{segment!r} is no name of a file or folder")
+        folder = os.open(root, _WALK) if isinstance(root, Path) else os.dup(root)
+        try:
+            for segment in segments[:-1]:
+                below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
+                os.close(folder)
+                folder = below
+            descriptor = os.open(segments[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        what = "/".join(segments) or str(root)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
+        raise SourceError(f"{what} is not a regular file but {_kind(mode)}")
+    return descriptor
+
+
+def _kind(mode: int) -> str:
+    for test, name in (
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISBLK, "a block device"),
+        (stat.S_ISCHR, "a character device"),
+    ):
+        if test(mode):
+            return name
+    return "something else"
+
+
+@contextmanager
+def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
+    """Give the descriptor of ``opened`` for the length of a block."""
+    descriptor = opened(root, segments)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def chunks(descriptor: int, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
+
+    Ends early, without an error, when the file does; who needs ``stop`` bytes must count.
+    """
+    while stop is None or start < stop:
+        block = os.pread(descriptor, CHUNK if stop is None else min(CHUNK, stop - start), start)
+        if not block:
+            return
+        yield block
+        start += len(block)
