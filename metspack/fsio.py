@@ -34,7 +34,10 @@ def explained(path: Path) -> Iterator[None]:
 
 def _hint(number: int | None) -> str:
     if number in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return "The disk or quota is full, or the file system cannot hold a file this large. Free space or choose another target."
+        return (
+            "The disk or quota is full, or the file system cannot hold a file this large. "
+            "Free space or choose another target."
+        )
     if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return "Choose a target in a folder you may write to."
     return ""

@@ -112,6 +112,7 @@ def tree(data: bytes) -> etree._Element:
     except etree.XMLSyntaxError as error:
         line, column = error.position
         raise XmlError(f"not well-formed: {error.msg}", line=line or 0, column=column or 0) from None
-    if root.getroottree().docinfo.doctype:
+    document: Any = root.getroottree()  # the stubs do not know docinfo.doctype
+    if document.docinfo.doctype:
         raise XmlError("the document has a document type declaration (DTD)", hint=_NO_DTD_HINT, line=1)
     return root
