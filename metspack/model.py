@@ -143,3 +143,18 @@ class Finding:
     place: str = ""
     message: str
     facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """How much a source may ask of the reader before it is refused as hostile or damaged.
+
+    ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
+    ``depth`` counts nested XML elements; ``attribute`` and ``metadata`` are bytes.
+    """
+
+    entries: int = 200_000_000
+    ratio: int = 1_100
+    depth: int = 100
+    attribute: int = 1 << 20
+    metadata: int = 1 << 30
