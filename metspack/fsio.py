@@ -8,6 +8,7 @@ the target's own name is complete or absent.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -105,6 +106,11 @@ class NewFile:
         finally:
             os.close(self._descriptor)
 
+    def discard(self) -> None:
+        """Close without keeping anything: for a file that will be removed."""
+        with suppress(OSError):
+            os.close(self._descriptor)
+
     def __enter__(self) -> Self:
         return self
 
@@ -114,7 +120,7 @@ class NewFile:
         if kind is None:
             self.close()
         else:
-            os.close(self._descriptor)
+            self.discard()
 
 
 def make_directory(path: Path) -> None:
@@ -161,3 +167,85 @@ def remove(path: Path) -> None:
             path.rmdir()
         else:
             path.unlink()
+
+
+class Journal:
+    """An append-only file of JSON lines, each on disk before ``record`` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with explained(path):
+            self._descriptor = os.open(path, _CREATE | os.O_APPEND, 0o644)
+
+    def record(self, **event: object) -> None:
+        """Append one event."""
+        line = json.dumps(event, sort_keys=True).encode() + b"\n"
+        with explained(self._path):
+            if os.write(self._descriptor, line) != len(line):
+                raise OSError(errno.EIO, "short write")
+            os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+class Staging:
+    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
+
+    Raises ``TargetError`` when either exists already or the folder for it does not.
+    """
+
+    def __init__(self, target: Path) -> None:
+        # The last component is not resolved: a link of that name is in the way like anything else.
+        self.target = target.parent.resolve() / target.name if target.name else target.resolve()
+        self.root = self.target.with_name(f"{self.target.name}.partial")
+        self.package = self.root / "package"
+        self.work = self.root / "work"
+        if os.path.lexists(self.target):
+            raise TargetError(
+                f"{target} exists already",
+                hint="Choose another target, or move that one away: nothing is overwritten.",
+            )
+        if os.path.lexists(self.root):
+            raise TargetError(
+                f"{self.root} exists already: an earlier build was stopped, or another is running",
+                hint="When no other build is running, remove that folder and run the command again.",
+            )
+        if not self.target.parent.is_dir():
+            raise TargetError(
+                f"{self.target.parent} is not a folder, so {self.target.name} cannot be made in it",
+                hint="Make the folder first.",
+            )
+        make_directory(self.root)
+        try:
+            make_directory(self.package)
+            make_directory(self.work)
+            self.journal = Journal(self.root / "journal.jsonl")
+        except BaseException:
+            self.discard()
+            raise
+
+    def free(self) -> int:
+        """Return the bytes that may still be written there."""
+        with explained(self.root):
+            status = os.statvfs(self.root)
+        return status.f_bavail * status.f_frsize
+
+    def publish(self) -> None:
+        """Make the package visible under the target's name, complete and on disk; forget the rest."""
+        sync_tree(self.package)
+        with explained(self.target):
+            if os.path.lexists(self.target):
+                raise FileExistsError(errno.EEXIST, "it came to exist while the package was made")
+            os.rename(self.package, self.target)
+        sync_directory(self.target.parent)
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``, which this run made."""
+        journal = getattr(self, "journal", None)
+        if journal is not None:
+            journal.close()
+            del self.journal
+        remove(self.root)

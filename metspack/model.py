@@ -83,10 +83,18 @@ class LobRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a segment may hold; None is no limit. Equal to the limit still fits."""
+    """What a segment may hold; None is no limit. Equal to the limit still fits.
+
+    Raises ValueError for a limit below 1.
+    """
 
     files: int | None = None
     bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for limit in (self.files, self.bytes):
+            if limit is not None and limit < 1:
+                raise ValueError(f"a limit is at least 1, not {limit}")
 
 
 @unique

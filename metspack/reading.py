@@ -67,6 +67,21 @@ def _kind(mode: int) -> str:
     return "something else"
 
 
+def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
+    """Return a descriptor of the folder at ``segments`` below ``root``, to list it.
+
+    ``root`` is trusted as ``opened`` has it, and no link is followed below it. Raises OSError.
+    """
+    folder = os.open(root, _WALK)
+    for segment in segments:
+        try:
+            below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    return folder
+
+
 @contextmanager
 def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
     """Give the descriptor of ``opened`` for the length of a block."""

@@ -27,11 +27,15 @@ class XmlError(MetspackError):
         self.column = column
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.message, self.hint, self.line, self.column)
+        return _restored, (type(self), self.message, self.hint, self.line, self.column)
 
 
-def _restored(message: str, hint: str, line: int, column: int) -> XmlError:
-    return XmlError(message, hint=hint, line=line, column=column)
+class DoctypeError(XmlError):
+    """XML that has a document type declaration."""
+
+
+def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: int) -> XmlError:
+    return kind(message, hint=hint, line=line, column=column)
 
 
 _NO_DTD_HINT = "Documents with a DTD are never read: it could make the reader open other files."
@@ -48,7 +52,7 @@ def expat_parser(encoding: str | None = None) -> expat.XMLParserType:
     parser.buffer_text = True
 
     def doctype(_name: str, _system: str | None, _public: str | None, _internal: int) -> None:
-        raise XmlError(
+        raise DoctypeError(
             "the document has a document type declaration (DTD)",
             hint=_NO_DTD_HINT,
             line=parser.CurrentLineNumber,
@@ -85,7 +89,8 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
             line=error.lineno,
             column=error.offset + 1,
         ) from None
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
+        # An encoding that Python does not know, or one of several bytes that expat cannot take.
         raise XmlError(f"not readable: {error}", line=1, column=1) from None
 
 
@@ -114,5 +119,5 @@ def tree(data: bytes) -> etree._Element:
         raise XmlError(f"not well-formed: {error.msg}", line=line or 0, column=column or 0) from None
     document: Any = root.getroottree()  # the stubs do not know docinfo.doctype
     if document.docinfo.doctype:
-        raise XmlError("the document has a document type declaration (DTD)", hint=_NO_DTD_HINT, line=1)
+        raise DoctypeError("the document has a document type declaration (DTD)", hint=_NO_DTD_HINT, line=1)
     return root

@@ -1,1 +1,62 @@
-"""The command line."""
+"""The command line: the only place that prints, reads argv or exits."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_SOURCE = 3
+EXIT_TARGET = 4
+EXIT_FAULT = 70
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141
+
+_CODES = ((ConfigError, EXIT_USAGE), (SourceError, EXIT_SOURCE), (PlanError, EXIT_SOURCE), (TargetError, EXIT_TARGET))
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C or a request to end; no handler below the command line may swallow it."""
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Interrupted
+
+
+def main() -> NoReturn:
+    """Run the command line; exits 0 fine, 1 findings, 2 usage, 3 source, 4 target, 70 fault, 130 interrupted."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    if sys.platform == "win32":
+        sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
+        return EXIT_TARGET
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    from metspack.cli import console  # noqa: PLC0415 -- heavy: only once it is clear that we run
+
+    try:
+        from metspack.cli.app import app  # noqa: PLC0415
+
+        app()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except MetspackError as error:
+        console.error(error.message, error.hint)
+        return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
+    except _Interrupted:
+        console.error("interrupted; nothing was left behind", "Run the same command again to start over.")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        console.forget_output()
+        return EXIT_PIPE
+    except Exception:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
+        console.fault()
+        return EXIT_FAULT
+    return 0

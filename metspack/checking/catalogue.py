@@ -1,0 +1,200 @@
+"""What a check has seen, in a temporary database on disk: a package of any size takes little memory.
+
+Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
+sort as manifests do.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
+
+_SCHEMA = """
+PRAGMA page_size = 8192;
+PRAGMA cache_size = -6000;
+PRAGMA temp_store = FILE;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+PRAGMA locking_mode = EXCLUSIVE;
+CREATE TABLE mets (
+    id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT, line INTEGER,
+    size INTEGER, done INTEGER DEFAULT 0, ok INTEGER DEFAULT 0
+);
+CREATE TABLE entry (
+    id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
+    size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
+);
+CREATE INDEX entry_id ON entry (mets, xml_id);
+CREATE TABLE mptr (id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, line INTEGER);
+CREATE INDEX mptr_href ON mptr (mets, href);
+CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
+CREATE TABLE ident (id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER);
+CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
+CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER);
+CREATE TABLE document (path BLOB);
+CREATE TABLE folded (name BLOB, path BLOB);
+CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT);
+CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
+CREATE TABLE archive (
+    id INTEGER PRIMARY KEY, path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT, line INTEGER
+);
+CREATE TABLE cell (
+    id INTEGER PRIMARY KEY, archive INTEGER, place TEXT, file TEXT, inside INTEGER, path BLOB,
+    length INTEGER, algorithm TEXT, digest TEXT
+);
+CREATE TABLE wrong (
+    path BLOB, code TEXT, at BLOB, line INTEGER, place TEXT, source TEXT, algorithm TEXT,
+    expected TEXT, found TEXT, others TEXT
+);
+"""
+
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
+    "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
+    "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
+    "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",
+    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
+    "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
+    "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
+)
+
+_BATCH = 2_000
+_NEAR = 500
+_METS_NAME = b"mets.xml"
+
+Row = tuple[Any, ...]
+
+
+class Catalogue:
+    """A private temporary database; a context manager."""
+
+    def __init__(self) -> None:
+        # An empty name is SQLite's own temporary file, gone when the connection is.
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.executescript(_SCHEMA)
+        # One transaction, never ended: what is thrown away in the end need not be committed row by row.
+        self._database.execute("BEGIN")
+
+    def rows(self, sql: str, *values: object) -> Iterator[Row]:
+        """Yield the rows of a query, streamed."""
+        cursor = self._database.execute(sql, values)
+        try:
+            yield from cursor
+        finally:
+            cursor.close()
+
+    def row(self, sql: str, *values: object) -> Row | None:
+        """Return the first row of a query, None when it has none."""
+        return next(self.rows(sql, *values), None)
+
+    def number(self, sql: str, *values: object) -> int:
+        """Return the one number that a query gives, 0 when it gives none."""
+        found = self.row(sql, *values)
+        return int(found[0]) if found and found[0] is not None else 0
+
+    def put(self, sql: str, *values: object) -> int:
+        """Run one statement; returns the row id of what it inserted."""
+        return self._database.execute(sql, values).lastrowid or 0
+
+    def put_many(self, sql: str, rows: Iterable[Row]) -> None:
+        """Run a statement for each row."""
+        self._database.executemany(sql, rows)
+
+    def index(self) -> None:
+        """Build the indexes by path; cheaper once everything is in than row by row."""
+        for statement in _INDEXES:
+            self._database.execute(statement)
+
+    def close(self) -> None:
+        """Drop the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Batch:
+    """Rows on their way into the catalogue, a few thousand at a time."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._waiting: dict[str, list[Row]] = {}
+
+    def add(self, sql: str, *values: object) -> None:
+        """Take one row for a statement."""
+        waiting = self._waiting.setdefault(sql, [])
+        waiting.append(values)
+        if len(waiting) >= _BATCH:
+            self._catalogue.put_many(sql, waiting)
+            waiting.clear()
+
+    def flush(self) -> None:
+        """Put in what is left."""
+        for sql, waiting in self._waiting.items():
+            self._catalogue.put_many(sql, waiting)
+            waiting.clear()
+
+
+def shown(path: bytes) -> str:
+    """Return a path for people and reports; bytes that are not UTF-8 are escaped as hexadecimal."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def segments_of(path: bytes) -> tuple[str, ...]:
+    """Return the names that the system's functions take."""
+    return tuple(os.fsdecode(each) for each in path.split(b"/"))
+
+
+def path_of(segments: Sequence[str]) -> bytes:
+    """Return the path of names taken from a METS or an archive."""
+    return "/".join(segments).encode("utf-8", "surrogateescape")
+
+
+def folder_of(path: bytes) -> bytes:
+    """Return the folder part of a path with its last ``/``, empty at the root."""
+    return path[: path.rfind(b"/") + 1]
+
+
+def is_mets_name(path: bytes) -> bool:
+    """Whether a file is a METS by its name, in any letter case."""
+    return path.rpartition(b"/")[2].lower() == _METS_NAME
+
+
+def fault(error: OSError) -> str:
+    """Return what the system says about a file, without the path it says it of."""
+    return error.strerror or str(error)
+
+
+def folded_name(name: bytes) -> bytes:
+    """Return what a name is on a file system that knows neither letter case nor normalisation forms."""
+    if name.isascii():
+        return name.lower()
+    text = name.decode("utf-8", "surrogateescape")
+    return unicodedata.normalize("NFC", text.casefold()).encode("utf-8", "surrogateescape")
+
+
+def nearest_file(catalogue: Catalogue, path: bytes) -> str:
+    """Return the one file in the same folder whose name is nearest to a missing one's, or nothing."""
+    folder = folder_of(path)
+    names = catalogue.rows(
+        "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path LIMIT ?",
+        folder,
+        folder + b"\xff",
+        _NEAR,
+    )
+    return nearest(shown(path), (shown(name) for (name,) in names))
+
+
+def nearest(text: str, candidates: Iterable[str]) -> str:
+    """Return the candidate most like ``text``, nothing when none is like it."""
+    # Only a person waits for this, and difflib is slow to import.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    found = get_close_matches(text, list(candidates), n=1, cutoff=0.7)
+    return found[0] if found else ""

@@ -1,0 +1,227 @@
+"""One METS document into the catalogue, with the findings that need nothing but the document."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metspack import digests, reading, safexml, uris
+from metspack.checking.catalogue import Batch, Catalogue, fault, folder_of, path_of, segments_of, shown
+from metspack.checking.codes import Code
+from metspack.errors import MetspackError
+from metspack.mets import reader
+from metspack.model import Digest, Finding
+from metspack.uris import Repair
+
+_BLOCK = 1 << 16
+_SIZE = re.compile(r"[0-9]{1,18}")
+_HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
+
+_PUT_ENTRY = """INSERT INTO entry
+    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, line) VALUES (?, ?, ?, ?, ?)"
+_PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
+_PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
+
+
+def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
+    """Return the finding for a file that could not be opened or read."""
+    if isinstance(error, MetspackError):
+        return Code.SPECIAL.at(shown(path))
+    if error.errno == errno.EISDIR:
+        return Code.DIRECTORY.at(shown(path), expected=shown(path))
+    if error.errno == errno.ELOOP:
+        return Code.SYMLINK.at(shown(path))
+    return Code.UNREADABLE.at(shown(path), reason=fault(error))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """Counts over one document: what is said once, not once per file."""
+
+    files: int = 0
+    repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
+
+    def repaired(self, repair: Repair, line: int, href: str) -> None:
+        count, first, example = self.repairs.get(repair, (0, line, href))
+        self.repairs[repair] = (count + 1, first, example)
+
+
+class Document:
+    """A METS document on its way into the catalogue, as ``mets.id`` there."""
+
+    def __init__(self, catalogue: Catalogue, root: Path, mets: int, path: bytes) -> None:
+        self._catalogue = catalogue
+        self._root = root
+        self._mets = mets
+        self._path = path
+        self._name = shown(path)
+        self._base = tuple(shown(folder_of(path)).split("/")[:-1])
+        self._batch = Batch(catalogue)
+        self._seen = _Seen()
+
+    def findings(self) -> Iterator[Finding]:
+        """Read the document and yield what is wrong with it; never raises for what it holds."""
+        try:
+            with reading.opening(self._root, segments_of(self._path)) as descriptor:
+                size = os.fstat(descriptor).st_size
+                self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", size, self._mets)
+                yield from self._parsed(descriptor)
+        except (OSError, MetspackError) as error:
+            yield from self._unopened(error)
+        self._batch.flush()
+        yield from self._repaired()
+
+    def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
+        kind = self._catalogue.row("SELECT kind FROM disk WHERE path = ?", self._path)
+        # A link or a special file was reported where the walk came by.
+        if kind is None or kind[0] in {"f", "d"}:
+            yield of_opening(self._path, error)
+
+    def _parsed(self, descriptor: int) -> Iterator[Finding]:
+        try:
+            for fact in reader.read(_blocks(descriptor)):
+                yield from self._taken(fact)
+        except safexml.XmlError as error:
+            yield self._unparsed(error)
+            return
+        if not self._seen.files:
+            yield Code.NO_FILES.at(self._name)
+        self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+
+    def _unparsed(self, error: safexml.XmlError) -> Finding:
+        if isinstance(error, reader.NotMets):
+            expected = f"{{{reader.METS}}}mets"
+            return Code.NOT_METS.at(self._name, error.line, found=error.found, expected=expected)
+        code = Code.NOT_WELL_FORMED
+        if isinstance(error, safexml.DoctypeError):
+            code = Code.DTD
+        elif isinstance(error, reader.BudgetExceeded):
+            code = Code.BUDGET
+        return code.at(self._name, error.line, reason=error.message)
+
+    def _taken(self, fact: reader.Fact) -> Iterator[Finding]:
+        if isinstance(fact, reader.File):
+            yield from self._file(fact)
+        elif isinstance(fact, reader.Fptr):
+            self._batch.add(_PUT_FPTR, self._mets, fact.fileid, fact.line)
+        elif isinstance(fact, reader.Identified):
+            self._batch.add(_PUT_IDENT, self._mets, fact.id, fact.element, fact.line)
+        elif isinstance(fact, reader.Mptr):
+            yield from self._mptr(fact)
+        else:
+            yield from self._opened(fact)
+
+    def _opened(self, root: reader.Root) -> Iterator[Finding]:
+        objid = (root.objid or "").strip()
+        self._catalogue.put(
+            "UPDATE mets SET objid = ?, line = ? WHERE id = ?", objid or None, root.line, self._mets
+        )
+        if not objid:
+            yield Code.NO_OBJID.at(self._name, root.line)
+
+    def _mptr(self, mptr: reader.Mptr) -> Iterator[Finding]:
+        if not (mptr.href or "").strip():
+            yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
+            return
+        labels = (mptr.structmap_label or "", mptr.structmap_type or "", *mptr.div_labels)
+        self._batch.add(
+            _PUT_MPTR,
+            self._mets,
+            mptr.href,
+            (mptr.loctype or "").upper() == "URL",
+            any("parent" in label.casefold() for label in labels),
+            mptr.line,
+        )
+
+    def _file(self, fact: reader.File) -> Iterator[Finding]:
+        self._seen.files += 1
+        path = None
+        pseudo = False
+        if fact.href is not None:
+            path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "")
+            if refused is not None:
+                yield refused
+        elif not (fact.embedded or fact.element == "mdRef" or "split LOB" in fact.groups):
+            yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
+        if fact.id is None and fact.element == "file":
+            yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
+        size, size_fault = self._size(fact)
+        digest, digest_fault = self._digest(fact)
+        yield from (each for each in (size_fault, digest_fault) if each is not None)
+        self._batch.add(
+            _PUT_ENTRY,
+            self._mets,
+            fact.element,
+            fact.id,
+            fact.groupid,
+            "\n".join(fact.groups),
+            fact.line,
+            size,
+            digest and digest.algorithm,
+            digest and digest.value,
+            fact.href,
+            path,
+            pseudo,
+        )
+
+    def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
+        """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""
+        try:
+            reference = uris.parsed(href)
+            if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
+                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+            path = path_of(uris.joined(self._base, reference))
+        except uris.ReferenceRefused as error:
+            if error.rule in {"leaves-root", "drive"}:
+                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+            return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
+        for repair in reference.repairs:
+            self._seen.repaired(repair, line, href)
+        return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
+
+    def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:
+        text = (fact.size or "").strip()
+        if _SIZE.fullmatch(text):
+            return int(text), None
+        if fact.size is not None:
+            return None, Code.MALFORMED_SIZE.at(self._name, fact.line, fact.id or "", found=fact.size)
+        if fact.href is None:
+            return None, None
+        return None, Code.NO_SIZE.at(self._name, fact.line, fact.id or "", expected=fact.href)
+
+    def _digest(self, fact: reader.File) -> tuple[Digest | None, Finding | None]:
+        where = (self._name, fact.line, fact.id or "")
+        if fact.checksum is None:
+            missing = None if fact.href is None else Code.NO_DIGEST.at(*where, expected=fact.href)
+            return None, missing
+        algorithm = digests.algorithm_name(fact.checksum_type or "")
+        if algorithm is None:
+            known = ", ".join(digests.HASHLIB_NAMES)
+            return None, Code.UNKNOWN_ALGORITHM.at(*where, found=fact.checksum_type or "", expected=known)
+        digest = digests.parsed(fact.checksum, algorithm)
+        if digest is None:
+            return None, Code.MALFORMED_DIGEST.at(
+                *where, found=fact.checksum, expected=_HEX_DIGITS[algorithm], algorithm=algorithm
+            )
+        return digest, None
+
+    def _repaired(self) -> Iterator[Finding]:
+        for repair, (count, line, href) in self._seen.repairs.items():
+            if repair is Repair.PSEUDO_ABSOLUTE:
+                yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
+            else:
+                yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    # Small blocks: the facts of one block are held at once.
+    start = 0
+    while block := os.pread(descriptor, _BLOCK, start):
+        yield block
+        start += len(block)

@@ -1,0 +1,172 @@
+"""The manifests at a package's root: their form, and whether they and the METS documents agree."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from metspack import reading
+from metspack.checking.catalogue import Batch, Catalogue, path_of, segments_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.documents import of_opening
+from metspack.checking.structure import source_of
+from metspack.errors import MetspackError
+from metspack.model import Finding
+
+EXPECTED = ("manifest-md5.txt", "manifest-sha256.txt")
+_ALGORITHMS = {
+    "manifest-md5.txt": "MD5",
+    "manifest-sha1.txt": "SHA-1",
+    "manifest-sha256.txt": "SHA-256",
+    "manifest-sha384.txt": "SHA-384",
+    "manifest-sha512.txt": "SHA-512",
+}
+_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
+_ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
+_LONGEST = 1 << 16
+_SHOWN = 80
+
+_NOT_THERE = """
+SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd') ORDER BY l.rowid
+"""
+_NOT_NAMED = """
+SELECT d.path, m.name FROM manifest m CROSS JOIN disk d
+WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
+AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path) ORDER BY m.id, d.path
+"""
+_AGAINST_METS = """
+SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
+FROM manifest f JOIN listed l ON l.manifest = f.id
+JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.id = e.mets
+WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path) ORDER BY l.rowid
+"""
+
+
+def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
+    """Put the package's manifests into the catalogue; yield what is wrong with their form."""
+    for name, algorithm in _ALGORITHMS.items():
+        path = path_of((name,))
+        kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
+        if kind is None:
+            if name in EXPECTED:
+                yield Code.MANIFEST_MISSING.at(name, expected=name)
+            continue
+        sql = "INSERT INTO manifest (name, path, algorithm) VALUES (?, ?, ?)"
+        number = catalogue.put(sql, name, path, algorithm)
+        try:
+            with reading.opening(root, segments_of(path)) as descriptor:
+                yield from _Manifest(catalogue, number, name, algorithm).findings(descriptor)
+        except (OSError, MetspackError) as error:
+            if kind[0] in {"f", "d"}:
+                yield of_opening(path, error)
+
+
+class _Manifest:
+    """One manifest on its way into the catalogue."""
+
+    def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
+        self._batch = Batch(catalogue)
+        self._number = number
+        self._name = name
+        self._algorithm = algorithm
+        self._last = b""
+        self._forms: dict[str, tuple[int, int]] = {}
+
+    def findings(self, descriptor: int) -> Iterator[Finding]:
+        for number, line in enumerate(_lines(descriptor), start=1):
+            yield from self._taken(number, line)
+        self._batch.flush()
+        for reason, (count, first) in self._forms.items():
+            yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
+
+    def _form(self, number: int, reason: str) -> None:
+        count, first = self._forms.get(reason, (0, number))
+        self._forms[reason] = (count + 1, first)
+
+    def _taken(self, number: int, line: bytes) -> Iterator[Finding]:
+        if not line.endswith(b"\n"):
+            self._form(number, "no line feed at the end")
+        line = line.removesuffix(b"\n")
+        if line.endswith(b"\r"):
+            self._form(number, "a carriage return before the line feed")
+            line = line.removesuffix(b"\r")
+        found = _LINE.fullmatch(line)
+        reason = "expected a digest, two spaces and a path"
+        if found is not None:
+            reason, path = _path(found[4], escaped=bool(found[1]))
+            if len(found[2]) != _DIGITS[self._algorithm]:
+                reason = (
+                    f"the digest has {len(found[2])} digits, {self._algorithm} has {_DIGITS[self._algorithm]}"
+                )
+            if not reason:
+                self._listed(number, found[2], found[3], found[4], path)
+                return
+        yield Code.MANIFEST_LINE.at(self._name, number, found=shown(line[:_SHOWN]), reason=reason)
+
+    def _listed(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
+        text = digest.decode("ascii")
+        if text != text.lower():
+            self._form(number, "upper-case digits")
+        if mark != b"  ":
+            self._form(number, "an asterisk before the path")
+        if written.startswith(b"./"):
+            self._form(number, "./ before the path")
+        if path == self._last:
+            self._form(number, "a path twice")
+        elif path < self._last:
+            self._form(number, "a path out of order")
+        self._last = max(path, self._last)
+        self._batch.add("INSERT INTO listed VALUES (?, ?, ?, ?)", self._number, path, text.lower(), number)
+
+
+def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
+    """Return why a path is none, empty when it is one, and the path."""
+    if escaped:
+        # md5sum writes such names with a backslash before the digest.
+        written = re.sub(rb"\\[\\nr]", lambda found: _ESCAPES[found[0]], written)
+    path = written.removeprefix(b"./")
+    names = path.split(b"/")
+    if path.startswith(b"/"):
+        return "the path is absolute", path
+    if any(name in {b"", b".", b".."} for name in names):
+        return "the path has an empty, '.' or '..' segment", path
+    if b"\0" in path:
+        return "the path has a NUL character", path
+    return "", path
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    rest = b""
+    start = 0
+    while block := os.pread(descriptor, _LONGEST, start):
+        start += len(block)
+        *whole, rest = (rest + block).split(b"\n")
+        for line in whole:
+            yield line + b"\n"
+        if len(rest) > _LONGEST:
+            yield rest + b"\n"
+            rest = b""
+    if rest:
+        yield rest
+
+
+def findings(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield manifest lines whose file is missing, and files that a manifest does not name."""
+    for name, line, path in catalogue.rows(_NOT_THERE):
+        yield Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
+    for path, name in catalogue.rows(_NOT_NAMED):
+        yield Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+
+
+def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield manifest lines whose digest is not that of the METS, by the same algorithm."""
+    for name, line, path, found, algorithm, expected, mets, mets_line in catalogue.rows(_AGAINST_METS):
+        source = source_of(mets, mets_line)
+        yield Code.MANIFEST_AGAINST_METS.at(
+            name, line, shown(path), algorithm=algorithm, found=found, expected=expected, source=source
+        )

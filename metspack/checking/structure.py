@@ -1,0 +1,160 @@
+"""What the METS documents list against what lies on disk, without reading a file's bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.codes import Code
+from metspack.model import Finding
+
+_NEAREST_FOR = 50
+_SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,18})")
+
+_MISSING = """
+SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind
+FROM entry e JOIN mets m ON m.id = e.mets LEFT JOIN disk d ON d.path = e.path
+WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_SIZES = """
+SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
+FROM entry e JOIN mets m ON m.id = e.mets
+LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
+"""
+_UNLISTED = """
+SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM mets m WHERE NOT m.ok AND m.folder = substr(d.path, 1, length(m.folder)))
+ORDER BY d.path
+"""
+_TWICE = """
+SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
+FROM entry e JOIN mets m ON m.id = e.mets
+JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
+WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_DANGLING = """
+SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
+WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
+AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
+"""
+_UNPOINTED = """
+SELECT m.path, e.line, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
+WHERE e.mets = ? AND e.element = 'file' AND e.xml_id IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
+    WHERE i.mets = e.mets AND i.element = 'fileGrp'
+    AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
+ORDER BY e.id
+"""
+_IDS_TWICE = """
+SELECT m.path, e.line, e.xml_id, (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
+FROM entry e JOIN mets m ON m.id = e.mets
+WHERE EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id < e.id)
+UNION ALL
+SELECT m.path, i.line, i.xml_id, coalesce(
+    (SELECT min(line) FROM entry WHERE mets = i.mets AND xml_id = i.xml_id),
+    (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
+) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
+"""
+
+
+def source_of(mets: bytes, line: int) -> str:
+    """Return where something is said, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+    return f"{shown(mets)} line {line}"
+
+
+def documents(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what is wrong inside each METS document: its IDs and its structMaps."""
+    for path, line, identifier, other in catalogue.rows(_IDS_TWICE):
+        yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
+    for path, line, fileid in catalogue.rows(_DANGLING):
+        yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
+    for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok ORDER BY id"):
+        yield from _structure(catalogue, mets, path)
+
+
+def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding]:
+    pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
+    linked = catalogue.number(
+        "SELECT count(*) FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?",
+        mets,
+    )
+    if pointers or linked:
+        for name, line, identifier in catalogue.rows(_UNPOINTED, mets):
+            yield Code.FILE_IN_NO_FPTR.at(shown(name), line, identifier, found=identifier)
+        return
+    files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
+    if files:
+        yield Code.NO_FPTR.at(shown(path), count=files)
+
+
+def files(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice."""
+    guesses = 0
+    for mets, line, xml_id, path, pseudo, href, kind in catalogue.rows(_MISSING):
+        place, source = xml_id or "", source_of(mets, line)
+        if kind == "d":
+            yield Code.DIRECTORY.at(shown(path), 0, place, expected=shown(path), source=source)
+        elif pseudo and not _first_exists(catalogue, path):
+            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href)
+        else:
+            guesses += 1
+            near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
+            yield Code.FILE_MISSING.at(
+                shown(path), 0, place, expected=shown(path), source=source, nearest=near
+            )
+    for path, size in catalogue.rows(_UNLISTED):
+        yield Code.UNLISTED.at(shown(path), found=f"{size:,}")
+    for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
+        where = source_of(other, other_line)
+        yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+
+
+def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
+    first, *below = path.split(b"/")
+    return bool(below) and catalogue.row("SELECT 1 FROM disk WHERE path = ?", first) is not None
+
+
+def sizes(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield files and child METS whose size is not the listed one; files found to be swapped are left out."""
+    for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
+        code = Code.SIZE_DIFFERS if child is None else Code.CHILD_SIZE_STALE
+        yield code.at(
+            shown(path),
+            0,
+            xml_id or "",
+            found=f"{found:,}",
+            expected=f"{expected:,}",
+            source=source_of(mets, line),
+        )
+
+
+def segments(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield gaps in the numbers of the segments, on disk or named by a METS."""
+    numbers: dict[str, set[int]] = {}
+    for (path,) in catalogue.rows("SELECT path FROM mets"):
+        *above, folder, _ = ("", *shown(path).split("/"))
+        if found := _SEGMENT.fullmatch(folder):
+            numbers.setdefault("/".join((*above[1:], found[1])), set()).add(int(found[2]))
+    for prefix, found_numbers in sorted(numbers.items()):
+        ordered = sorted(found_numbers)
+        if ordered[0] != 0:
+            yield Code.SEGMENT_START.at(
+                f"{prefix}{ordered[0]}", found=f"{prefix}{ordered[0]}", expected=f"{prefix}0"
+            )
+        for before, after in zip(ordered, ordered[1:], strict=False):
+            if after == before + 1:
+                continue
+            lost = f"{prefix}{before + 1}" + (f" to {after - 1}" if after > before + 2 else "")
+            yield Code.SEGMENT_GAP.at(
+                f"{prefix}{before + 1}", expected=lost, before=f"{prefix}{before}", found=f"{prefix}{after}"
+            )

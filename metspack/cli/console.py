@@ -1,0 +1,156 @@
+"""What a person sees: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from metspack.progress import Silent
+from metspack.sizes import shown
+
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_EVERY = 10.0  # seconds between plain lines where there is no terminal
+
+
+def escaped(text: str) -> str:
+    """Return text without control characters, so that a name in an archive cannot steer the terminal."""
+    return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
+
+
+def error(message: str, hint: str = "") -> None:
+    """Print an error and what to do about it."""
+    _errors.print("error:", style="bold red", end=" ")
+    _errors.print(escaped(message), markup=False)
+    if hint:
+        _errors.print("hint:", style="bold cyan", end=" ")
+        _errors.print(escaped(hint), markup=False)
+
+
+def warning(message: str) -> None:
+    """Print a warning."""
+    _errors.print("warning:", style="bold yellow", end=" ")
+    _errors.print(escaped(message), markup=False)
+
+
+def fault() -> None:
+    """Print the traceback of an error that is ours, and how to report it."""
+    traceback.print_exc()
+    error(
+        "this is a fault of metspack, not of your archive",
+        "Report it with the lines above and the command you ran; nothing was published.",
+    )
+
+
+def forget_output() -> None:
+    """Let nothing more be written to a stdout that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def out(line: str = "") -> None:
+    """Print one line of the result."""
+    sys.stdout.write(f"{escaped(line)}\n")
+
+
+def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:
+    """Print rows under a header; columns of ``right`` are numbers and stand right-aligned."""
+    cells = [header, *(tuple(_cell(value) for value in row) for row in rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
+    for row in cells:
+        padded = (
+            text.rjust(width) if n in right else text.ljust(width)
+            for n, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        out("  ".join(padded).rstrip())
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else escaped(str(value))
+
+
+class _Bar:
+    """A progress bar on a terminal: bytes, rate and time left where the total is known."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=_errors,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, total: int | None) -> None:
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total)
+
+    def advance(self, amount: int) -> None:
+        if self._task is not None:
+            self._bar.advance(self._task, amount)
+
+    def __enter__(self) -> _Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._bar.stop()
+
+
+class _Lines:
+    """Plain lines for a log: a stage that lasts says how far it is, now and then."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._total: int | None = None
+        self._done = 0
+        self._began = self._said = time.monotonic()
+
+    def stage(self, name: str, total: int | None) -> None:
+        self._name, self._total, self._done = name, total, 0
+        self._began = self._said = time.monotonic()
+
+    def advance(self, amount: int) -> None:
+        self._done += amount
+        now = time.monotonic()
+        if now - self._said < _EVERY:
+            return
+        self._said = now
+        rate = self._done / max(now - self._began, 0.001)
+        line = f"{self._name}: {shown(self._done)} at {rate / 1e6:.1f} MB/s"
+        if self._total and rate:
+            line += f", {self._done * 100 // self._total} %, {(self._total - self._done) / rate:.0f} s left"
+        _errors.print(line, markup=False)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[_Bar | _Lines | Silent]:
+    """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+    if quiet:
+        yield Silent()
+    elif _errors.is_terminal:
+        with _Bar() as bar:
+            yield bar
+    else:
+        yield _Lines()

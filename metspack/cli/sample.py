@@ -1,0 +1,32 @@
+"""``metspack sample``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metspack.cli import console, options
+
+
+def sample(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which sample: northwind.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write it.", show_default=False)],
+    quiet: options.Quiet = False,
+) -> None:
+    """Write sample archives to try things on.
+
+    [bold]northwind[/bold] is the E-ARK recommendation's example: 13 tables, 8 pictures. Its second
+    archive, Northwind-full, has photographs, text LOBs and nested ones too.
+
+    [dim]metspack sample northwind .[/dim]
+    """
+    from metspack import samples  # noqa: PLC0415 -- commands load what they need
+
+    written = list(samples.written(name, folder))
+    if quiet:
+        return
+    for path in written:
+        console.out(str(path))
+    console.out(f"Try: metspack plan {written[0]} --max-files 4 --max-bytes 45000")

@@ -1,0 +1,1 @@
+"""What each dialect of parent and child METS says, and how."""

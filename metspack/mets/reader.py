@@ -1,0 +1,343 @@
+"""A METS document as a stream of facts, whatever its dialect, in flat memory.
+
+Nothing is judged here: values are as written, absent ones are None. What the facts mean together
+is for who asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from metspack import safexml
+from metspack.model import Budgets
+
+METS = "http://www.loc.gov/METS/"
+XLINK = "http://www.w3.org/1999/xlink"
+
+_XML = "http://www.w3.org/XML/1998/namespace"
+_HREF = f"{XLINK} href"
+_PREFIX = f"{METS} "
+_METS = f"{_PREFIX}mets"
+_FILE = f"{_PREFIX}file"
+_GROUP = f"{_PREFIX}fileGrp"
+_DIV = f"{_PREFIX}div"
+_FILES = frozenset({_FILE, f"{_PREFIX}mdRef"})
+_NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """The ``mets`` element's own attributes."""
+
+    objid: str | None
+    type: str | None
+    profile: str | None
+    label: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A ``file`` element with its location, or an ``mdRef`` (``element`` says which).
+
+    ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
+    that of the first ``FLocat`` that has one; ``embedded`` tells of an ``FContent``. ``line`` is the
+    start tag's.
+    """
+
+    element: str
+    id: str | None
+    ownerid: str | None
+    groupid: str | None
+    seq: str | None
+    groups: tuple[str, ...]
+    size: str | None
+    checksum: str | None
+    checksum_type: str | None
+    mimetype: str | None
+    href: str | None
+    loctype: str | None
+    embedded: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mptr:
+    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it."""
+
+    href: str | None
+    loctype: str | None
+    otherloctype: str | None
+    contentids: str | None
+    structmap_type: str | None
+    structmap_label: str | None
+    div_labels: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fptr:
+    """An ``fptr``, or an ``area`` in one, that has a FILEID."""
+
+    fileid: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identified:
+    """An element other than ``file`` and ``mdRef`` with an ``ID``."""
+
+    id: str
+    element: str
+    line: int
+
+
+Fact = Root | File | Mptr | Fptr | Identified
+
+
+class NotMets(safexml.XmlError):
+    """A well-formed document whose root is not METS's; ``found`` is the root as ``{namespace}name``."""
+
+    def __init__(self, found: str, *, line: int) -> None:
+        super().__init__(
+            f"the root element is {found}, expected {{{METS}}}mets",
+            hint="This document is not METS 1.",
+            line=line,
+            column=1,
+        )
+        self.found = found
+
+    def __reduce__(self) -> tuple[type[NotMets], tuple[str], dict[str, int]]:
+        return type(self), (self.found,), {"line": self.line}
+
+
+class BudgetExceeded(safexml.XmlError):
+    """A document that asks for more than the budgets allow."""
+
+
+def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
+    """Yield a METS document's facts in document order, a ``File`` where its element ends.
+
+    ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed,
+    ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetExceeded`` for one nested deeper
+    or with longer tags than ``budgets`` has it; what came before is yielded first.
+    """
+    reader = _Reader(budgets or Budgets())
+    for block in blocks:
+        yield from reader.taken(block, final=False)
+    yield from reader.taken(b"", final=True)
+
+
+class _Reader:
+    """Expat handlers that gather the facts of one block at a time."""
+
+    def __init__(self, budgets: Budgets) -> None:
+        self._budgets = budgets
+        self._found: list[Fact] = []
+        self._fault: safexml.XmlError | None = None
+        self._fed = 0
+        self._depth = 0
+        # Each scope: depth, namespace by prefix, and what the names used in it came to.
+        self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, {"xml": _XML, "": ""}, {})]
+        self._groups: list[str] = []
+        self._group_marks: list[int] = []
+        self._files: list[_OpenFile] = []
+        self._structmap: tuple[str | None, str | None] = (None, None)
+        self._divs: list[str | None] = []
+        self._starts = {
+            _GROUP: self._group,
+            _FILE: self._file,
+            f"{_PREFIX}FLocat": self._location,
+            f"{_PREFIX}FContent": self._content,
+            f"{_PREFIX}mdRef": self._reference,
+            f"{_PREFIX}structMap": self._struct_map,
+            _DIV: self._div,
+            f"{_PREFIX}mptr": self._mptr,
+            f"{_PREFIX}fptr": self._fptr,
+            f"{_PREFIX}area": self._fptr,
+        }
+        self._parser = safexml.expat_parser()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def taken(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+        self._found = []
+        self._fed += len(block)
+        try:
+            safexml.feed_block(self._parser, block, final=final)
+        except safexml.XmlError as error:
+            self._fault = error
+        yield from self._found
+        if self._fault is not None:
+            raise self._fault
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
+            raise BudgetExceeded(
+                f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
+                hint="If that is what it should be, raise the budget for attributes.",
+                line=self._parser.CurrentLineNumber,
+                column=1,
+            )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > self._budgets.depth:
+            raise BudgetExceeded(
+                f"elements are nested more than {self._budgets.depth} deep",
+                hint="If that is what it should be, raise the budget for depth.",
+                line=self._parser.CurrentLineNumber,
+                column=self._parser.CurrentColumnNumber + 1,
+            )
+        self._declare(attributes)
+        local = self._name(name)
+        if self._depth == 1:
+            self._root(local, attributes)
+        elif not local.startswith(_PREFIX):
+            return
+        elif (handle := self._starts.get(local)) is not None:
+            handle(attributes)
+        if (identifier := attributes.get("ID")) is not None and local not in _FILES:
+            element = local.removeprefix(_PREFIX)
+            self._found.append(Identified(id=identifier, element=element, line=self._line))
+
+    def _end(self, name: str) -> None:
+        local = self._name(name)
+        if local == _FILE:
+            self._found.append(self._files.pop().fact())
+        elif local == _GROUP:
+            del self._groups[self._group_marks.pop() :]
+        elif local == _DIV:
+            self._divs.pop()
+        if self._scopes[-1][0] == self._depth:
+            self._scopes.pop()
+        self._depth -= 1
+
+    @property
+    def _line(self) -> int:
+        return self._parser.CurrentLineNumber
+
+    def _declare(self, attributes: dict[str, str]) -> None:
+        """Open a scope for an element that declares namespaces."""
+        declared = {
+            name[6:]: value for name, value in attributes.items() if name == "xmlns" or name[:6] == "xmlns:"
+        }
+        if declared:
+            self._scopes.append((self._depth, self._scopes[-1][1] | declared, {}))
+
+    def _name(self, raw: str) -> str:
+        """Return ``namespace name`` for a name as written."""
+        _, namespaces, names = self._scopes[-1]
+        known = names.get(raw)
+        if known is None:
+            prefix, _, local = raw.rpartition(":")
+            if prefix not in namespaces:
+                raise safexml.XmlError(
+                    f"not well-formed: the namespace prefix {prefix!r} is not declared",
+                    line=self._line,
+                    column=self._parser.CurrentColumnNumber + 1,
+                )
+            if len(names) >= _NAMES_KEPT:
+                names.clear()
+            known = names[raw] = f"{namespaces[prefix]} {local}"
+        return known
+
+    def _href(self, attributes: dict[str, str]) -> str | None:
+        """Return the value of ``xlink:href`` under whatever prefix."""
+        for name, value in attributes.items():
+            if name.endswith(":href") and self._name(name) == _HREF:
+                return value
+        return None
+
+    def _root(self, name: str, attributes: dict[str, str]) -> None:
+        if name != _METS:
+            namespace, _, local = name.partition(" ")
+            raise NotMets(f"{{{namespace}}}{local}" if namespace else local, line=self._line)
+        self._found.append(
+            Root(
+                objid=attributes.get("OBJID"),
+                type=attributes.get("TYPE"),
+                profile=attributes.get("PROFILE"),
+                label=attributes.get("LABEL"),
+                line=self._line,
+            )
+        )
+
+    def _group(self, attributes: dict[str, str]) -> None:
+        self._group_marks.append(len(self._groups))
+        self._groups += [attributes[name] for name in ("ID", "USE") if name in attributes]
+
+    def _file(self, attributes: dict[str, str]) -> None:
+        self._files.append(_OpenFile("file", attributes, tuple(self._groups), self._line))
+
+    def _location(self, attributes: dict[str, str]) -> None:
+        if self._files and self._files[-1].href is None:
+            self._files[-1].href = self._href(attributes)
+            self._files[-1].loctype = attributes.get("LOCTYPE")
+
+    def _content(self, _attributes: dict[str, str]) -> None:
+        if self._files:
+            self._files[-1].embedded = True
+
+    def _reference(self, attributes: dict[str, str]) -> None:
+        reference = _OpenFile("mdRef", attributes, (), self._line)
+        reference.href = self._href(attributes)
+        reference.loctype = attributes.get("LOCTYPE")
+        self._found.append(reference.fact())
+
+    def _struct_map(self, attributes: dict[str, str]) -> None:
+        self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
+
+    def _div(self, attributes: dict[str, str]) -> None:
+        self._divs.append(attributes.get("LABEL"))
+
+    def _mptr(self, attributes: dict[str, str]) -> None:
+        self._found.append(
+            Mptr(
+                href=self._href(attributes),
+                loctype=attributes.get("LOCTYPE"),
+                otherloctype=attributes.get("OTHERLOCTYPE"),
+                contentids=attributes.get("CONTENTIDS"),
+                structmap_type=self._structmap[0],
+                structmap_label=self._structmap[1],
+                div_labels=tuple(label for label in self._divs if label is not None),
+                line=self._line,
+            )
+        )
+
+    def _fptr(self, attributes: dict[str, str]) -> None:
+        if (fileid := attributes.get("FILEID")) is not None:
+            self._found.append(Fptr(fileid=fileid, line=self._line))
+
+
+class _OpenFile:
+    """A ``file`` element whose end has not come."""
+
+    __slots__ = ("_attributes", "_element", "_groups", "_line", "embedded", "href", "loctype")
+
+    def __init__(self, element: str, attributes: dict[str, str], groups: tuple[str, ...], line: int) -> None:
+        self._element = element
+        self._attributes = attributes
+        self._groups = groups
+        self._line = line
+        self.href: str | None = None
+        self.loctype: str | None = None
+        self.embedded = False
+
+    def fact(self) -> File:
+        value = self._attributes.get
+        return File(
+            element=self._element,
+            id=value("ID"),
+            ownerid=value("OWNERID"),
+            groupid=value("GROUPID"),
+            seq=value("SEQ"),
+            groups=self._groups,
+            size=value("SIZE"),
+            checksum=value("CHECKSUM"),
+            checksum_type=value("CHECKSUMTYPE"),
+            mimetype=value("MIMETYPE"),
+            href=self.href,
+            loctype=self.loctype,
+            embedded=self.embedded,
+            line=self._line,
+        )

@@ -1,0 +1,69 @@
+"""Writing METS documents through streamed templates, hashing them as they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from metspack import fsio, resources
+from metspack.digests import Hashers
+from metspack.errors import ConfigError
+
+_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BUFFERED_EVENTS = 500
+
+
+def _finalized(value: object) -> Markup:
+    """Return a value as it may stand in XML 1.0, in an element or an attribute.
+
+    Raises ``ConfigError`` for a character that XML cannot hold. Tabs and line ends are written as
+    references: a parser would otherwise turn them into spaces in an attribute.
+    """
+    if isinstance(value, Markup):
+        return value
+    text = str(value)
+    if found := _REFUSED.search(text):
+        raise ConfigError(
+            f"{text!r} holds the character U+{ord(found[0]):04X}, which XML cannot hold",
+            hint="Choose a value without control characters.",
+        )
+    safe = escape(text)
+    if "\n" in safe or "\r" in safe or "\t" in safe:
+        safe = Markup(safe.replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;"))  # noqa: S704 -- escaped above
+    return safe
+
+
+@cache
+def _environment(dialect: str) -> Environment:
+    return Environment(
+        loader=FileSystemLoader(resources.template_folder() / dialect),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        keep_trailing_newline=True,
+    )
+
+
+def written(
+    target: Path, dialect: str, template: str, facts: Mapping[str, Any], algorithms: list[str]
+) -> Hashers:
+    """Write a new document from a template and the facts it names; returns its digests and size.
+
+    Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
+    and ``ConfigError``.
+    """
+    stream = _environment(dialect).get_template(template).stream(facts)
+    stream.enable_buffering(_BUFFERED_EVENTS)
+    hashers = Hashers(algorithms)
+    with fsio.NewFile(target) as file:
+        for piece in stream:
+            block = piece.encode()
+            hashers.update(block)
+            file.write(block)
+    return hashers

@@ -1,0 +1,144 @@
+"""The plan as a file of JSON lines: a header, then one line per segment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metspack import reading
+from metspack.errors import PlanError
+from metspack.model import ClosedBy, Limits, Segment
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanHeader:
+    """What a plan was made from and with: source size in bytes, digest of its metadata, options."""
+
+    name: str
+    source_size: int
+    metadata_sha256: str
+    limits: Limits
+
+
+def header(name: str, *, source_size: int, metadata: bytes, limits: Limits) -> PlanHeader:
+    """Return the header of a plan for a source with this size and metadata.xml."""
+    return PlanHeader(
+        name=name,
+        source_size=source_size,
+        metadata_sha256=hashlib.sha256(metadata).hexdigest(),
+        limits=limits,
+    )
+
+
+def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
+    """Yield the plan's lines, each with its line feed."""
+    yield _line(
+        {
+            "metspack_plan": _FORMAT,
+            "name": head.name,
+            "source": {"size": head.source_size, "metadata_sha256": head.metadata_sha256},
+            "options": {"layout": "lobseg", "max_files": head.limits.files, "max_bytes": head.limits.bytes},
+        }
+    )
+    for segment in segments:
+        yield _line(described(segment))
+
+
+def described(segment: Segment) -> dict[str, object]:
+    """Return a segment as a plan file and ``plan --json`` have it."""
+    return {
+        "segment": segment.index,
+        "first": segment.first,
+        "last": segment.last,
+        "files": segment.files,
+        "bytes": segment.bytes,
+        "closed_by": segment.closed_by.value,
+    }
+
+
+def _line(value: dict[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+class PlanFile:
+    """A plan read back: its header, and its segments one at a time.
+
+    Raises ``PlanError`` naming file and line where it is no plan.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = self._numbered()
+        number, first = next(self._lines, (1, {}))
+        if first.get("metspack_plan") != _FORMAT:
+            raise PlanError(
+                f"{path} line {number} is not the header of a plan (metspack_plan {_FORMAT})",
+                hint="Make one with: metspack plan SOURCE -o plan.jsonl",
+            )
+        try:
+            options: Any = first["options"]
+            source: Any = first["source"]
+            self.header = PlanHeader(
+                name=str(first["name"]),
+                source_size=int(source["size"]),
+                metadata_sha256=str(source["metadata_sha256"]),
+                limits=Limits(files=options["max_files"], bytes=options["max_bytes"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(number) from error
+
+    def _numbered(self) -> Iterator[tuple[int, dict[str, object]]]:
+        try:
+            descriptor = reading.opened(self._path)
+        except OSError as error:
+            raise PlanError(
+                f"cannot read the plan {self._path}: {error.strerror}", hint="Check its name."
+            ) from None
+        with open(descriptor, encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    value = json.loads(line)
+                except ValueError:
+                    raise self._damaged(number) from None
+                if not isinstance(value, dict):
+                    raise self._damaged(number)
+                yield number, value
+
+    def _damaged(self, number: int) -> PlanError:
+        return PlanError(
+            f"{self._path} line {number} is not a line of a plan",
+            hint="Make the plan again with: metspack plan",
+        )
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the planned segments in order."""
+        for number, value in self._lines:
+            try:
+                yield Segment(
+                    index=int(str(value["segment"])),
+                    first=str(value["first"]),
+                    last=str(value["last"]),
+                    files=int(str(value["files"])),
+                    bytes=int(str(value["bytes"])),
+                    closed_by=ClosedBy(value["closed_by"]),
+                )
+            except (KeyError, TypeError, ValueError):
+                raise self._damaged(number) from None
+
+    def fitting(self, head: PlanHeader) -> None:
+        """Raise ``PlanError`` when the plan was made for another source or another state of it."""
+        for what, planned, found in (
+            ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
+            ("metadata.xml", self.header.metadata_sha256, head.metadata_sha256),
+        ):
+            if planned != found:
+                raise PlanError(
+                    f"{self._path} no longer fits its source: planned for {what} {planned}, found {found}",
+                    hint="The source is another file or was changed; plan again.",
+                )

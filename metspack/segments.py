@@ -1,0 +1,184 @@
+"""Segments as units of work: each is placed and described from its own slice of the plan.
+
+A task holds all that a process needs, on this machine or another that sees the same files; what
+comes back is small. Results are the same whoever did the work, in whatever order.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metspack import placing, reading
+from metspack.errors import SourceError, TargetError
+from metspack.mets.dialects import recommendation
+from metspack.mets.dialects.recommendation import ChildMets, Setting
+from metspack.placing import Fingerprint, PlacedFile, Placements
+from metspack.progress import Progress
+
+_REPORTED = 1 << 18  # bytes a worker moves before it says so: the counter is shared, and locked
+_LOOK = 0.1  # seconds between two looks at the counter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentTask:
+    """One segment to be placed and described."""
+
+    source: Path
+    fingerprint: Fingerprint
+    package: Path
+    work: Path
+    folder: str
+    index: int
+    objid: str
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentPlaced:
+    """A segment on disk: its folder's name and its METS as the parent names it."""
+
+    folder: str
+    mets: ChildMets
+
+
+def slice_path(work: Path, index: int) -> Path:
+    """Return where a segment's slice of the plan lies."""
+    return work / f"slice-{index}.jsonl"
+
+
+def placed(task: SegmentTask, moved: Callable[[int], None]) -> SegmentPlaced:
+    """Place a segment's LOBs, write its METS and its lines of the manifests.
+
+    ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
+    """
+    segment = task.package / task.folder
+    checksum = task.setting.checksum_type
+    with reading.opening(task.source) as source, closing(Placements()) as placements:
+        _expect(task, source)
+        lobs = placing.slice_lobs(slice_path(task.work, task.index))
+        for file in placing.placed(lobs, source=source, segment=segment, checksum=checksum, moved=moved):
+            placements.add(file)
+        _expect(task, source)
+        hashers = recommendation.child_written(
+            segment,
+            setting=task.setting,
+            objid=task.objid,
+            folder=task.folder,
+            index=task.index,
+            files=placements.files,
+            ids=placements.ids,
+            algorithms=tuple(dict.fromkeys((*placing.MANIFESTS, checksum))),
+        )
+        mets = PlacedFile(
+            id="",
+            path=recommendation.METS,
+            size=hashers.size,
+            media_type="application/xml",
+            checksum=hashers.digest(checksum).value,
+            md5=hashers.digest("MD5").value,
+            sha256=hashers.digest("SHA-256").value,
+        )
+        placing.manifest_fragments(placements, task.folder, task.work, mets)
+    return SegmentPlaced(
+        folder=task.folder, mets=ChildMets(folder=task.folder, size=mets.size, checksum=mets.checksum)
+    )
+
+
+def _expect(task: SegmentTask, source: int) -> None:
+    if (found := Fingerprint.of(source)) != task.fingerprint:
+        raise SourceError(
+            f"{task.source} was changed while it was read: {task.fingerprint} became {found}",
+            hint="Build again when nothing writes to it any more.",
+        )
+
+
+def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[SegmentPlaced]:
+    """Place segments with up to ``jobs`` processes; yields them in the order of the tasks.
+
+    The first error, in that order, stops the rest and is raised.
+    """
+    if jobs == 1:
+        for task in tasks:
+            yield placed(task, progress.advance)
+        return
+    yield from _pooled(tasks, jobs, progress)
+
+
+def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[SegmentPlaced]:
+    # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
+    context = multiprocessing.get_context("spawn")
+    count = context.Value("Q", 0)
+    stop = context.Event()
+    shown = 0
+    pending: deque[Future[SegmentPlaced]] = deque()
+    pool = ProcessPoolExecutor(jobs, context, _begin, (count, stop))
+
+    def first() -> SegmentPlaced:
+        nonlocal shown
+        while True:
+            done, _ = wait((pending[0],), timeout=_LOOK)
+            progress.advance(count.value - shown)
+            shown = count.value
+            if done:
+                return pending.popleft().result()
+
+    try:
+        for task in tasks:
+            pending.append(pool.submit(_run, task))
+            if len(pending) > 2 * jobs:
+                yield first()
+        while pending:
+            yield first()
+    except BrokenProcessPool as error:
+        raise TargetError(
+            "a worker process was ended from outside",
+            hint="The machine may be out of memory: try fewer with -j 1.",
+        ) from error
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+    """The parent no longer wants the result."""
+
+
+_worker: dict[str, Any] = {}
+
+
+def _begin(count: Any, stop: Any) -> None:
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker.update(count=count, stop=stop)
+
+
+def _run(task: SegmentTask) -> SegmentPlaced:
+    unreported = 0
+    count, stop = _worker["count"], _worker["stop"]
+
+    def report() -> None:
+        nonlocal unreported
+        with count.get_lock():
+            count.value += unreported
+        unreported = 0
+        if stop.is_set():
+            raise _Stopped
+
+    def moved(amount: int) -> None:
+        nonlocal unreported
+        unreported += amount
+        if unreported >= _REPORTED:
+            report()
+
+    result = placed(task, moved)
+    report()
+    return result

@@ -1,0 +1,308 @@
+"""A SIARD archive's zip file: its entries by name and in physical order, and their bytes.
+
+The central directory is read once and checked whole; it is kept in a temporary SQLite database on
+disk, so that ten million entries need no more memory than ten. Nothing is ever extracted.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from metspack import reading
+from metspack.errors import SourceError, TargetError
+from metspack.model import Budgets, ZipExtent
+from metspack.siard.zipcontents import Span, contents, span
+from metspack.siard.zipdirectory import CentralRecords, Directory, directory, read
+from metspack.siard.zipformat import CENTRAL, DAMAGED, LOCAL, MAX16, MISLEADING, Row, encoded, refusal
+
+__all__ = ["CentralRecord", "Container", "Span", "contents", "span"]
+
+_CACHE_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CentralRecord:
+    """An entry with its whole central directory record, verbatim."""
+
+    extent: ZipExtent
+    raw: bytes
+    is_directory: bool
+
+
+class Container:
+    """A zip file opened for reading: its checked directory and one read-only descriptor.
+
+    ``zip64`` is whether the archive has a ZIP64 end record, or an entry that asks for version 4.5.
+    To be used by one thread; ``contents`` the function serves others with the descriptor alone.
+    """
+
+    __slots__ = ("_directory", "_index", "_stamp", "comment", "descriptor", "path", "size", "zip64")
+
+    def __init__(self, path: Path, descriptor: int, budgets: Budgets) -> None:
+        """Read and check the directory of an open file; ``opened`` is the way in."""
+        self.path = path
+        self.descriptor = descriptor
+        self._stamp = _stamp(descriptor)
+        self.size = self._stamp[0]
+        self._directory = directory(descriptor, self.size, str(path))
+        self.comment = self._directory.comment
+        if self._directory.entries > budgets.entries:
+            raise SourceError(
+                f"{path}: has {self._directory.entries:,} entries; expected at most {budgets.entries:,}",
+                hint="Raise the budget for entries if the archive is to be trusted.",
+            )
+        records = CentralRecords(descriptor, self._directory, budgets, str(path))
+        self._index = _index(records, self._directory, str(path))
+        self.zip64 = self._directory.zip64 or records.zip64
+
+    @classmethod
+    def opened(cls, path: Path, budgets: Budgets = Budgets()) -> Self:  # noqa: B008 - frozen
+        """Return the archive at ``path`` with its directory read and checked.
+
+        Raises SourceError when there is no such file, it is no zip file, or anything in its directory
+        is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
+        TargetError when the temporary disk is full.
+        """
+        try:
+            descriptor = reading.opened(path)
+        except OSError as error:
+            raise SourceError(
+                f"{path}: cannot be opened: {error.strerror or error}",
+                hint="Name the .siard file, and make sure that you may read it.",
+            ) from error
+        try:
+            return cls(path, descriptor, budgets)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def __len__(self) -> int:
+        return self._directory.entries
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return where the entry with exactly that name lies, None when there is none."""
+        try:
+            row = self._index.execute(_BY_NAME, (name,)).fetchone()
+        except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
+            return None
+        return None if row is None else _extent(row, row[8] or self._directory.start)
+
+    def records(self) -> Iterator[CentralRecord]:
+        """Yield every entry in physical order, by the offset of its local header."""
+        rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
+        window = _Window(self.descriptor, self._directory.stop, str(self.path))
+        for row, limit in _limited(rows, self._directory.start):
+            yield CentralRecord(
+                extent=_extent(row, limit), raw=window.record(row[7]), is_directory=row[1].endswith("/")
+            )
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, sorted by code points."""
+        for (name,) in self._index.execute("SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)):
+            if not name.startswith(prefix):
+                return
+            yield name
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield an entry's bytes as ``contents`` the function does."""
+        return contents(self.descriptor, extent, what=str(self.path))
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the file's size, time or inode differ from when it was opened."""
+        if _stamp(self.descriptor) != self._stamp:
+            raise SourceError(
+                f"{self.path}: was changed while it was read",
+                hint="Wait until nothing else writes to it and start again.",
+            )
+
+    def close(self) -> None:
+        """Close the file and remove the temporary index."""
+        self._index.close()
+        os.close(self.descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _stamp(descriptor: int) -> tuple[int, int, int]:
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+_COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
+_BY_NAME = (
+    f"SELECT {_COLUMNS}, (SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset "  # noqa: S608
+    "ORDER BY next.offset LIMIT 1) FROM entry WHERE name = ?"
+)
+_SETTINGS = (
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA temp_store = FILE",
+    "PRAGMA locking_mode = EXCLUSIVE",
+    f"PRAGMA cache_size = -{_CACHE_KIB}",
+)
+
+
+def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Connection:
+    """Return a temporary database of the entries; raises SourceError as the records do."""
+    # An empty name is a private database on disk that vanishes when closed.
+    index = sqlite3.connect("", isolation_level=None)
+    try:
+        for setting in _SETTINGS:
+            index.execute(setting)
+        index.execute(
+            "CREATE TABLE entry (offset INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+            "compressed INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, "
+            "method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL)"
+        )
+        _fill(index, records, what)
+        _check_extents(index, records, found, what)
+    except sqlite3.OperationalError as error:
+        index.close()
+        raise TargetError(
+            f"cannot keep the index of {what} on disk: {error}",
+            hint="Free space for temporary files, or name another folder in SQLITE_TMPDIR.",
+        ) from error
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+_TWICE = "is in the central directory more than once; expected each name once"
+
+
+def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None:
+    index.execute("BEGIN")
+    try:
+        index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", records)
+    except sqlite3.IntegrityError:
+        (before,) = index.execute("SELECT count(*) FROM entry").fetchone()
+        row = Row(*next(islice(records, before, None)))
+        (other,) = index.execute("SELECT name FROM entry WHERE offset = ?", (row.offset,)).fetchone()
+        if other == row.name:
+            raise refusal(what, row.name, _TWICE, MISLEADING) from None
+        raise _overlap(row, f"entry {other!r}", row.offset, what) from None
+    try:
+        index.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
+    except sqlite3.IntegrityError:
+        (name,) = index.execute(
+            "SELECT name FROM entry GROUP BY name HAVING count(*) > 1 ORDER BY min(offset) LIMIT 1"
+        ).fetchone()
+        raise refusal(what, name, _TWICE, MISLEADING) from None
+    index.execute("COMMIT")
+
+
+def _overlap(row: Row, other: str, limit: int, what: str) -> SourceError:
+    return refusal(
+        what,
+        row.name,
+        f"overlaps {other}: its local header is at byte {row.offset:,} and it takes at least "
+        f"{_least(row) - row.offset:,} bytes; expected it to end at byte {limit:,} or before",
+        MISLEADING,
+    )
+
+
+def _least(row: Row) -> int:
+    """Return the least offset at which an entry can end: header, name and compressed data."""
+    return row.offset + LOCAL.size + len(encoded(row.name, row.flags)) + row.compressed
+
+
+def _check_extents(index: sqlite3.Connection, records: CentralRecords, found: Directory, what: str) -> None:
+    """Raise SourceError where bytes precede the first entry or entries overlap."""
+    (first,) = index.execute("SELECT min(offset) FROM entry").fetchone()
+    start = found.start if first is None else first
+    if start:
+        raise SourceError(
+            f"{what}: {start:,} bytes stand before the first entry; expected a local header at byte 0",
+            hint="Something was put in front of the archive. " + MISLEADING,
+        )
+    if records.ordered:
+        return
+    rows = index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
+    for each, limit in _limited(rows, found.start):
+        row = Row(*each)
+        if row.offset + LOCAL.size > found.start:
+            raise refusal(
+                what,
+                row.name,
+                f"its local header would lie at byte {row.offset:,}; expected it before the central "
+                f"directory at byte {found.start:,}",
+                DAMAGED,
+            )
+        if _least(row) > limit:
+            following = index.execute("SELECT name FROM entry WHERE offset = ?", (limit,)).fetchone()
+            other = f"entry {following[0]!r}" if following else "the central directory"
+            raise _overlap(row, other, limit, what)
+
+
+def _limited(rows: Iterator[Any], end: int) -> Iterator[tuple[Any, int]]:
+    """Yield rows in physical order, each with the offset of the next or ``end``."""
+    row = next(rows, None)
+    while row is not None:
+        following = next(rows, None)
+        yield row, following[0] if following else end
+        row = following
+
+
+def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
+    offset, name, compressed, size, crc, method, flags = row[:7]
+    return ZipExtent(
+        name=name,
+        offset=offset,
+        limit=limit,
+        compressed=compressed,
+        size=size,
+        crc=crc,
+        method=method,
+        flags=flags,
+    )
+
+
+class _Window:
+    """Central records by offset: read ahead while they are asked for in their own order."""
+
+    __slots__ = ("_block", "_descriptor", "_next", "_start", "_stop", "_what")
+
+    def __init__(self, descriptor: int, stop: int, what: str) -> None:
+        self._descriptor = descriptor
+        self._stop = stop
+        self._what = what
+        self._block = b""
+        self._start = 0
+        self._next = -1
+
+    def record(self, at: int) -> bytes:
+        """Return the whole record at offset ``at``."""
+        raw = self._held(at)
+        if raw is None:
+            # Out of order, a record is read alone; in order, a megabyte of them.
+            ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
+            self._block = read(self._descriptor, at, min(ahead, self._stop - at), self._what)
+            self._start = at
+            raw = self._held(at)
+        if raw is None:
+            raise SourceError(
+                f"{self._what}: byte {at:,}: a central directory record is no longer whole", hint=DAMAGED
+            )
+        self._next = at + len(raw)
+        return raw
+
+    def _held(self, at: int) -> bytes | None:
+        start = at - self._start
+        if start < 0 or start + CENTRAL.size > len(self._block):
+            return None
+        stop = start + CENTRAL.size + sum(CENTRAL.unpack_from(self._block, start)[8:11])
+        return self._block[start:stop] if stop <= len(self._block) else None

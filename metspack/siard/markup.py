@@ -1,0 +1,117 @@
+"""A small XML document with the byte offsets of its elements, so that values can be spliced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from metspack import safexml
+from metspack.siard.encoding import Encoding, detected
+
+
+@dataclass(slots=True, kw_only=True)
+class Element:
+    """An element: its local name, text, children, and where its markup lies in the document.
+
+    ``start`` and ``stop`` are the bytes of the whole element, ``inner`` and ``inner_stop`` those
+    between its tags (both equal to ``stop`` for an empty-element tag). ``line`` counts from 1.
+    """
+
+    name: str
+    prefix: str
+    attributes: dict[str, str]
+    line: int
+    start: int
+    inner: int
+    inner_stop: int = 0
+    stop: int = 0
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def child(self, name: str) -> Element | None:
+        """Return the first child of that name."""
+        return next((each for each in self.children if each.name == name), None)
+
+    def all(self, *names: str) -> Iterator[Element]:
+        """Yield the elements at the end of a path of child names, in document order."""
+        if not names:
+            yield self
+            return
+        for each in self.children:
+            if each.name == names[0]:
+                yield from each.all(*names[1:])
+
+    def value(self, name: str) -> str | None:
+        """Return the stripped text of the first child of that name, None when there is none."""
+        found = self.child(name)
+        return None if found is None else found.text.strip()
+
+
+def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
+    """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
+    at = start
+    while True:
+        closing = encoding.found(">", data, at)
+        quotes = [(found, mark) for mark in "\"'" if 0 <= (found := encoding.found(mark, data, at)) < closing]
+        if not quotes:
+            return closing + encoding.unit
+        opened, mark = min(quotes)
+        at = encoding.found(mark, data, opened + encoding.unit) + encoding.unit
+
+
+def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int = 100) -> Element:
+    """Return the root element of a document; elements named in ``skipped`` are left out with all below.
+
+    Raises ``safexml.XmlError`` when it is not well-formed, has a DTD or is nested deeper than
+    ``depth``, and ``SourceError`` for an encoding that cannot be spliced.
+    """
+    encoding = detected(data[:1024])
+    parser = safexml.expat_parser()
+    stack: list[Element] = []
+    roots: list[Element] = []
+    passed_over = 0
+
+    def start(qualified: str, attributes: dict[str, str]) -> None:
+        nonlocal passed_over
+        prefix, _, name = qualified.rpartition(":")
+        if passed_over or name in skipped:
+            passed_over += 1
+            return
+        if len(stack) >= depth:
+            raise safexml.XmlError(
+                f"elements are nested more than {depth} deep", line=parser.CurrentLineNumber
+            )
+        at = parser.CurrentByteIndex
+        element = Element(
+            name=name,
+            prefix=prefix,
+            attributes=attributes,
+            line=parser.CurrentLineNumber,
+            start=at,
+            inner=tag_end(data, at, encoding),
+        )
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def end(_qualified: str) -> None:
+        nonlocal passed_over
+        if passed_over:
+            passed_over -= 1
+            return
+        element = stack.pop()
+        at = parser.CurrentByteIndex
+        if at == element.start:
+            element.stop = element.inner_stop = element.inner
+        else:
+            element.inner_stop = at
+            element.stop = tag_end(data, at, encoding)
+
+    def text(piece: str) -> None:
+        if stack and not passed_over:
+            stack[-1].text += piece
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    safexml.fed(parser, (data,))
+    return roots[0]

@@ -1,0 +1,259 @@
+"""What ``header/metadata.xml`` says of an archive: version, tables, columns, and where LOBs may lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from metspack import digests
+from metspack.errors import SourceError
+from metspack.model import Digest
+from metspack.siard import markup
+from metspack.siard.markup import Element
+
+NAME = "header/metadata.xml"
+"""The document's place in the archive (SIARD 2.2 P_4.2-5)."""
+
+VERSIONS = ("1.0", "2.0", "2.1", "2.2")
+
+_NOT_NEEDED = frozenset(
+    {
+        "views",
+        "routines",
+        "users",
+        "roles",
+        "privileges",
+        "foreignKeys",
+        "candidateKeys",
+        "triggers",
+        "checkConstraints",
+        "primaryKey",
+    }
+)
+_ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
+_LOB_TYPES = re.compile(
+    r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
+    r"|BINARY\s+LARGE\s+OBJECT|CHAR(?:ACTER)?\s+LARGE\s+OBJECT|NATIONAL\s+CHARACTER\s+LARGE\s+OBJECT"
+    r"|NCHAR\s+LARGE\s+OBJECT)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A column, or a field of a structured column: its number from 1, name, type and LOB settings."""
+
+    number: int
+    name: str
+    type: str
+    lob_folder: str | None
+    folder: str | None
+    mime_type: str | None
+    fields: tuple[Field, ...]
+
+    @property
+    def is_lob(self) -> bool:
+        """Whether its SQL type is a large object type; cells with a file need not have one (P_4.3-3)."""
+        return _LOB_TYPES.match(self.type) is not None
+
+
+Column = Field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table: the numbers by which its LOBs are named, its folders in the archive, its columns.
+
+    ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
+    ``rows`` is None when metadata.xml does not say it as a number.
+    """
+
+    schema: int
+    number: int
+    name: str
+    schema_name: str
+    folder: str
+    schema_folder: str
+    rows: int | None
+    columns: tuple[Column, ...]
+
+    @property
+    def folder_path(self) -> str:
+        """The table's folder in the archive, without a slash at the end."""
+        return f"content/{self.schema_folder}/{self.folder}"
+
+    @property
+    def path(self) -> str:
+        """The table's XML document in the archive (SIARD 2.2 P_4.2-3)."""
+        return f"{self.folder_path}/{self.folder}.xml"
+
+    @property
+    def label(self) -> str:
+        """The table as a person knows it: ``dbo.Categories``."""
+        return f"{self.schema_name}.{self.name}"
+
+    def chain(self, cell: str) -> tuple[Field, ...]:
+        """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
+
+        ``c3.u2.u3`` gives column 3, its field 2, and that one's field 3.
+        """
+        found: list[Field] = []
+        below: Sequence[Field] = self.columns
+        for tag in cell.split("."):
+            number = int(tag[1:])
+            if not 1 <= number <= len(below):
+                break
+            found.append(below[number - 1])
+            below = below[number - 1].fields
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """An archive's metadata, as far as LOBs and their packages need it; texts are unescaped."""
+
+    version: str
+    dbname: str
+    description: str
+    data_owner: str
+    origin_timespan: str
+    producer: str
+    product: str
+    archival_date: str
+    lob_folder: str | None
+    digests: tuple[Digest, ...]
+    unread_digests: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+
+def read(data: bytes, *, depth: int = 100) -> Metadata:
+    """Return what a metadata.xml says.
+
+    Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
+    version that is not known, a table without its folder).
+    """
+    return of(markup.document(data, skipped=_NOT_NEEDED, depth=depth))
+
+
+def of(root: Element) -> Metadata:
+    """Return what the parsed document says; raises ``SourceError`` as ``read`` does."""
+    if root.name != "siardArchive":
+        raise SourceError(
+            f"{NAME} begins with <{root.name}>, expected <siardArchive>",
+            hint="This is not the metadata of a SIARD archive.",
+        )
+    version = root.attributes.get("version", "").strip()
+    if version not in VERSIONS:
+        raise SourceError(
+            f"{NAME} line {root.line}: SIARD version {version or '(none)'}, "
+            f"expected one of {', '.join(VERSIONS)}",
+            hint="Only these versions of the format exist or are known here.",
+        )
+    read_digests, unread = _digests(root)
+    return Metadata(
+        version=version,
+        dbname=_text(root, "dbname"),
+        description=_text(root, "description"),
+        data_owner=_text(root, "dataOwner"),
+        origin_timespan=_text(root, "dataOriginTimespan"),
+        producer=_text(root, "producerApplication"),
+        product=_text(root, "databaseProduct"),
+        archival_date=_text(root, "archivalDate"),
+        lob_folder=folder_value(root, "lobFolder"),
+        digests=read_digests,
+        unread_digests=unread,
+        tables=tuple(_tables(root)),
+    )
+
+
+def unescaped(text: str) -> str:
+    r"""Return a SIARD text value with ``\u00XX`` undone (SIARD 2.2 G_3.3-4)."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def folder_value(element: Element, name: str) -> str | None:
+    """Return the folder that a child element names, None when the element is absent or empty."""
+    value = element.value(name)
+    return unescaped(value) if value else None
+
+
+def _text(element: Element, name: str) -> str:
+    return unescaped(element.value(name) or "")
+
+
+def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
+    found: list[Digest] = []
+    unread: list[str] = []
+    for each in root.all("messageDigest"):
+        # 1.0 and 2.0 hold "MD5<hex>" as text, 2.1 and later digestType and digest (SIARD 2.2 M_5.1).
+        value = each.value("digest") if each.children else each.text.strip()
+        if not value:
+            continue
+        digest = digests.parsed(value, each.value("digestType"))
+        if digest is None:
+            unread.append(value)
+        else:
+            found.append(digest)
+    return tuple(found), tuple(unread)
+
+
+def _tables(root: Element) -> Iterator[Table]:
+    schemas = list(root.all("schemas", "schema"))
+    schema_folders = [_folder(schema, "schema") for schema in schemas]
+    for schema, schema_folder, schema_number in zip(
+        schemas, schema_folders, numbers(schema_folders), strict=True
+    ):
+        tables = list(schema.all("tables", "table"))
+        folders = [_folder(table, "table") for table in tables]
+        for table, folder, number in zip(tables, folders, numbers(folders), strict=True):
+            yield Table(
+                schema=schema_number,
+                number=number,
+                name=_text(table, "name"),
+                schema_name=_text(schema, "name"),
+                folder=folder,
+                schema_folder=schema_folder,
+                rows=_count(table.value("rows")),
+                columns=_fields(table.all("columns", "column")),
+            )
+
+
+def _folder(element: Element, kind: str) -> str:
+    folder = (element.value("folder") or "").strip("/")
+    if not folder or "/" in folder or folder in {".", ".."}:
+        raise SourceError(
+            f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'!s} has the folder "
+            f"{folder!r}, expected one folder name",
+            hint="The archive's metadata does not say where its tables are; it cannot be read further.",
+        )
+    return folder
+
+
+def numbers(folders: Sequence[str]) -> list[int]:
+    """Return the number of each folder: the digits at its end, else its position from 0.
+
+    Where that gives two folders of one scope the same number, all take their position.
+    """
+    ending = [re.search(r"([0-9]+)$", folder) for folder in folders]
+    found = [int(digits[1]) if digits else position for position, digits in enumerate(ending)]
+    return found if len(set(found)) == len(found) else list(range(len(folders)))
+
+
+def _count(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,18}", text) else None
+
+
+def _fields(elements: Iterable[Element]) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            number=number,
+            name=_text(element, "name"),
+            type=_text(element, "type"),
+            lob_folder=folder_value(element, "lobFolder"),
+            folder=folder_value(element, "folder"),
+            mime_type=element.value("mimeType") or None,
+            fields=_fields(element.all("fields", "field")),
+        )
+        for number, element in enumerate(elements, start=1)
+    )

@@ -1,0 +1,159 @@
+"""A table's XML document as a stream of LOB cells, in flat memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from metspack import digests, safexml
+from metspack.errors import SourceError
+from metspack.model import Budgets, Digest, LobCell, LobPlace
+from metspack.siard.metadata import Table
+
+_CELL = re.compile(r"c[1-9][0-9]*(?:\.[uar][1-9][0-9]*)*")
+_ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What went by while a table was read: rows, and large objects whose value stands in the cell."""
+
+    rows: int = 0
+    inline: int = 0
+
+
+def cells(
+    blocks: Iterable[bytes], table: Table, budgets: Budgets | None = None, tally: Tally | None = None
+) -> Iterator[LobCell]:
+    """Yield the cells with a ``file`` attribute, at any depth of a row, in document order.
+
+    Raises ``SourceError`` naming table and row where the document is not well-formed, has a DTD,
+    asks for more than the budgets, or has a cell that cannot be understood.
+    """
+    reader = CellReader(table, budgets or Budgets(), tally or Tally())
+    for block in blocks:
+        for _start, cell in reader.taken(block, final=False):
+            yield cell
+    for _start, cell in reader.taken(b"", final=True):
+        yield cell
+
+
+class CellReader:
+    """A table's document fed block by block; gives the LOB cells of each with the offsets of their tags."""
+
+    def __init__(self, table: Table, budgets: Budgets, tally: Tally) -> None:
+        self._table = table
+        self._budgets = budgets
+        self._tally = tally
+        self._found: list[tuple[int, LobCell]] = []
+        self._fed = 0
+        self._parser = safexml.expat_parser()
+        self._install()
+
+    @property
+    def position(self) -> int:
+        """The offset up to which the document has been understood; every tag given begins before it."""
+        return max(self._parser.CurrentByteIndex, 0)
+
+    def taken(self, block: bytes, *, final: bool) -> list[tuple[int, LobCell]]:
+        """Return the LOB cells that end in a block, each with the offset of its start tag.
+
+        Raises ``SourceError`` as ``cells`` does.
+        """
+        self._found = []
+        self._fed += len(block)
+        try:
+            safexml.feed_block(self._parser, block, final=final)
+        except safexml.XmlError as error:
+            raise SourceError(
+                f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
+                hint=error.hint or "The table's document is damaged; nothing was taken from it.",
+            ) from None
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
+            raise SourceError(
+                f"{self._table.path} line {self._parser.CurrentLineNumber}: "
+                f"a tag is longer than {self._budgets.attribute:,} bytes",
+                hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
+            )
+        return self._found
+
+    def _install(self) -> None:
+        """Install the handlers as closures: they run for every element of every row."""
+        deepest = self._budgets.depth
+        path = [""] * (deepest + 1)
+        inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
+        tally = self._tally
+        depth = 0
+        seen: set[str] = set()
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > deepest:
+                raise SourceError(
+                    f"{self._where()}: elements are nested more than {deepest} deep",
+                    hint="If that is what it should be, raise the budget: --budget depth=N.",
+                )
+            path[depth] = name
+            if depth == _ROW:
+                tally.rows += 1
+                seen.clear()
+            elif "file" in attributes and depth >= _COLUMN:
+                tags = path[_COLUMN : depth + 1]
+                cell = (
+                    ".".join(tags)
+                    if ":" not in "".join(tags)
+                    else ".".join(t.rpartition(":")[2] for t in tags)
+                )
+                if cell in seen:
+                    raise SourceError(f"{self._where()}: cell {cell} stands twice in row {tally.rows}")
+                seen.add(cell)
+                self._found.append((self._parser.CurrentByteIndex, self._cell(cell, attributes)))
+            elif depth == _COLUMN and name in inline:
+                tally.inline += 1
+
+        def end(_name: str) -> None:
+            nonlocal depth
+            depth -= 1
+
+        self._parser.StartElementHandler = start
+        self._parser.EndElementHandler = end
+
+    def _where(self) -> str:
+        return f"{self._table.path} line {self._parser.CurrentLineNumber}"
+
+    def _cell(self, cell: str, attributes: dict[str, str]) -> LobCell:
+        if not _CELL.fullmatch(cell):
+            raise SourceError(
+                f"{self._where()}: a file attribute stands at {cell!r}, expected c<n> with u<n> or a<n> below it",
+                hint="Cells are named by SIARD 2.2 T_6.1-1 and T_6.1-4.",
+            )
+        place = LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=self._tally.rows)
+        return LobCell(
+            place=place,
+            file=attributes["file"],
+            length=self._length(place, attributes.get("length")),
+            digest=self._digest(place, attributes),
+        )
+
+    def _length(self, place: LobPlace, text: str | None) -> int | None:
+        if text is None or not text.strip():
+            return None
+        if not re.fullmatch(r"[0-9]{1,18}", text.strip()):
+            raise SourceError(f"{self._where()}: {place.id} has the length {text!r}, expected a whole number")
+        return int(text)
+
+    def _digest(self, place: LobPlace, attributes: dict[str, str]) -> Digest | None:
+        for name in ("digest", "messageDigest"):
+            text = attributes.get(name, "").strip()
+            if text:
+                digest = digests.parsed(text, attributes.get("digestType"))
+                if digest is None:
+                    raise SourceError(
+                        f"{self._where()}: {place.id} has the {name} {text!r} "
+                        f"(digestType {attributes.get('digestType', 'absent')}), which is no message digest",
+                        hint="Known are MD5, SHA-1 and SHA-256 in hexadecimal (SIARD 2.2 T_6.2-1).",
+                    )
+                return digest
+        return None

@@ -1,0 +1,381 @@
+"""The structures of a zip file and what this project takes of them; reads no file.
+
+Clause numbers "APPNOTE" are PKWARE's; SIARD asks for version 6.3.2 of it (SIARD 2.2 G_4.1-1).
+Whatever two readers could understand in two ways is refused: an archive has one content.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from metspack.errors import SourceError
+from metspack.model import Budgets, ZipExtent
+
+LOCAL = struct.Struct("<IHHHHHIIIHH")
+CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")
+END = struct.Struct("<IHHHHIIH")
+END64 = struct.Struct("<IQHHIIQQQQ")
+LOCATOR = struct.Struct("<IIQI")
+
+LOCAL_SIGNATURE = 0x04034B50
+CENTRAL_SIGNATURE = 0x02014B50
+END_SIGNATURE = 0x06054B50
+END64_SIGNATURE = 0x06064B50
+LOCATOR_SIGNATURE = 0x07064B50
+DESCRIPTOR_SIGNATURE = 0x08074B50
+
+MAX16 = 0xFFFF
+MAX32 = 0xFFFFFFFF
+MAX64 = 0xFFFFFFFFFFFFFFFF
+_LARGEST = (1 << 62) - 1  # offsets stay within what a file system and SQLite can hold
+
+STORED = 0
+DEFLATED = 8
+STREAMED = 0x0008
+"""Flag bit 3: sizes and CRC-32 follow the data in a data descriptor (APPNOTE 4.4.4)."""
+UTF8 = 0x0800
+"""Flag bit 11: the name is UTF-8, otherwise code page 437 (APPNOTE D.2)."""
+_ENCRYPTED = 0x0001 | 0x0040 | 0x2000
+_PATCHED = 0x0020
+REFUSED_FLAGS = _ENCRYPTED | _PATCHED
+
+ORDINARY_KINDS = frozenset({0, 4, 8})
+"""The top four bits of external attributes that are no Unix file type, a directory or a file."""
+_UNIX_SYSTEMS = frozenset({3, 19})  # Unix and OS X (APPNOTE 4.4.2)
+
+_LINK = 0xA
+_AES = 99
+
+_ZIP64_EXTRA = 1
+_SHOWN = 120
+
+DAMAGED = "The archive is damaged or was written by a faulty program: get it again from where it came."
+MISLEADING = (
+    "Programs do not agree on what such an archive holds, so it is not read; "
+    "have it written again by the program that made it, or unpack and zip it anew."
+)
+_CLAUSE_NAMES = "Names in an archive are relative paths with '/' (APPNOTE 4.4.17, SIARD 2.2 P_4.2)."
+
+_METHODS = {
+    1: "shrink",
+    6: "implode",
+    9: "deflate64",
+    10: "PKWARE DCL implode",
+    12: "bzip2",
+    14: "lzma",
+    18: "IBM TERSE",
+    19: "IBM LZ77",
+    20: "zstd (old number)",
+    93: "zstd",
+    94: "mp3",
+    95: "xz",
+    96: "jpeg",
+    97: "WavPack",
+    98: "PPMd",
+}
+
+_KINDS = (
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\0", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"%PDF-", "a PDF document"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE file (an old Word, Excel or Outlook file)"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"MZ", "a Windows program"),
+    (b"\x7fELF", "a Linux program"),
+    (b"<?xml", "an XML document"),
+    (b"\xef\xbb\xbf<?xml", "an XML document"),
+    (b"<\0?\0", "an XML document"),
+    (b"\xff\xfe<\0", "an XML document"),
+    (b"\xfe\xff\0<", "an XML document"),
+)
+
+
+class Row(NamedTuple):
+    """One entry as the index holds it: ``at`` is the offset of its central record."""
+
+    offset: int
+    name: str
+    compressed: int
+    size: int
+    crc: int
+    method: int
+    flags: int
+    at: int
+
+
+class Lengths(NamedTuple):
+    """What a local header or data descriptor says of an entry's data."""
+
+    crc: int
+    compressed: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"CRC-32 {self.crc:08x}, compressed size {self.compressed:,}, size {self.size:,}"
+
+
+def kind(head: bytes) -> str:
+    """Return what a file that begins with ``head`` (512 bytes or more, or all of it) seems to be."""
+    for magic, name in _KINDS:
+        if head.startswith(magic):
+            return name
+    if head[257:262] == b"ustar":
+        return "a tar archive"
+    if not head.strip(b"\0"):
+        return "nothing but zero bytes so far"
+    text = head.decode("utf-8", "ignore")
+    if len(text.encode()) >= len(head) - 3 and all(each.isprintable() or each in "\t\r\n\f" for each in text):
+        return "an XML or HTML document" if text.lstrip().startswith("<") else "text"
+    return f"something else (it begins with the bytes {head[:8].hex(' ')})"
+
+
+def refusal(what: str, name: str, problem: str, hint: str) -> SourceError:
+    """Return the error about one entry, with its name escaped and cut to a readable length."""
+    shown = repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}... ({len(name):,} characters)"
+    return SourceError(f"{what}: entry {shown}: {problem}", hint=hint)
+
+
+def encoded(name: str, flags: int) -> bytes:
+    """Return an entry's name as the archive holds it."""
+    return name.encode("utf-8" if flags & UTF8 else "cp437")
+
+
+def decoded(raw: bytes, flags: int, what: str) -> str:
+    """Return an entry's name (APPNOTE D.1, D.2); raises SourceError for UTF-8 that is none."""
+    try:
+        return raw.decode("utf-8" if flags & UTF8 else "cp437")
+    except UnicodeDecodeError as error:
+        name = raw.decode("latin-1")
+        problem = f"its name is marked as UTF-8 (flag bit 11) and is not, at byte {error.start:,}"
+        raise refusal(what, name, problem, MISLEADING) from None
+
+
+def name_fault(name: str) -> str:
+    """Return what makes a name unfit for an entry, "" when it is fit.
+
+    Fit is a relative path: segments that are not empty, ``.`` or ``..``, joined by ``/``, with one
+    more ``/`` at the end of a directory's.
+    """
+    if not name:
+        return "has no name"
+    for character, word in (("\0", "a NUL character"), ("\\", "a backslash")):
+        if character in name:
+            return f"its name holds {word}"
+    if name.startswith("/"):
+        return "its name is an absolute path"
+    if name[1:2] == ":" and name[0].isascii() and name[0].isalpha():
+        return "its name begins with a drive letter"
+    for segment in name.removesuffix("/").split("/"):
+        if segment in {"", ".", ".."}:
+            return f"its name holds the segment {segment!r}"
+    return ""
+
+
+def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
+    """Return the entry that a whole central record at offset ``at`` names, with everything checked.
+
+    Raises SourceError for each thing this project does not take: unfit names, links and special
+    files, encryption, other methods than stored and deflated, several disks, ratios over budget,
+    directories with data, ZIP64 fields that do not fit (APPNOTE 4.3.12).
+    """
+    fields = CENTRAL.unpack_from(record)
+    _, made, _, flags, method, crc, short_compressed, short_size, *lengths, short_disk = fields[:-2]
+    attributes, short_offset = fields[-2:]
+    end = CENTRAL.size + lengths[0]
+    name = decoded(record[CENTRAL.size : end], flags, what)
+    if fault := name_fault(name):
+        raise refusal(what, name, f"{fault} (central record at byte {at:,})", _CLAUSE_NAMES)
+    try:
+        size, compressed, offset, disk = widened(
+            (short_size, short_compressed, short_offset, short_disk), record[end : end + lengths[1]]
+        )
+    except ValueError as error:
+        raise refusal(what, name, f"{error} (central record at byte {at:,})", DAMAGED) from None
+    if max(size, compressed, offset) > _LARGEST:
+        problem = f"has size {size:,}, compressed size {compressed:,} at byte {offset:,}: too much for a file"
+        raise refusal(what, name, problem, DAMAGED)
+    if disk:
+        raise refusal(what, name, f"lies on disk {disk + 1:,}; expected the first and only one", SPLIT)
+    problem, hint = _kind_fault(name, made, attributes, size) or _method_fault(flags, method)
+    if not problem:
+        problem, hint = _size_fault(method, compressed, size, budgets)
+    if problem:
+        raise refusal(what, name, problem, hint)
+    return Row(offset, name, compressed, size, crc, method, flags, at)
+
+
+SPLIT = "Archives over several disks are not read: join them first (`zip -s 0 split.zip --out whole.zip`)."
+_FINE = ("", "")
+
+
+def _kind_fault(name: str, made: int, attributes: int, size: int) -> tuple[str, str] | None:
+    if made >> 8 in _UNIX_SYSTEMS and attributes >> 28 not in ORDINARY_KINDS:
+        what = "a symbolic link" if attributes >> 28 == _LINK else "a special file"
+        return (
+            f"is {what} (Unix mode {attributes >> 16:#o}); expected a file or a directory",
+            "A link could lead out of the archive, so it is not followed: put the file itself in its place.",
+        )
+    if size and name.endswith("/"):
+        return f"is a directory and has {size:,} bytes of data; expected none", MISLEADING
+    return None
+
+
+def _method_fault(flags: int, method: int) -> tuple[str, str]:
+    if flags & _ENCRYPTED or method == _AES:
+        return (
+            f"is encrypted (flags {flags:#06x}, method {method})",
+            "A SIARD file is not password-protected or encrypted (SIARD 2.2 G_4.1-3): decrypt it first.",
+        )
+    if flags & _PATCHED:
+        return "holds compressed patched data (flag bit 5)", MISLEADING
+    if method not in {STORED, DEFLATED}:
+        name = f" ({_METHODS[method]})" if method in _METHODS else ""
+        return (
+            f"is compressed with method {method}{name}; expected 0 (stored) or 8 (deflate)",
+            "SIARD allows stored and deflate only (SIARD 2.2 G_4.1-2): unpack it and zip it anew.",
+        )
+    return _FINE
+
+
+def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tuple[str, str]:
+    if method == STORED and compressed != size:
+        return f"is stored in {compressed:,} bytes and has size {size:,}; expected the same", DAMAGED
+    if size > budgets.ratio * compressed:
+        return (
+            f"would grow from {compressed:,} to {size:,} bytes; expected at most {budgets.ratio:,} times as many",
+            "Deflate cannot reach that, so the sizes are wrong, or the archive is a decompression bomb.",
+        )
+    return _FINE
+
+
+def extra_field(extra: bytes, number: int = _ZIP64_EXTRA) -> bytes | None:
+    """Return the data of the first extra field with that id, None when there is none (APPNOTE 4.5.1)."""
+    position = 0
+    while position + 4 <= len(extra):
+        found, length = struct.unpack_from("<HH", extra, position)
+        position += 4
+        if found == number:
+            return extra[position : position + length] if position + length <= len(extra) else None
+        position += length
+    return None
+
+
+def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, int, int]:
+    """Return size, compressed size, offset and disk with those at their maximum taken from ZIP64.
+
+    The field holds exactly those (APPNOTE 4.5.3), or all from the first on, as some programs write;
+    then the ones that were not at their maximum must agree. Raises ValueError saying what is wrong.
+    """
+    size, compressed, offset, disk = short
+    needed = [size == MAX32, compressed == MAX32, offset == MAX32, disk == MAX16]
+    if not any(needed):
+        return short
+    field = extra_field(extra)
+    if field is None:
+        raise ValueError("has a size, offset or disk at its maximum and no ZIP64 extra field")
+    expected = 8 * sum(needed[:3]) + 4 * needed[3]
+    if len(field) == expected:
+        numbers = iter(struct.unpack(f"<{sum(needed[:3])}Q{'I' * needed[3]}", field))
+        values = [next(numbers) if each else value for each, value in zip(needed, short, strict=True)]
+    else:
+        form = _WHOLE_ZIP64.get(len(field))
+        whole = struct.unpack(form, field) if form else ()
+        values = [*whole, *short[len(whole) :]]
+        agreed = all(map(_agrees, needed, short, values))
+        if any(needed[len(whole) :]) or not agreed:
+            raise ValueError(f"its ZIP64 extra field has {len(field):,} bytes; expected {expected}")
+    return values[0], values[1], values[2], values[3]
+
+
+_WHOLE_ZIP64 = {16: "<QQ", 24: "<QQQ", 28: "<QQQI"}
+
+
+def _agrees(needed: bool, short: int, wide: int) -> bool:
+    return needed or short == wide
+
+
+def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int, bool, bool]:
+    """Return a local header's length in bytes, and whether a data descriptor may and must follow the data.
+
+    ``head`` is the archive from ``extent.offset`` on and holds at least the header (30 bytes, the
+    name and the extra field). Raises SourceError where it does not say what the central directory
+    says (APPNOTE 4.3.7). Lengths that were not known when it was written (zero, or 0xFFFFFFFF with
+    ZIP64 zeros) are left to the descriptor; programs are about that leave out flag bit 3 then.
+    """
+    signature, _, flags, method, _, _, crc, compressed, size, named, extra = LOCAL.unpack_from(head)
+    name = head[LOCAL.size : LOCAL.size + named]
+    expected_name = encoded(extent.name, extent.flags)
+    watched = UTF8 | REFUSED_FLAGS
+    for thing, expected, found in (
+        ("signature", f"{LOCAL_SIGNATURE:#010x}", f"{signature:#010x}"),
+        ("name", expected_name, name),
+        ("flags", f"{extent.flags & watched:#06x}", f"{flags & watched:#06x}"),
+        ("method", extent.method, method),
+    ):
+        if expected != found:
+            raise _differs(thing, expected, found, extent, what)
+    length = LOCAL.size + named + extra
+    local = _local_lengths(Lengths(crc, compressed, size), head[LOCAL.size + named : length])
+    central = Lengths(extent.crc, extent.compressed, extent.size)
+    streamed = bool(flags & STREAMED)
+    if local == central:
+        return length, streamed, False
+    unknown = local.crc in {0, extent.crc} and all(
+        mine in {theirs, 0, MAX32, MAX64} for mine, theirs in zip(local[1:], central[1:], strict=True)
+    )
+    if not unknown or not (streamed or compressed == size == MAX32):
+        raise _differs("lengths", central, local, extent, what)
+    return length, True, True
+
+
+def _differs(thing: str, expected: object, found: object, extent: ZipExtent, what: str) -> SourceError:
+    return refusal(
+        what,
+        extent.name,
+        f"its local header at byte {extent.offset:,} has {thing} {found}; "
+        f"expected {expected} as in the central directory",
+        MISLEADING,
+    )
+
+
+def _local_lengths(short: Lengths, extra: bytes) -> Lengths:
+    field = extra_field(extra) if MAX32 in short[1:] else None
+    if field is None:
+        return short
+    if len(field) < _BOTH_SIZES.size:  # both must be there, the size first (APPNOTE 4.5.3)
+        return short
+    size, compressed = _BOTH_SIZES.unpack_from(field)
+    return Lengths(
+        short.crc,
+        compressed if short.compressed == MAX32 else short.compressed,
+        size if short.size == MAX32 else short.size,
+    )
+
+
+_BOTH_SIZES = struct.Struct("<QQ")
+_MARK = DESCRIPTOR_SIGNATURE.to_bytes(4, "little")
+_DESCRIPTORS = tuple((mark, struct.Struct(form)) for form in ("<IQQ", "<III") for mark in (_MARK, b""))
+DESCRIPTOR_MAX = 24
+
+
+def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
+    """Return the length of the data descriptor that ``tail`` begins with, None when there is none.
+
+    It agrees with the central directory in one of its four forms: with a signature or without, with
+    sizes of 8 or 4 bytes (APPNOTE 4.3.9). ``room`` is the bytes up to the next structure: the
+    form that fills it is preferred, then the longest.
+    """
+    expected = (extent.crc, extent.compressed, extent.size)
+    fitting = [
+        len(mark) + form.size
+        for mark, form in _DESCRIPTORS
+        if len(mark) + form.size <= min(len(tail), room)
+        and tail.startswith(mark)
+        and form.unpack_from(tail, len(mark)) == expected
+    ]
+    return room if room in fitting else max(fitting, default=None)

@@ -1,0 +1,212 @@
+"""Writing a zip archive from the entries of another: copied as they are, or with new contents."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from metspack import fsio
+from metspack.siard.container import CentralRecord
+
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_END = struct.Struct("<4s4H2LH")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_LOCATOR64 = struct.Struct("<4sLQL")
+
+# Fields of a central record by position (APPNOTE 4.3.12).
+_VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
+_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
+
+_MAX16, _MAX32 = 0xFFFF, 0xFFFFFFFF
+_ZIP64_EXTRA = 1
+_ZIP64_VERSION = 45
+_UTF8_NAME = 1 << 11
+_DEFLATED = 8
+
+
+class ZipWriter:
+    """Appends entries to a new file; the central directory waits in a file of ``work``.
+
+    Entries keep their names, methods, times and attributes. ``finish`` writes the directory; the
+    caller closes ``file``.
+    """
+
+    def __init__(self, target: Path, work: Path) -> None:
+        self.file = fsio.NewFile(target)
+        self._directory = fsio.NewFile(work / f"{target.name}.directory")
+        self._entries = 0
+
+    def copy(self, record: CentralRecord, raw: Iterable[bytes]) -> None:
+        """Append an entry as the bytes it has: ``raw`` is local header, data and descriptor."""
+        offset = self.file.size
+        for block in raw:
+            self.file.write(block)
+        self._list(_Central(record.raw).relocated(offset))
+
+    def write(self, record: CentralRecord, contents: Iterable[bytes]) -> None:
+        """Append an entry with new contents in place of those it has."""
+        central = _Central(record.raw)
+        offset = self.file.size
+        # Sizes are patched in afterwards, so room for 8-byte ones must be left now; a document whose
+        # values grow does not double.
+        large = 2 * record.extent.size >= _MAX32
+        self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
+        start = self.file.size
+        sums = _Sums()
+        for piece in _packed(sums.over(contents), central.fields[_METHOD]):
+            self.file.write(piece)
+        compressed = self.file.size - start
+        self.file.patch(
+            offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
+        )
+        self._list(central.renewed(offset=offset, crc=sums.crc, compressed=compressed, size=sums.size))
+
+    def _list(self, record: bytes) -> None:
+        self._directory.write(record)
+        self._entries += 1
+
+    def finish(self, comment: bytes) -> None:
+        """Write the central directory and what ends the archive."""
+        start = self.file.size
+        for block in self._directory.written(0, self._directory.size):
+            self.file.write(block)
+        self._directory.close()
+        self.file.write(_ending(self._entries, start, self.file.size - start, comment))
+        self.file.flush()
+
+    def abandon(self) -> None:
+        """Close both files as they are, after an error."""
+        self._directory.discard()
+        self.file.discard()
+
+
+class _Sums:
+    """CRC-32 and size of what passes through."""
+
+    def __init__(self) -> None:
+        self.crc = 0
+        self.size = 0
+
+    def over(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        for block in blocks:
+            self.crc = zlib.crc32(block, self.crc)
+            self.size += len(block)
+            yield block
+
+
+def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
+    if method != _DEFLATED:
+        yield from blocks
+        return
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    for block in blocks:
+        yield deflate.compress(block)
+    yield deflate.flush()
+
+
+class _Central:
+    """A central directory record, taken apart and put together again."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.fields = list(_CENTRAL.unpack_from(raw))
+        at = _CENTRAL.size
+        self._name, at = raw[at : at + self.fields[_NAME_LENGTH]], at + self.fields[_NAME_LENGTH]
+        self._extra, at = raw[at : at + self.fields[_EXTRA_LENGTH]], at + self.fields[_EXTRA_LENGTH]
+        self._comment = raw[at : at + self.fields[_COMMENT_LENGTH]]
+
+    def local_header(self, *, large: bool, crc: int, compressed: int, size: int) -> bytes:
+        fields = self.fields
+        extra = struct.pack("<2H2Q", _ZIP64_EXTRA, 16, size, compressed) if large else b""
+        return (
+            _LOCAL.pack(
+                b"PK\x03\x04",
+                _ZIP64_VERSION if large else 20,
+                fields[_FLAGS] & _UTF8_NAME,
+                fields[_METHOD],
+                fields[_TIME],
+                fields[_DATE],
+                crc,
+                _MAX32 if large else compressed,
+                _MAX32 if large else size,
+                len(self._name),
+                len(extra),
+            )
+            + self._name
+            + extra
+        )
+
+    def relocated(self, offset: int) -> bytes:
+        """Return the record of a copied entry: only the offset is another."""
+        size, compressed, _ = self._sizes()
+        if self.fields[_OFFSET] != _MAX32 and offset < _MAX32:
+            self.fields[_OFFSET] = offset
+            return self._joined(self._extra)
+        return self._rebuilt(size=size, compressed=compressed, offset=offset)
+
+    def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
+        """Return the record of an entry with new contents."""
+        self.fields[_CRC] = crc
+        self.fields[_FLAGS] &= _UTF8_NAME
+        return self._rebuilt(size=size, compressed=compressed, offset=offset)
+
+    def _rebuilt(self, *, size: int, compressed: int, offset: int) -> bytes:
+        large = [value for value in (size, compressed, offset) if value >= _MAX32]
+        self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET] = (
+            min(value, _MAX32) for value in (size, compressed, offset)
+        )
+        extra = b"".join(part for kind, part in _extras(self._extra) if kind != _ZIP64_EXTRA)
+        if large:
+            extra = struct.pack(f"<2H{len(large)}Q", _ZIP64_EXTRA, 8 * len(large), *large) + extra
+            self.fields[_VERSION] = max(self.fields[_VERSION], _ZIP64_VERSION)
+        return self._joined(extra)
+
+    def _joined(self, extra: bytes) -> bytes:
+        self.fields[_EXTRA_LENGTH] = len(extra)
+        return _CENTRAL.pack(*self.fields) + self._name + extra + self._comment
+
+    def _sizes(self) -> tuple[int, int, int]:
+        """Return size, compressed size and offset, from the ZIP64 field where that holds them."""
+        values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
+        held = next((part[4:] for kind, part in _extras(self._extra) if kind == _ZIP64_EXTRA), b"")
+        for position, value in enumerate(values):
+            if value == _MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
+                (values[position],) = struct.unpack_from("<Q", held)
+                held = held[8:]
+        size, compressed, offset = values
+        return size, compressed, offset
+
+
+def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the kind and the bytes of each extra field; what no longer is one comes last as it is."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<2H", extra, at)
+        yield kind, extra[at : at + 4 + length]
+        at += 4 + length
+    if at < len(extra):
+        yield -1, extra[at:]
+
+
+def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
+    end = b""
+    if entries >= _MAX16 or start >= _MAX32 or length >= _MAX32:
+        end = _END64.pack(
+            b"PK\x06\x06",
+            _END64.size - 12,
+            _ZIP64_VERSION,
+            _ZIP64_VERSION,
+            0,
+            0,
+            entries,
+            entries,
+            length,
+            start,
+        ) + _LOCATOR64.pack(b"PK\x06\x07", 0, start + length, 1)
+    few = min(entries, _MAX16)
+    return end + (
+        _END.pack(b"PK\x05\x06", 0, 0, few, few, min(length, _MAX32), min(start, _MAX32), len(comment))
+        + comment
+    )

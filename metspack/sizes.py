@@ -1,0 +1,72 @@
+"""Sizes and counts as people write and read them; pure."""
+
+from __future__ import annotations
+
+import re
+
+from metspack.errors import ConfigError
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    **{f"{letter}B": 1000 ** (n + 1) for n, letter in enumerate("KMGTPE")},
+    **{f"{letter}IB": 1024 ** (n + 1) for n, letter in enumerate("KMGTPE")},
+}
+_SIZE = re.compile(r"([0-9][0-9_,]*)(?:\.([0-9]+))?\s*([A-Za-z]*)")
+_NO_LIMIT = "none"
+
+
+def size(text: str, option: str) -> int | None:
+    """Return a number of bytes, None for ``none``: ``45000``, ``45kB``, ``4GB`` (decimal), ``4GiB`` (binary).
+
+    Raises ``ConfigError`` naming the option for anything else and for less than one byte.
+    """
+    if text.strip().lower() == _NO_LIMIT:
+        return None
+    found = _SIZE.fullmatch(text.strip())
+    unit = _UNITS.get(found[3].upper()) if found else None
+    if found is None or unit is None:
+        raise ConfigError(
+            f"{option} {text!r} is no size",
+            hint="Write bytes as 45000 or with a unit: 45kB, 4GB (decimal), 4GiB (binary), or none.",
+        )
+    whole, fraction = int(re.sub("[_,]", "", found[1])), found[2] or ""
+    number = whole * unit + int(fraction or 0) * unit // 10 ** len(fraction)
+    return _at_least_one(number, text, option, "byte")
+
+
+def count(text: str, option: str) -> int | None:
+    """Return a number of files, None for ``none``; raises ``ConfigError`` as ``size`` does."""
+    if text.strip().lower() == _NO_LIMIT:
+        return None
+    if not re.fullmatch(r"[0-9][0-9_,]*", text.strip()):
+        raise ConfigError(f"{option} {text!r} is no count", hint="Write a whole number such as 10000, or none.")
+    return _at_least_one(int(re.sub("[_,]", "", text)), text, option, "file")
+
+
+def _at_least_one(number: int, text: str, option: str, what: str) -> int:
+    if number < 1:
+        raise ConfigError(
+            f"{option} {text} leaves no room for anything",
+            hint=f"A segment holds at least one {what}; none means no limit.",
+        )
+    return number
+
+
+def shown(number: int) -> str:
+    """Return a size for reading: exact bytes with separators, and from 10,000 on rounded in brackets."""
+    exact = f"{number:,} bytes" if number != 1 else "1 byte"
+    if number < 10_000:  # noqa: PLR2004 -- below this the exact figure is as easy to read
+        return exact
+    value = float(number)
+    unit = "bytes"
+    for unit in ("kB", "MB", "GB", "TB", "PB", "EB"):
+        value /= 1000
+        if value < 999.95:  # noqa: PLR2004 -- what would be rounded to 1000.0 takes the next unit
+            break
+    return f"{exact} ({value:.1f} {unit})"
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``1 file``, ``2,604 files``."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

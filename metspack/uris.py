@@ -1,0 +1,410 @@
+"""References to files as archives and METS write them, decoded once into checked segments.
+
+Two things live here. ``resolved`` is RFC 3986 §5.2 on text, with the drive letters of RFC 8089 E.2.
+Everything that ends at a file uses the other: ``parsed`` turns a ``file`` attribute, a ``lobFolder``
+or an ``xlink:href`` into a ``Reference``, and ``joined`` walks it below a root it cannot leave. A
+reference is never joined as a string, and what cannot be a safe name is refused, not cleaned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, unique
+from functools import partial
+from typing import Any, NoReturn
+from urllib.parse import quote, unquote_to_bytes
+
+from metspack.errors import SourceError
+
+
+class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, nothing has gone wrong
+    """A reference that is not taken; ``rule`` is the stable name of the rule it breaks.
+
+    Rules: ``backslash-encoded`` ``control`` ``dot-segment-encoded`` ``drive`` ``drive-relative``
+    ``empty`` ``empty-segment`` ``file-relative`` ``fragment`` ``host`` ``leaves-root`` ``not-utf8``
+    ``nul`` ``percent`` ``query`` ``scheme`` ``slash-encoded`` ``unc`` ``unsafe-name``.
+    """
+
+    def __init__(self, message: str, *, rule: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), rule=self.rule, hint=self.hint), (self.message,)
+
+
+# --- RFC 3986 §5.2: one reference against a base -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components:
+    """The five components of a URI reference, undecoded; None is absent, "" is present and empty."""
+
+    scheme: str | None
+    authority: str | None
+    path: str
+    query: str | None
+    fragment: str | None
+
+
+_COMPONENTS = re.compile(
+    r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL
+)
+_URI_DRIVE = re.compile(r"(/?[A-Za-z][:|])((?:/.*)?)", re.DOTALL)
+
+
+def components(reference: str) -> Components:
+    """Return the components of a URI reference; any text has some (RFC 3986 Appendix B, §3.1)."""
+    found = _COMPONENTS.fullmatch(reference)
+    assert found is not None  # noqa: S101 -- every part is optional and the path takes the rest
+    scheme, authority, path, query, fragment = found.groups()
+    return Components(scheme=scheme, authority=authority, path=path, query=query, fragment=fragment)
+
+
+def recomposed(parts: Components) -> str:
+    """Return the URI reference made of components (RFC 3986 §5.3)."""
+    text = "" if parts.scheme is None else f"{parts.scheme}:"
+    if parts.authority is not None:
+        text += f"//{parts.authority}"
+    elif parts.path.startswith("//"):
+        text += "/."  # without it the path's first segment would be read as an authority (§3.3)
+    text += parts.path
+    if parts.query is not None:
+        text += f"?{parts.query}"
+    return text if parts.fragment is None else f"{text}#{parts.fragment}"
+
+
+def without_dot_segments(path: str) -> str:
+    """Return a path without its ``.`` and ``..`` segments; ``..`` stops at the root (RFC 3986 §5.2.4)."""
+    segments = path.split("/")
+    kept: list[str] = []
+    floor = 0
+    if segments[0] == "" and len(segments) > 1:
+        kept, floor, segments = [""], 1, segments[1:]
+    for segment in segments:
+        if segment == ".." and len(kept) > floor:
+            kept.pop()
+            # A relative path that climbs to its start goes on as an absolute one, as in the RFC's loop.
+            if not kept:
+                kept, floor = [""], 1
+        elif segment not in {".", ".."}:
+            kept.append(segment)
+    if segments[-1] in {".", ".."} and kept:
+        kept.append("")
+    return "/".join(kept)
+
+
+def resolved(base: str, reference: str) -> str:
+    """Return the target URI of a reference against an absolute base URI (RFC 3986 §5.2.2, strict).
+
+    Below ``file:`` a reference beginning with ``/`` keeps the base's drive letter, and no ``..``
+    overwrites one (RFC 8089 E.2.1). Nothing is decoded, nothing refused.
+    """
+    root, target = components(base), components(reference)
+    if target.scheme is not None:
+        drive, path = _drive_and_path(target.scheme, target.path)
+        return recomposed(replace(target, path=drive + without_dot_segments(path)))
+    target = replace(target, scheme=root.scheme)
+    if target.authority is not None:
+        drive, path = _drive_and_path(root.scheme, target.path)
+        return recomposed(replace(target, path=drive + without_dot_segments(path)))
+    target = replace(target, authority=root.authority)
+    if not target.path:
+        query = root.query if target.query is None else target.query
+        return recomposed(replace(target, path=root.path, query=query))
+    drive, folder = _drive_and_path(root.scheme, root.path)
+    if target.path.startswith("/"):
+        own, path = _drive_and_path(root.scheme, target.path)
+        return recomposed(replace(target, path=(own or drive) + without_dot_segments(path)))
+    if not folder and (drive or root.authority is not None):
+        folder = "/"
+    path = folder[: folder.rfind("/") + 1] + target.path
+    return recomposed(replace(target, path=drive + without_dot_segments(path)))
+
+
+def _drive_and_path(scheme: str | None, path: str) -> tuple[str, str]:
+    """Return ``("/c:", "/x")`` for ``/c:/x`` below ``file:``; else no drive and the path."""
+    if scheme is None or scheme.lower() != "file" or (found := _URI_DRIVE.fullmatch(path)) is None:
+        return "", path
+    return found[1], found[2]
+
+
+# --- What the rest of the tool uses: a reference as checked segments ----------------------------------
+
+
+@unique
+class Kind(Enum):
+    """What a reference starts from."""
+
+    RELATIVE = "relative"
+    ABSOLUTE = "absolute path"
+    DRIVE = "drive"
+
+
+@unique
+class Repair(Enum):
+    """What was tolerated in a reference that is not written as RFC 3986 and RFC 8089 ask."""
+
+    SURROUNDING_SPACE = "surrounding white space"
+    BACKSLASH = "backslashes for slashes"
+    DRIVE_BAR = "| after a drive letter"
+    PSEUDO_ABSOLUTE = "file: before a path without a drive"
+    SPACE = "spaces not escaped"
+    NON_ASCII = "non-ASCII characters not escaped"
+    UNESCAPED = "characters not escaped that no URI may hold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A reference to a file or folder, decoded once.
+
+    ``segments`` are names, and ``..`` where a step up was written: a name itself is never ``..``.
+    ``drive`` is ``"C:"``, upper-case, for ``Kind.DRIVE`` only. ``is_folder``: it ended with ``/``, ``.``
+    or ``..``. ``repairs`` are in the order of ``Repair``.
+    """
+
+    kind: Kind
+    drive: str | None = None
+    segments: tuple[str, ...]
+    is_folder: bool = False
+    repairs: tuple[Repair, ...] = ()
+
+
+# The usual cell, read without a look at each character: no dot at the start of a name, nothing escaped.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_FIRST_COLON = re.compile(r"([^/?#:]*):")
+_PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
+_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
+_NOT_IN_URI = re.compile(r"""["<>^`{|}\[\]]""")
+_LOCAL_HOSTS = {"", "localhost"}
+WHITE_SPACE = " \t\r\n"
+"""XML's white space, which may surround a reference."""
+_SHOWN = 100
+
+
+def parsed(text: str) -> Reference:
+    r"""Return the reference that a ``file`` attribute, ``lobFolder`` or ``xlink:href`` holds.
+
+    Taken: relative and absolute paths, ``file:`` without a host or with localhost, drives (RFC 8089
+    E.2, ``C:\x``). Split at ``/`` first, then percent-decoded exactly once. Raises ``ReferenceRefused``
+    for any other text, and nothing else. ``~``, ``$``, ``*``, ``;`` and ``+`` mean themselves.
+    """
+    if _PLAIN.fullmatch(text):
+        return Reference(kind=Kind.RELATIVE, segments=tuple(text.split("/")))
+    repairs = set()
+    stripped = text.strip(WHITE_SPACE)
+    if stripped != text:
+        repairs.add(Repair.SURROUNDING_SPACE)
+    _check_text(text, stripped)
+    if "\\" in stripped:
+        repairs.add(Repair.BACKSLASH)
+        stripped = stripped.replace("\\", "/")
+    is_file, path = _local_path(text, stripped)
+    drive = None
+    found = _PATH_DRIVE.fullmatch(path)
+    if found is not None and (found[2] == ":" or is_file):
+        drive, path = f"{found[1].upper()}:", found[3]
+        if found[2] == "|":
+            repairs.add(Repair.DRIVE_BAR)
+    kind = _kind(text, path, drive=drive, is_file=is_file)
+    if kind is Kind.ABSOLUTE and is_file:
+        repairs.add(Repair.PSEUDO_ABSOLUTE)
+    repairs |= _unescaped(path)
+    segments, is_folder = _segments(text, path.removeprefix("/"))
+    ordered = tuple(each for each in Repair if each in repairs)
+    return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=ordered)
+
+
+def _check_text(text: str, stripped: str) -> None:
+    if not stripped:
+        _refuse(text, "empty", "is empty", "A reference names a file; write its path.")
+    if found := _BAD_CHARACTER.search(stripped):
+        rule, what = _character_fault(found[0])
+        _refuse(text, rule, f"holds {what}", "No file that an archive refers to may be named so.")
+    if stripped.startswith("\\\\"):
+        what = "is a Windows device path" if stripped.startswith(("\\\\?\\", "\\\\.\\")) else "is a UNC path"
+        hint = "Only local files are read: write a path relative to the archive, with forward slashes."
+        _refuse(text, "unc", what, hint)
+
+
+def _local_path(text: str, rest: str) -> tuple[bool, str]:
+    """Return whether ``file:`` was written, and the path without it and without an empty authority."""
+    scheme = _FIRST_COLON.match(rest)
+    is_file = scheme is not None and scheme[1].lower() == "file"
+    if scheme is not None and is_file:
+        rest = rest[scheme.end() :]
+    elif scheme is not None and not re.fullmatch(r"[A-Za-z]", scheme[1]):
+        hint = f"Only paths and file: are read; for a name with a colon write {shown('./' + rest)}."
+        _refuse(text, "scheme", f"has the scheme {shown(scheme[1])}", hint)
+    for mark, rule, escape in (("?", "query", "%3F"), ("#", "fragment", "%23")):
+        if mark in rest:
+            _refuse(text, rule, f"has a {rule} ({mark!r})", f"In the name of a file write {escape}.")
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host.lower() not in _LOCAL_HOSTS:
+            hint = (
+                "Only local files are read: file:///path has three slashes, a relative path begins with none."
+            )
+            _refuse(text, "host", f"is on the host {shown(host)}", hint)
+        rest = slash + path
+    if not rest:
+        _refuse(text, "empty", "has no path", "A reference names a file; write its path.")
+    return is_file, rest
+
+
+def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
+    if drive is not None:
+        if not path.startswith("/"):
+            hint = f"Write {drive}/ before the path; for a name with a colon escape it (%3A)."
+            _refuse(text, "drive-relative", f"has no / after the drive {drive}", hint)
+        return Kind.DRIVE
+    if path.startswith("//"):
+        hint = "Only local files are read: write a path relative to the archive."
+        _refuse(text, "unc", "is a UNC path", hint)
+    if path.startswith("/"):
+        return Kind.ABSOLUTE
+    if is_file:
+        hint = "file: comes before an absolute path (file:///x); write a relative one without file:."
+        _refuse(text, "file-relative", "has a relative path after file:", hint)
+    return Kind.RELATIVE
+
+
+def _unescaped(path: str) -> set[Repair]:
+    found = set()
+    if " " in path:
+        found.add(Repair.SPACE)
+    if not path.isascii():
+        found.add(Repair.NON_ASCII)
+    if _NOT_IN_URI.search(path):
+        found.add(Repair.UNESCAPED)
+    return found
+
+
+def _segments(text: str, path: str) -> tuple[tuple[str, ...], bool]:
+    written = path.split("/")
+    is_folder = written[-1] in {"", ".", ".."}
+    if not written[-1]:
+        written.pop()
+    return tuple(_segment(text, each) for each in written if each != "."), is_folder
+
+
+def _segment(text: str, written: str) -> str:
+    if written == "..":
+        return written
+    name = written
+    if "%" in written:
+        if found := _BAD_PERCENT.search(written):
+            hint = "A % is followed by two hexadecimal digits; the character itself is written %25."
+            _refuse(text, "percent", f"has {shown(found[0])} for a percent-encoded byte", hint)
+        try:
+            name = unquote_to_bytes(written).decode()
+        except UnicodeDecodeError as error:
+            what = f"is not UTF-8 when decoded (byte %{error.object[error.start]:02X})"
+            _refuse(text, "not-utf8", what, "Names are written as percent-encoded UTF-8 (RFC 3986 §2.5).")
+    if fault := _fault(name):
+        rule, what = fault
+        _refuse(text, rule, f"has {what} for a name", "Every segment names one file or folder.")
+    return name
+
+
+def _fault(name: str) -> tuple[str, str] | None:
+    """Return the rule that a decoded name breaks and what it is, None for a safe one."""
+    if not name:
+        return "empty-segment", "nothing between two slashes"
+    if name in {".", ".."}:
+        return "dot-segment-encoded", f"an escaped {name!r}"
+    if "/" in name:
+        return "slash-encoded", "an escaped slash"
+    if "\\" in name:
+        return "backslash-encoded", "an escaped backslash"
+    if found := _BAD_CHARACTER.search(name):
+        return _character_fault(found[0])
+    return None
+
+
+def _character_fault(character: str) -> tuple[str, str]:
+    number = ord(character)
+    if not number:
+        return "nul", "a NUL character"
+    if number >= 0xD800:  # noqa: PLR2004 -- the first surrogate
+        return "not-utf8", f"a lone surrogate (U+{number:04X}), which is no character"
+    return "control", f"the control character U+{number:04X}"
+
+
+def shown(text: str) -> str:
+    """Return a text for a message: quoted, cut when long, with what a terminal could obey escaped."""
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
+
+
+def _refuse(text: str, rule: str, what: str, hint: str) -> NoReturn:
+    raise ReferenceRefused(f"the reference {shown(text)} {what}", rule=rule, hint=hint) from None
+
+
+def walked(base: Sequence[str], segments: Sequence[str]) -> tuple[str, ...]:
+    """Return the names from a root to ``base`` and on along ``segments``, each ``..`` taken as a step up.
+
+    Raises ``ReferenceRefused`` (``leaves-root``) for a step above the root, even one that comes back.
+    """
+    names: list[str] = []
+    for segment in (*base, *segments):
+        if segment != "..":
+            names.append(segment)
+        elif names:
+            names.pop()
+        else:
+            where = f"{shown('/'.join(segments))} from {shown('/'.join(base) or '.')}"
+            raise ReferenceRefused(
+                f"{where} leads out of its root",
+                rule="leaves-root",
+                hint="A reference stays in the folder it was granted; one more root can be granted by name.",
+            )
+    return tuple(names)
+
+
+def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
+    """Return the names from a root to what ``reference`` means in the folder ``base`` below that root.
+
+    An absolute path starts at the root, whatever the base (``file:///Northwind_lobseg_0/mets.xml`` of
+    recommendation 0.16); ``reference.kind`` says so to those who allow none. Raises
+    ``ReferenceRefused`` for a step above the root (``leaves-root``) and for a drive (``drive``), which
+    lies under no root: who maps drives walks ``reference.segments`` below what the drive stands for.
+    """
+    if reference.kind is Kind.DRIVE:
+        path = f"{reference.drive}/{'/'.join(reference.segments)}"
+        raise ReferenceRefused(
+            f"{shown(path)} is on a drive", rule="drive", hint="Say which folder the drive stands for."
+        )
+    return walked(() if reference.kind is Kind.ABSOLUTE else base, reference.segments)
+
+
+def quoted(segments: Sequence[str]) -> str:
+    """Return the relative reference that ``parsed`` reads as these segments: percent-encoded UTF-8.
+
+    Kept as they are: unreserved characters, sub-delims and ``@`` (RFC 3986 §3.3); a colon is always
+    escaped, so that no first segment is taken for a scheme or a drive. ``..`` is a step up. Raises
+    ``ReferenceRefused``: ``empty`` for no segments, ``unsafe-name`` for what cannot be a name.
+    """
+    if not segments:
+        raise ReferenceRefused("there is no reference to nothing", rule="empty")
+    return "/".join(each if each == ".." else _quoted_name(each) for each in segments)
+
+
+def _quoted_name(name: str) -> str:
+    if fault := _fault(name):
+        raise ReferenceRefused(
+            f"{shown(name)} cannot be the name of a file or folder",
+            rule="unsafe-name",
+            hint=f"It breaks the rule {fault[0]}; rename it before it is packaged.",
+        )
+    return quote(name, safe="!$&'()*+,;=@")
+
+
+def file_uri(segments: Sequence[str]) -> str:
+    """Return the pseudo-absolute form of recommendation 0.16, ``file:///Northwind_lobseg_0/mets.xml``.
+
+    The path is from the package's root. Raises ``ReferenceRefused`` as ``quoted`` does, and for ``..``.
+    """
+    return "file:///" + quoted(walked((), segments))

@@ -1,0 +1,5 @@
+"""The version of the software, as it stands in METS headers."""
+
+from importlib.metadata import version
+
+VERSION = version("metspack")

@@ -1,0 +1,532 @@
+import pickle
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from metspack.errors import MetspackError, SourceError
+from metspack.uris import (
+    Kind,
+    Reference,
+    ReferenceRefused,
+    Repair,
+    components,
+    file_uri,
+    joined,
+    parsed,
+    quoted,
+    recomposed,
+    resolved,
+    walked,
+    without_dot_segments,
+)
+
+LAW = settings(max_examples=10_000, deadline=None)
+
+# --- RFC 3986 §5.2 ------------------------------------------------------------------------------------
+
+BASE = "http://a/b/c/d;p?q"
+
+NORMAL = {
+    "g:h": "g:h",
+    "g": "http://a/b/c/g",
+    "./g": "http://a/b/c/g",
+    "g/": "http://a/b/c/g/",
+    "/g": "http://a/g",
+    "//g": "http://g",
+    "?y": "http://a/b/c/d;p?y",
+    "g?y": "http://a/b/c/g?y",
+    "#s": "http://a/b/c/d;p?q#s",
+    "g#s": "http://a/b/c/g#s",
+    "g?y#s": "http://a/b/c/g?y#s",
+    ";x": "http://a/b/c/;x",
+    "g;x": "http://a/b/c/g;x",
+    "g;x?y#s": "http://a/b/c/g;x?y#s",
+    "": "http://a/b/c/d;p?q",
+    ".": "http://a/b/c/",
+    "./": "http://a/b/c/",
+    "..": "http://a/b/",
+    "../": "http://a/b/",
+    "../g": "http://a/b/g",
+    "../..": "http://a/",
+    "../../": "http://a/",
+    "../../g": "http://a/g",
+}
+ABNORMAL = {
+    "../../../g": "http://a/g",
+    "../../../../g": "http://a/g",
+    "/./g": "http://a/g",
+    "/../g": "http://a/g",
+    "g.": "http://a/b/c/g.",
+    ".g": "http://a/b/c/.g",
+    "g..": "http://a/b/c/g..",
+    "..g": "http://a/b/c/..g",
+    "./../g": "http://a/b/g",
+    "./g/.": "http://a/b/c/g/",
+    "g/./h": "http://a/b/c/g/h",
+    "g/../h": "http://a/b/c/h",
+    "g;x=1/./y": "http://a/b/c/g;x=1/y",
+    "g;x=1/../y": "http://a/b/c/y",
+    "g?y/./x": "http://a/b/c/g?y/./x",
+    "g?y/../x": "http://a/b/c/g?y/../x",
+    "g#s/./x": "http://a/b/c/g#s/./x",
+    "g#s/../x": "http://a/b/c/g#s/../x",
+    "http:g": "http:g",
+}
+
+
+def test_the_rfc_has_23_normal_and_19_abnormal_examples() -> None:
+    assert (len(NORMAL), len(ABNORMAL)) == (23, 19)
+
+
+@pytest.mark.parametrize(("reference", "target"), [*NORMAL.items(), *ABNORMAL.items()])
+def test_a_reference_resolves_as_in_rfc_3986_section_5_4(reference: str, target: str) -> None:
+    assert resolved(BASE, reference) == target
+
+
+@pytest.mark.parametrize(
+    ("base", "reference", "target"),
+    [
+        # RFC 8089 E.2.1, its own example
+        ("file:///c:/path/to/file.txt", "/some/other/thing.bmp", "file:///c:/some/other/thing.bmp"),
+        ("file:///c:/path/to/file.txt", "../../../../x", "file:///c:/x"),
+        ("file:///c:/path/to/file.txt", "/../x", "file:///c:/x"),
+        ("file:///c:/path/to/file.txt", "/d:/../x", "file:///d:/x"),
+        ("file:///c:/path/to/file.txt", "", "file:///c:/path/to/file.txt"),
+        ("file:///c:/path", "//host/c:/../x", "file://host/c:/x"),
+        ("file:///c:", "x", "file:///c:/x"),
+        ("file:c:/path/file", "../../x", "file:c:/x"),
+        ("file:///c|/path/file", "/x", "file:///c|/x"),
+        ("FILE:///c:/path", "/x", "FILE:///c:/x"),
+        ("file:///Archives/Northwind/", "/x", "file:///x"),
+        ("http://a/c:/b", "/x", "http://a/x"),
+        ("http://a/b", "file:///c:/../x", "file:///c:/x"),
+        # the statement's reading of RFC 3986 §5.4
+        ("http://a/b/c/Northwind.siard;p?q", "./Northwind_lobs/", "http://a/b/c/Northwind_lobs/"),
+        # an authority without a path, and a path that would become an authority
+        ("http://a", "g", "http://a/g"),
+        ("http://a?q", "?y", "http://a?y"),
+        ("file:/a", "/.//b", "file:/.//b"),
+        ("urn:a", "g", "urn:g"),
+        ("x:", "g", "x:g"),
+    ],
+)
+def test_drives_and_corners_resolve(base: str, reference: str, target: str) -> None:
+    assert resolved(base, reference) == target
+
+
+def rfc_without_dot_segments(path: str) -> str:
+    """The loop of RFC 3986 §5.2.4, letter by letter."""
+    rest, output = path, ""
+    while rest:
+        if rest.startswith("../"):
+            rest = rest[3:]
+        elif rest.startswith(("./", "/./")):
+            rest = rest[2:]
+        elif rest == "/.":
+            rest = "/"
+        elif rest.startswith("/../") or rest == "/..":
+            rest = "/" + rest[4:]
+            output = output[: max(output.rfind("/"), 0)]
+        elif rest in {".", ".."}:
+            rest = ""
+        else:
+            end = rest.find("/", 1)
+            end = len(rest) if end < 0 else end
+            output, rest = output + rest[:end], rest[end:]
+    return output
+
+
+@given(st.binary(max_size=10))
+@LAW
+def test_dot_segments_go_as_in_the_loop_of_the_rfc(draw: bytes) -> None:
+    path = "".join("a../"[number % 4] for number in draw)
+    assert without_dot_segments(path) == rfc_without_dot_segments(path)
+
+
+@given(st.text(alphabet="ab:/?#.%c\n"))
+def test_components_recompose_to_the_same_text(text: str) -> None:
+    assert recomposed(components(text)) == text
+
+
+# --- references as segments ---------------------------------------------------------------------------
+
+RELATIVE, ABSOLUTE, DRIVE = Kind.RELATIVE, Kind.ABSOLUTE, Kind.DRIVE
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "drive", "segments", "is_folder"),
+    [
+        ("record0.bin", RELATIVE, None, ("record0.bin",), False),
+        ("seg_0/t2_c4_r1.bin", RELATIVE, None, ("seg_0", "t2_c4_r1.bin"), False),
+        ("Northwind_lobs/", RELATIVE, None, ("Northwind_lobs",), True),
+        ("./Northwind_lobs/", RELATIVE, None, ("Northwind_lobs",), True),
+        ("../lobs/field/", RELATIVE, None, ("..", "lobs", "field"), True),
+        ("a/./b/../c", RELATIVE, None, ("a", "b", "..", "c"), False),
+        (".", RELATIVE, None, (), True),
+        ("./", RELATIVE, None, (), True),
+        ("./.", RELATIVE, None, (), True),
+        ("..", RELATIVE, None, ("..",), True),
+        ("a/..", RELATIVE, None, ("a", ".."), True),
+        ("a/.", RELATIVE, None, ("a",), True),
+        (".hidden", RELATIVE, None, (".hidden",), False),
+        ("...", RELATIVE, None, ("...",), False),
+        ("a%20b/%C3%A5", RELATIVE, None, ("a b", "å"), False),
+        ("%252e%252e/x", RELATIVE, None, ("%2e%2e", "x"), False),
+        ("%3F%23%25", RELATIVE, None, ("?#%",), False),
+        ("C%3A/x", RELATIVE, None, ("C:", "x"), False),
+        ("./a:b", RELATIVE, None, ("a:b",), False),
+        ("x/a:b", RELATIVE, None, ("x", "a:b"), False),
+        ("~/$HOME/*;a=1,b+c@d!&'()", RELATIVE, None, ("~", "$HOME", "*;a=1,b+c@d!&'()"), False),
+        ("/", ABSOLUTE, None, (), True),
+        ("/x/y", ABSOLUTE, None, ("x", "y"), False),
+        ("/../x", ABSOLUTE, None, ("..", "x"), False),
+        ("/C%3A/x", ABSOLUTE, None, ("C:", "x"), False),
+        ("///x", ABSOLUTE, None, ("x",), False),
+        ("//localhost/x", ABSOLUTE, None, ("x",), False),
+        ("/C:/x", DRIVE, "C:", ("x",), False),
+        ("c:/", DRIVE, "C:", (), True),
+        ("c:/../x/", DRIVE, "C:", ("..", "x"), True),
+        ("file:c:/x", DRIVE, "C:", ("x",), False),
+        ("file:/c:/x", DRIVE, "C:", ("x",), False),
+        ("FILE:///c:/x", DRIVE, "C:", ("x",), False),
+        ("file://localhost/c:/x", DRIVE, "C:", ("x",), False),
+        (
+            "file:///D:/Projekte/SIARD/SIARD%20Suite/",
+            DRIVE,
+            "D:",
+            ("Projekte", "SIARD", "SIARD Suite"),
+            True,
+        ),
+    ],
+)
+def test_a_reference_is_read_without_repair(
+    text: str,
+    kind: Kind,
+    drive: str | None,
+    segments: tuple[str, ...],
+    is_folder: bool,
+) -> None:
+    assert parsed(text) == Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "segments", "repairs"),
+    [
+        (" a\n", RELATIVE, ("a",), (Repair.SURROUNDING_SPACE,)),
+        ("seg_1/t2_c4_r7.bin ", RELATIVE, ("seg_1", "t2_c4_r7.bin"), (Repair.SURROUNDING_SPACE,)),
+        (
+            "..\\WinMed 2.siard_documents\\content",
+            RELATIVE,
+            ("..", "WinMed 2.siard_documents", "content"),
+            (Repair.BACKSLASH, Repair.SPACE),
+        ),
+        ("C:\\x\\y", DRIVE, ("x", "y"), (Repair.BACKSLASH,)),
+        ("\\x", ABSOLUTE, ("x",), (Repair.BACKSLASH,)),
+        ("file:/x", ABSOLUTE, ("x",), (Repair.PSEUDO_ABSOLUTE,)),
+        ("file:///x", ABSOLUTE, ("x",), (Repair.PSEUDO_ABSOLUTE,)),
+        ("File://LocalHost/x", ABSOLUTE, ("x",), (Repair.PSEUDO_ABSOLUTE,)),
+        ("file:///C|/x", DRIVE, ("x",), (Repair.DRIVE_BAR,)),
+        ("file:c|/x", DRIVE, ("x",), (Repair.DRIVE_BAR,)),
+        ("C|/x", RELATIVE, ("C|", "x"), (Repair.UNESCAPED,)),
+        ("å/%C3%A5", RELATIVE, ("å", "å"), (Repair.NON_ASCII,)),
+        ("a[1]", RELATIVE, ("a[1]",), (Repair.UNESCAPED,)),
+        (
+            " \\å b^ ",
+            ABSOLUTE,
+            ("å b^",),
+            (
+                Repair.SURROUNDING_SPACE,
+                Repair.BACKSLASH,
+                Repair.SPACE,
+                Repair.NON_ASCII,
+                Repair.UNESCAPED,
+            ),
+        ),
+    ],
+)
+def test_what_was_tolerated_is_named(
+    text: str, kind: Kind, segments: tuple[str, ...], repairs: tuple[Repair, ...]
+) -> None:
+    found = parsed(text)
+    assert (found.kind, found.segments, found.repairs) == (kind, segments, repairs)
+
+
+REFUSED = {
+    "": "empty",
+    " \n": "empty",
+    "file:": "empty",
+    "file://": "empty",
+    "file://localhost": "empty",
+    "//": "empty",
+    "a//b": "empty-segment",
+    "a//": "empty-segment",
+    "C://x": "empty-segment",
+    "/x//": "empty-segment",
+    "%2e/x": "dot-segment-encoded",
+    "%2E%2e/x": "dot-segment-encoded",
+    ".%2e": "dot-segment-encoded",
+    "a%2fb": "slash-encoded",
+    "%2E%2E%2fx": "slash-encoded",
+    "a%5cb": "backslash-encoded",
+    "a%00": "nul",
+    "a\0b": "nul",
+    "a%0Ab": "control",
+    "a\nb": "control",
+    "a\x7f": "control",
+    "a%C2%85b": "control",
+    "a%zz": "percent",
+    "a%": "percent",
+    "%4": "percent",
+    "%å1": "percent",
+    "%ff": "not-utf8",
+    "%C3/%A5": "not-utf8",
+    "%ED%A0%80": "not-utf8",
+    "\ud800": "not-utf8",
+    "a?b": "query",
+    "a?": "query",
+    "a#b": "fragment",
+    "#": "fragment",
+    "http://a/b": "scheme",
+    "urn:uuid:1": "scheme",
+    "ab:c": "scheme",
+    ":a": "scheme",
+    "1:a": "scheme",
+    "%41:b": "scheme",
+    "C:x": "drive-relative",
+    "a:b": "drive-relative",
+    "C:": "drive-relative",
+    "/C:": "drive-relative",
+    "file:c:x": "drive-relative",
+    "file:///C|": "drive-relative",
+    "file:x": "file-relative",
+    "file:./x": "file-relative",
+    "//host/x": "host",
+    "//host": "host",
+    "\\/host/x": "host",
+    "file://host/x": "host",
+    "file://u@localhost/x": "host",
+    "file://localhost:80/x": "host",
+    "file://C:/x": "host",
+    "file:\\\\server\\share": "host",
+    "\\\\server\\share": "unc",
+    "\\\\?\\C:\\x": "unc",
+    "\\\\.\\COM1": "unc",
+    "file:////server/share": "unc",
+}
+
+
+@pytest.mark.parametrize(("text", "rule"), REFUSED.items())
+def test_a_reference_is_refused_by_its_rule(text: str, rule: str) -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        parsed(text)
+    assert caught.value.rule == rule
+    assert caught.value.hint
+    assert caught.value.message.isprintable()
+    assert isinstance(caught.value, SourceError)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("http://a/b", "the reference 'http://a/b' has the scheme 'http'", "'./http://a/b'"),
+        ("a?b", "the reference 'a?b' has a query ('?')", "%3F"),
+        ("a#b", "the reference 'a#b' has a fragment ('#')", "%23"),
+        ("file://srv/x", "the reference 'file://srv/x' is on the host 'srv'", "three slashes"),
+        (
+            "\\\\?\\C:\\x",
+            "the reference '\\\\\\\\?\\\\C:\\\\x' is a Windows device path",
+            "forward slashes",
+        ),
+        ("x%f", "the reference 'x%f' has '%f' for a percent-encoded byte", "%25"),
+        ("x%ff", "the reference 'x%ff' is not UTF-8 when decoded (byte %FF)", "UTF-8"),
+        ("a%2e/%2e", "the reference 'a%2e/%2e' has an escaped '.' for a name", "Every segment"),
+        ("\u202e?", "the reference '\\u202e?' has a query ('?')", "%3F"),
+        ("x" * 200 + "?", f"the reference '{'x' * 100}'... has a query ('?')", "%3F"),
+    ],
+)
+def test_a_refusal_says_what_and_what_to_do(text: str, message: str, hint: str) -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        parsed(text)
+    assert caught.value.message == message
+    assert hint in caught.value.hint
+
+
+def test_every_rule_that_is_raised_is_documented() -> None:
+    documented = set((ReferenceRefused.__doc__ or "").split("``")[1::2]) - {"rule"}
+    assert documented == {*REFUSED.values(), "drive", "leaves-root", "unsafe-name"}
+
+
+def test_a_refusal_crosses_process_boundaries() -> None:
+    error = ReferenceRefused("no", rule="host", hint="yes")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 -- our own bytes
+    assert (type(again), again.message, again.rule, again.hint) == (ReferenceRefused, "no", "host", "yes")
+
+
+# --- below a root -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "names"),
+    [
+        ((), "a/b", ("a", "b")),
+        (("x",), "a/../b/", ("x", "b")),
+        (("x", "y"), "../../z", ("z",)),
+        (("x",), "..", ()),
+        (("x",), "/a/b", ("a", "b")),
+        (("x",), "file:///Northwind_lobseg_0/mets.xml", ("Northwind_lobseg_0", "mets.xml")),
+    ],
+)
+def test_a_reference_is_joined_below_its_root(
+    base: tuple[str, ...], text: str, names: tuple[str, ...]
+) -> None:
+    assert joined(base, parsed(text)) == names
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "rule"),
+    [
+        ((), "..", "leaves-root"),
+        ((), "a/../../a", "leaves-root"),
+        (("x",), "../../x/y", "leaves-root"),
+        (("x",), "/../x", "leaves-root"),
+        (("..",), "a", "leaves-root"),
+        ((), "C:/x", "drive"),
+    ],
+)
+def test_a_reference_never_leaves_its_root(base: tuple[str, ...], text: str, rule: str) -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        joined(base, parsed(text))
+    assert caught.value.rule == rule
+    assert caught.value.hint
+
+
+def test_a_mapped_drive_is_walked_below_what_it_stands_for() -> None:
+    reference = parsed("file:///S:/Archives/../Northwind/")
+    assert reference.drive == "S:"
+    assert walked((), reference.segments) == ("Northwind",)
+
+
+def is_safe(name: str) -> bool:
+    return name not in {"", ".", ".."} and not any(c in "/\\" or ord(c) < 32 for c in name)
+
+
+PIECES = (
+    *r"""/ // \ \\ . .. ./ ../ a b C: c| file: file:// file:/// localhost host http: urn: % %2e %2E %2f
+    %5c %00 %252e %ff %C3%A5 %zz %20 ? # ; + ~ $HOME * å : @ | [ %0a . / a b""".split(),  # noqa: SIM905 -- a table
+    *" \n\0\u2028\ud800\x85",
+)
+"""What references are made of and broken by."""
+DRAWS = st.binary(max_size=8)  # one draw is many times faster than a list of draws
+
+
+def text_of(draw: bytes) -> str:
+    return "".join(PIECES[number % len(PIECES)] for number in draw)
+
+
+def check_joins_safely_or_is_refused(text: str) -> None:
+    try:
+        names = joined(("base", "folder"), parsed(text))
+    except ReferenceRefused:
+        return
+    assert all(is_safe(name) for name in names)
+    "/".join(names).encode()
+
+
+@given(DRAWS)
+@LAW
+def test_any_text_joins_to_safe_names_or_is_refused(draw: bytes) -> None:
+    check_joins_safely_or_is_refused(text_of(draw))
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+@example("file:///C:/..")
+@example("..%2f..")
+def test_any_characters_join_to_safe_names_or_are_refused(text: str) -> None:
+    check_joins_safely_or_is_refused(text)
+
+
+@given(DRAWS, st.booleans())
+@LAW
+def test_joining_agrees_with_rfc_3986_wherever_it_does_not_refuse(draw: bytes, slash: bool) -> None:
+    steps = ("a", "b1", "c_d.e", ".", "..", "%41", "é", "f g")
+    text = "/".join(steps[number % len(steps)] for number in draw or b"a") + "/" * slash
+    try:
+        names = joined(("x", "y"), parsed(text))
+    except ReferenceRefused as refusal:
+        assert refusal.rule == "leaves-root"  # noqa: PT017 -- the law has two sides
+        return
+    target = components(resolved("file:///x/y/mets.xml", text)).path
+    assert parsed(target).segments == names
+
+
+def names_of(draw: bytes) -> list[str]:
+    characters = "ab.:%/\\?#;+ ~åÅ\u0301\u2028\ufffe\U0001f4be|*-$@/"
+    names = "".join(characters[number % len(characters)] for number in draw).split("/")
+    return [name for name in names if name == ".." or is_safe(name)] or ["x"]
+
+
+@given(st.binary(max_size=20).map(names_of))
+@example(["a:b"])
+@example(["C:", "x"])
+@example(["%2e", "?#;+ ~"])
+@LAW
+def test_quoted_segments_are_read_back(segments: list[str]) -> None:
+    text = quoted(segments)
+    found = parsed(text)
+    assert found.segments == tuple(segments)
+    assert found.kind is Kind.RELATIVE
+    assert not found.repairs
+    assert text.isascii()
+
+
+@pytest.mark.parametrize(
+    ("segments", "text"),
+    [
+        (("Northwind_lobseg_0", "content", "record0.bin"), "Northwind_lobseg_0/content/record0.bin"),
+        (("a:b", "c:d"), "a%3Ab/c%3Ad"),
+        (("å b",), "%C3%A5%20b"),
+        (("100%",), "100%25"),
+        (("~$!&'()*+,;=@-._",), "~$!&'()*+,;=@-._"),
+        (("..", "lobs"), "../lobs"),
+    ],
+)
+def test_segments_are_quoted(segments: tuple[str, ...], text: str) -> None:
+    assert quoted(segments) == text
+
+
+def test_the_pseudo_absolute_form_is_that_of_recommendation_0_16() -> None:
+    text = file_uri(("Northwind_lobseg_0", "mets.xml"))
+    assert text == "file:///Northwind_lobseg_0/mets.xml"
+    assert joined(("elsewhere",), parsed(text)) == ("Northwind_lobseg_0", "mets.xml")
+
+
+def test_a_colon_in_a_pseudo_absolute_form_is_no_drive() -> None:
+    assert parsed(file_uri(("C:", "x"))).segments == ("C:", "x")
+
+
+@pytest.mark.parametrize(
+    ("segments", "rule"),
+    [
+        ((), "empty"),
+        (("",), "unsafe-name"),
+        ((".",), "unsafe-name"),
+        (("a/b",), "unsafe-name"),
+        (("a\\b",), "unsafe-name"),
+        (("a\0",), "unsafe-name"),
+        (("\udc80",), "unsafe-name"),
+    ],
+)
+def test_what_cannot_be_a_name_is_not_quoted(segments: tuple[str, ...], rule: str) -> None:
+    for function in (quoted, file_uri):
+        with pytest.raises(MetspackError) as caught:
+            function(segments)
+        assert isinstance(caught.value, ReferenceRefused)
+        assert caught.value.rule == rule
+        assert caught.value.message.isprintable()
+
+
+def test_a_pseudo_absolute_form_never_leaves_the_package() -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        file_uri(("..", "x"))
+    assert caught.value.rule == "leaves-root"
