@@ -68,7 +68,9 @@ class Inspection:
     @property
     def largest(self) -> LobColumn | None:
         """The column with the largest LOB inside, None when there is none."""
-        return max((each for each in self.columns if each.inside), key=lambda each: each.largest, default=None)
+        return max(
+            (each for each in self.columns if each.inside), key=lambda each: each.largest, default=None
+        )
 
 
 def inspected(archive: Archive, progress: Progress | None = None) -> Inspection:

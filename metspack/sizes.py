@@ -40,7 +40,9 @@ def count(text: str, option: str) -> int | None:
     if text.strip().lower() == _NO_LIMIT:
         return None
     if not re.fullmatch(r"[0-9][0-9_,]*", text.strip()):
-        raise ConfigError(f"{option} {text!r} is no count", hint="Write a whole number such as 10000, or none.")
+        raise ConfigError(
+            f"{option} {text!r} is no count", hint="Write a whole number such as 10000, or none."
+        )
     return _at_least_one(int(re.sub("[_,]", "", text)), text, option, "file")
 
 

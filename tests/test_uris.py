@@ -95,6 +95,7 @@ def test_a_reference_resolves_as_in_rfc_3986_section_5_4(reference: str, target:
         ("file:///c:/path/to/file.txt", "", "file:///c:/path/to/file.txt"),
         ("file:///c:/path", "//host/c:/../x", "file://host/c:/x"),
         ("file:///c:", "x", "file:///c:/x"),
+        ("file:c:", "x", "file:c:/x"),
         ("file:c:/path/file", "../../x", "file:c:/x"),
         ("file:///c|/path/file", "/x", "file:///c|/x"),
         ("FILE:///c:/path", "/x", "FILE:///c:/x"),

@@ -1,1 +1,6 @@
-"""Checking packages from what is on disk; shares nothing with the builder."""
+"""Checking a package from what lies on disk; shares nothing with what builds one."""
+
+from metspack.checking.codes import Code, Rule
+from metspack.checking.package import Checking, Explanation, Level, Summary, check, explained, ordered
+
+__all__ = ["Checking", "Code", "Explanation", "Level", "Rule", "Summary", "check", "explained", "ordered"]

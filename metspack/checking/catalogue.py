@@ -7,6 +7,7 @@ sort as manifests do.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +21,8 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE mets (
-    id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT, line INTEGER,
-    size INTEGER, done INTEGER DEFAULT 0, ok INTEGER DEFAULT 0
+    id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
+    line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER
 );
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
@@ -31,24 +32,25 @@ CREATE INDEX entry_id ON entry (mets, xml_id);
 CREATE TABLE mptr (id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, line INTEGER);
 CREATE INDEX mptr_href ON mptr (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
-CREATE TABLE ident (id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER);
+CREATE TABLE ident (
+    id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
+);
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER);
 CREATE TABLE document (path BLOB);
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
-CREATE TABLE archive (
-    id INTEGER PRIMARY KEY, path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT, line INTEGER
-);
+CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
-    id INTEGER PRIMARY KEY, archive INTEGER, place TEXT, file TEXT, inside INTEGER, path BLOB,
+    id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE wrong (
-    path BLOB, code TEXT, at BLOB, line INTEGER, place TEXT, source TEXT, algorithm TEXT,
-    expected TEXT, found TEXT, others TEXT
+    path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT
 );
+CREATE INDEX wrong_path ON wrong (path);
+CREATE INDEX wrong_digests ON wrong (expected, found);
 """
 
 _INDEXES = (
@@ -56,6 +58,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",
+    "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
@@ -64,6 +67,8 @@ _INDEXES = (
 _BATCH = 2_000
 _NEAR = 500
 _METS_NAME = b"mets.xml"
+SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,18})")
+"""A segment's folder: what comes before its number, and the number."""
 
 Row = tuple[Any, ...]
 
@@ -102,6 +107,15 @@ class Catalogue:
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
+
+    def new_mets(
+        self, path: bytes, parent: int | None, called: str | None = None, *, done: bool = False
+    ) -> int:
+        """Take a METS document to be read (or, ``done``, not); returns its id, 1 for the first."""
+        folder = folder_of(path)
+        segment = SEGMENT.fullmatch(shown(folder.rstrip(b"/").rpartition(b"/")[2])) is not None
+        sql = "INSERT INTO mets (path, folder, parent, called, done, segment) VALUES (?, ?, ?, ?, ?, ?)"
+        return self.put(sql, path, folder, parent, called, done, segment)
 
     def index(self) -> None:
         """Build the indexes by path; cheaper once everything is in than row by row."""

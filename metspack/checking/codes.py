@@ -267,14 +267,14 @@ class Code(Enum):
     )  # fmt: skip
     MANIFEST_AGAINST_METS = _rule(
         "F025", _E, "Manifest and METS disagree",
-        "the manifest's {algorithm} of {path!r} is {found}, {source} says {expected}",
+        "the manifest's {algorithm} of {place!r} is {found}, {source} says {expected}",
         _PACKAGE,
         "One of the two was changed; only the file's bytes can say which (level full).",
         _REBUILD,
     )  # fmt: skip
     MANIFEST_DIGEST_DIFFERS = _rule(
         "F026", _E, "Manifest's digest differs",
-        "the {algorithm} of {path!r} is {found}, {source} says {expected}; {others}",
+        "the file's {algorithm} is {found}, {source} says {expected}; {others}",
         _PACKAGE,
         "The bytes are not those that were described.",
         _RESTORE,
@@ -534,7 +534,7 @@ class Code(Enum):
     )  # fmt: skip
     CELL_DIGEST_DIFFERS = _rule(
         "Z015", _E, "Cell's digest differs",
-        "the {algorithm} of {path!r} is {found}, {source} says {expected}; {others}",
+        "the {algorithm} of {file!r} is {found}, {source} says {expected}; {others}",
         _CELLS,
         "The cell points to another LOB than was archived, or the LOB changed.",
         _RESTORE,

@@ -54,7 +54,7 @@ class Links:
 
     def findings(self, path: bytes) -> Iterator[Finding]:
         """Read the METS at ``path`` and all it leads to; yield what is wrong with them and their links."""
-        self._catalogue.put("INSERT INTO mets (path) VALUES (?)", path)
+        self._catalogue.new_mets(path, None)
         yield from self._documents()
 
     def orphans(self) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ class Links:
         self._catalogue.index()
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
-            mets = self._catalogue.put("INSERT INTO mets (path, done) VALUES (?, 1)", path)
+            mets = self._catalogue.new_mets(path, None, done=True)
             yield from Document(self._catalogue, self._root, mets, path).findings()
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
@@ -145,11 +145,9 @@ class Links:
             yield code.at(shown(path), line, **facts)
         elif self._present(child):
             called = href if by_id else None
-            sql = "INSERT INTO mets (path, parent, called) VALUES (?, ?, ?)"
-            self._catalogue.put(sql, child, mets, called)
+            self._catalogue.new_mets(child, mets, called)
         else:
-            sql = "INSERT INTO mets (path, parent, done) VALUES (?, ?, 1)"
-            self._catalogue.put(sql, child, mets)
+            self._catalogue.new_mets(child, mets, done=True)
             yield Code.CHILD_MISSING.at(shown(path), line, **facts, nearest=self._near_file(child))
 
     def _present(self, child: bytes) -> bool:
@@ -174,8 +172,7 @@ class Links:
             place = xml_id or ""
             yield Code.CHILD_WITHOUT_MPTR.at(shown(path), line, place, href=shown(child))
             if self._present(child):
-                sql = "INSERT INTO mets (path, parent, called) VALUES (?, ?, ?)"
-                self._catalogue.put(sql, child, mets, xml_id)
+                self._catalogue.new_mets(child, mets, xml_id)
 
     def _twice(self) -> Iterator[Finding]:
         for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.catalogue import SEGMENT, Catalogue, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.model import Finding
 
 _NEAREST_FOR = 50
-_SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,18})")
 
 _MISSING = """
 SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind
@@ -143,7 +142,7 @@ def segments(catalogue: Catalogue) -> Iterator[Finding]:
     numbers: dict[str, set[int]] = {}
     for (path,) in catalogue.rows("SELECT path FROM mets"):
         *above, folder, _ = ("", *shown(path).split("/"))
-        if found := _SEGMENT.fullmatch(folder):
+        if found := SEGMENT.fullmatch(folder):
             numbers.setdefault("/".join((*above[1:], found[1])), set()).add(int(found[2]))
     for prefix, found_numbers in sorted(numbers.items()):
         ordered = sorted(found_numbers)
@@ -151,7 +150,7 @@ def segments(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.SEGMENT_START.at(
                 f"{prefix}{ordered[0]}", found=f"{prefix}{ordered[0]}", expected=f"{prefix}0"
             )
-        for before, after in zip(ordered, ordered[1:], strict=False):
+        for before, after in pairwise(ordered):
             if after == before + 1:
                 continue
             lost = f"{prefix}{before + 1}" + (f" to {after - 1}" if after > before + 2 else "")

@@ -17,7 +17,12 @@ EXIT_FAULT = 70
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
 
-_CODES = ((ConfigError, EXIT_USAGE), (SourceError, EXIT_SOURCE), (PlanError, EXIT_SOURCE), (TargetError, EXIT_TARGET))
+_CODES = (
+    (ConfigError, EXIT_USAGE),
+    (SourceError, EXIT_SOURCE),
+    (PlanError, EXIT_SOURCE),
+    (TargetError, EXIT_TARGET),
+)
 
 
 class _Interrupted(BaseException):

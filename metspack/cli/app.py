@@ -12,7 +12,7 @@ from metspack.version import VERSION
 app = typer.Typer(
     name="metspack",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="A first try: metspack sample northwind . && metspack plan Northwind.siard --max-files 4 --max-bytes 45000",
@@ -34,7 +34,7 @@ def metspack(
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
 
     The LOBs go into numbered folders, each an information package with a METS file of its own; the
-    parent's METS and theirs name each other. [bold]check[/bold] proves at any later time that the
+    parent's METS and theirs name each other. **check** proves at any later time that the
     links and every byte still hold.
 
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target or its disk

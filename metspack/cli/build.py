@@ -22,7 +22,11 @@ def build(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="OUT", help="The package's folder; must not exist yet.", show_default=False
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="The package's folder; must not exist yet.",
+            show_default=False,
         ),
     ],
     max_files: options.MaxFiles = None,
@@ -70,7 +74,9 @@ def build(
     ] = None,
     mets_profile: Annotated[
         str,
-        typer.Option("--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=_METS),
+        typer.Option(
+            "--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=_METS
+        ),
     ] = "http://SIARD2.0.xml",
     href: Annotated[
         str,
@@ -83,23 +89,27 @@ def build(
         ),
     ] = "relative",
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "-j", "--jobs", metavar="N", min=1, help="Processes that copy LOBs; the result is the same for any number.",
-            show_default="one per processor",
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Processes that copy LOBs, one per processor when left out; the result is always the same.",
+            show_default=False,
         ),
-    ] = 0,
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every byte back from disk before the package is published.")
     ] = False,
-    message_digest_check: Annotated[
+    no_message_digest_check: Annotated[
         bool,
         typer.Option(
-            "--message-digest-check/--no-message-digest-check",
-            help="Compare the archive's own messageDigest with its content first, which reads it once more.",
+            "--no-message-digest-check",
+            help="Do not compare the archive's own messageDigest with its content first: that reads it once more.",
             rich_help_panel="Safety",
         ),
-    ] = True,
+    ] = False,
     budget: options.Budget = None,
     json_output: options.Json = False,
     quiet: options.Quiet = False,
@@ -110,7 +120,7 @@ def build(
     the manifests that md5sum -c and sha256sum -c read. Every LOB is checked against its cell's digest
     and length on the way; the source is only read. OUT appears complete or not at all.
 
-    [dim]metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000[/dim]
+    `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
     from metspack import building  # noqa: PLC0415 -- commands load what they need
     from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
@@ -120,7 +130,8 @@ def build(
     _one_of("--href", href, HREF_STYLES)
     if plan is not None and (max_files, max_bytes, preset) != (None, None, None):
         raise ConfigError(
-            "--plan holds its own limits", hint="Leave --max-files, --max-bytes and --preset out, or plan again."
+            "--plan holds its own limits",
+            hint="Leave --max-files, --max-bytes and --preset out, or plan again.",
         )
     settings = building.BuildOptions(
         created=options.clock(),
@@ -135,7 +146,7 @@ def build(
         href_style=href,
         jobs=jobs or os.cpu_count() or 1,
         verify=verify,
-        check_message_digest=message_digest_check,
+        check_message_digest=not no_message_digest_check,
         budgets=options.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:

@@ -19,10 +19,10 @@ def inspect(
 ) -> None:
     """Show what an archive holds: version, tables, and its LOBs column by column.
 
-    A LOB is [bold]inside[/bold] the archive, [bold]outside[/bold] in a file beside it, or
-    [bold]inline[/bold] in the cell itself.
+    A LOB is **inside** the archive, **outside** in a file beside it, or
+    **inline** in the cell itself.
 
-    [dim]metspack inspect Northwind.siard[/dim]
+    `metspack inspect Northwind.siard`
     """
     from metspack.inspecting import inspected  # noqa: PLC0415 -- commands load what they need
     from metspack.siard.archive import Archive  # noqa: PLC0415

@@ -17,7 +17,9 @@ from metspack.errors import ConfigError
 from metspack.model import Budgets, Limits
 from metspack.planning import DEFAULT_PRESET, PRESETS
 
-Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="The SIARD archive (a .siard file).", show_default=False)]
+Source = Annotated[
+    Path, typer.Argument(metavar="SOURCE", help="The SIARD archive (a .siard file).", show_default=False)
+]
 MaxFiles = Annotated[
     str | None,
     typer.Option(
@@ -96,7 +98,8 @@ def budgets(given: Sequence[str] | None) -> Budgets:
         name, _, value = text.partition("=")
         if name not in names or not re.fullmatch(r"[0-9]{1,18}", value):
             raise ConfigError(
-                f"--budget {text!r} is no budget", hint=f"Write one of {', '.join(names)}, = and a whole number."
+                f"--budget {text!r} is no budget",
+                hint=f"Write one of {', '.join(names)}, = and a whole number.",
             )
         found = replace(found, **{name: int(value)})
     return found

@@ -18,7 +18,11 @@ def plan(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the plan there; build --plan takes it.", show_default=False
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the plan there; build --plan takes it.",
+            show_default=False,
         ),
     ] = None,
     max_files: options.MaxFiles = None,
@@ -34,7 +38,7 @@ def plan(
     LOBs keep their order: a segment closes when the next one would exceed the limit on files or on
     bytes, whichever comes first.
 
-    [dim]metspack plan Northwind.siard --max-files 4 --max-bytes 45000[/dim]
+    `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
     from metspack import fsio, identifiers, planfile  # noqa: PLC0415 -- commands load what they need
     from metspack.layouts import lobseg  # noqa: PLC0415
@@ -70,7 +74,8 @@ def plan(
             "files": files,
             "bytes": size,
             "segments": [
-                {"name": lobseg.segment_name(called, each.index), **planfile.described(each)} for each in segments
+                {"name": lobseg.segment_name(called, each.index), **planfile.described(each)}
+                for each in segments
             ],
         }
         console.out(json.dumps(document, indent=2))

@@ -17,10 +17,10 @@ def sample(
 ) -> None:
     """Write sample archives to try things on.
 
-    [bold]northwind[/bold] is the E-ARK recommendation's example: 13 tables, 8 pictures. Its second
+    **northwind** is the E-ARK recommendation's example: 13 tables, 8 pictures. Its second
     archive, Northwind-full, has photographs, text LOBs and nested ones too.
 
-    [dim]metspack sample northwind .[/dim]
+    `metspack sample northwind .`
     """
     from metspack import samples  # noqa: PLC0415 -- commands load what they need
 

@@ -11,7 +11,7 @@ from metspack.model import Budgets, LobCell
 from metspack.siard.encoding import Encoding, detected
 from metspack.siard.markup import tag_end
 from metspack.siard.metadata import Table
-from metspack.siard.tables import CellReader, Tally
+from metspack.siard.tables import CellReader, Tally, pieces
 
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
@@ -48,7 +48,7 @@ def spliced_table(
     held = b""  # what was fed but not yet given out; begins at offset ``base``
     base = 0
     encoding: Encoding | None = None
-    for block, final in _ended(blocks):
+    for block, final in pieces(blocks):
         held += block
         if encoding is None:
             encoding = detected(held[:1024])
@@ -64,12 +64,6 @@ def spliced_table(
         yield held[at:done]
         held = held[done:]
         base += done
-
-
-def _ended(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    for block in blocks:
-        yield block, False
-    yield b"", True
 
 
 def _file_value(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:

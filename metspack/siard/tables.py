@@ -12,6 +12,7 @@ from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Table
 
 _CELL = re.compile(r"c[1-9][0-9]*(?:\.[uar][1-9][0-9]*)*")
+_PIECE = 1 << 16
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
 
@@ -32,11 +33,20 @@ def cells(
     asks for more than the budgets, or has a cell that cannot be understood.
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
-    for block in blocks:
-        for _start, cell in reader.taken(block, final=False):
+    for piece, final in pieces(blocks):
+        for _start, cell in reader.taken(piece, final=final):
             yield cell
-    for _start, cell in reader.taken(b"", final=True):
-        yield cell
+
+
+def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield a document in small pieces, and an empty last one marked as final.
+
+    The cells of one piece are held together, so its size bounds the memory.
+    """
+    for block in blocks:
+        for start in range(0, len(block), _PIECE):
+            yield block[start : start + _PIECE], False
+    yield b"", True
 
 
 class CellReader:

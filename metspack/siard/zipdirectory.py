@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
@@ -25,12 +26,14 @@ from metspack.siard.zipformat import (
     ORDINARY_KINDS,
     REFUSED_FLAGS,
     SPLIT,
+    ZIP64_EXTRA,
     central_row,
     kind,
 )
 
 _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"
+_OFFSET_ALONE = struct.Struct("<HHQ")
 _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
 _Entry = tuple[int, str, int, int, int, int, int, int]
 """The fields of a ``Row``."""
@@ -42,20 +45,17 @@ _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 
 def read(descriptor: int, start: int, length: int, what: str) -> bytes:
     """Return exactly ``length`` bytes from ``start``; raises SourceError when they cannot be had."""
-    blocks = []
-    position = start
     try:
-        for block in reading.chunks(descriptor, start, start + length):
-            blocks.append(block)
-            position += len(block)
+        blocks = list(reading.chunks(descriptor, start, start + length))
     except OSError as error:
         raise unreadable(what, error, start) from error
-    if position < start + length:
+    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
+    if len(data) < length:
         raise SourceError(
-            f"{what}: ends at byte {position:,}; expected {length:,} bytes from byte {start:,} on",
+            f"{what}: expected {length:,} bytes from byte {start:,} on; found {len(data):,}",
             hint="The file was cut off or changed while it was read.",
         )
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+    return data
 
 
 def unreadable(what: str, error: OSError, start: int) -> SourceError:
@@ -211,7 +211,8 @@ def _end64(descriptor: int, locator: bytes, locator_at: int, what: str) -> tuple
     if signature != END64_SIGNATURE or position + 12 + length != locator_at:
         raise SourceError(
             f"{what}: byte {position:,}: expected a ZIP64 end record, signature "
-            f"{END64_SIGNATURE:#010x} and {locator_at - position - 12:,} bytes to follow; found {signature:#010x} and {length:,}",
+            f"{END64_SIGNATURE:#010x} and {locator_at - position - 12:,} bytes to follow; "
+            f"found {signature:#010x} and {length:,}",
             hint="Something stands before the archive, or it is damaged. " + MISLEADING,
         )
     return position, _End(
@@ -253,10 +254,8 @@ def _check_place(descriptor: int, end: _End, stop: int, what: str) -> None:
     found = stop - end.length - end.start
     if not found:
         return
-    head = read(descriptor, 0, min(stop, 1024), what)
-    shifted = stop - end.length
-    magic = CENTRAL_SIGNATURE.to_bytes(4, "little")
-    if found > 0 and end.length >= CENTRAL.size and read(descriptor, shifted, 4, what) == magic:
+    if found > 0 and read(descriptor, found, 4, what) == _LOCAL_MAGIC:
+        head = read(descriptor, 0, min(found, 1024), what)
         before = "another zip file" if head.startswith(_LOCAL_MAGIC) else kind(head)
         raise SourceError(
             f"{what}: {found:,} bytes stand before the archive ({before}); expected none",
@@ -332,6 +331,8 @@ class CentralRecords:
             if stop > len(buffer):
                 break
             raw = buffer[start : start + named]
+            if offset == MAX32 and extra >= _OFFSET_ALONE.size:
+                offset = self._far(buffer, start + named, size, compressed)
             if (
                 flags & REFUSED_FLAGS
                 or (method != DEFLATED and (method or compressed != size))
@@ -344,6 +345,7 @@ class CentralRecords:
                 or (size and raw.endswith(b"/"))
             ):
                 row = central_row(buffer[position:stop], base + position, self._what, self._budgets)
+                self.zip64 |= (row.offset, row.size, row.compressed) != (offset, size, compressed)
                 offset, compressed = row.offset, row.compressed
                 yield row
             else:
@@ -357,3 +359,19 @@ class CentralRecords:
             position = stop
             count += 1
         return position, count, least
+
+    def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
+        """Return the offset beyond 4 GiB that the extra field at ``position`` holds, else 0xFFFFFFFF.
+
+        Archives with LOBs are large, so that this form, where nothing else is in the ZIP64 field, is
+        an ordinary one.
+        """
+        number, length, offset = _OFFSET_ALONE.unpack_from(buffer, position)
+        if (
+            (number, length) != (ZIP64_EXTRA, 8)
+            or MAX32 in (size, compressed)
+            or offset > self._directory.start
+        ):
+            return MAX32
+        self.zip64 = True
+        return int(offset)

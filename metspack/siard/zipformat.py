@@ -47,7 +47,7 @@ _UNIX_SYSTEMS = frozenset({3, 19})  # Unix and OS X (APPNOTE 4.4.2)
 _LINK = 0xA
 _AES = 99
 
-_ZIP64_EXTRA = 1
+ZIP64_EXTRA = 1
 _SHOWN = 120
 
 DAMAGED = "The archive is damaged or was written by a faulty program: get it again from where it came."
@@ -247,13 +247,13 @@ def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tu
         return f"is stored in {compressed:,} bytes and has size {size:,}; expected the same", DAMAGED
     if size > budgets.ratio * compressed:
         return (
-            f"would grow from {compressed:,} to {size:,} bytes; expected at most {budgets.ratio:,} times as many",
+            f"would grow from {compressed:,} to {size:,} bytes; at most {budgets.ratio:,} times expected",
             "Deflate cannot reach that, so the sizes are wrong, or the archive is a decompression bomb.",
         )
     return _FINE
 
 
-def extra_field(extra: bytes, number: int = _ZIP64_EXTRA) -> bytes | None:
+def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
     """Return the data of the first extra field with that id, None when there is none (APPNOTE 4.5.1)."""
     position = 0
     while position + 4 <= len(extra):
@@ -312,10 +312,10 @@ def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int,
     expected_name = encoded(extent.name, extent.flags)
     watched = UTF8 | REFUSED_FLAGS
     for thing, expected, found in (
-        ("signature", f"{LOCAL_SIGNATURE:#010x}", f"{signature:#010x}"),
-        ("name", expected_name, name),
-        ("flags", f"{extent.flags & watched:#06x}", f"{flags & watched:#06x}"),
-        ("method", extent.method, method),
+        ("signature ", f"{LOCAL_SIGNATURE:#010x}", f"{signature:#010x}"),
+        ("name ", expected_name, name),
+        ("flags ", f"{extent.flags & watched:#06x}", f"{flags & watched:#06x}"),
+        ("method ", extent.method, method),
     ):
         if expected != found:
             raise _differs(thing, expected, found, extent, what)
@@ -329,7 +329,7 @@ def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int,
         mine in {theirs, 0, MAX32, MAX64} for mine, theirs in zip(local[1:], central[1:], strict=True)
     )
     if not unknown or not (streamed or compressed == size == MAX32):
-        raise _differs("lengths", central, local, extent, what)
+        raise _differs("", central, local, extent, what)
     return length, True, True
 
 
@@ -337,7 +337,7 @@ def _differs(thing: str, expected: object, found: object, extent: ZipExtent, wha
     return refusal(
         what,
         extent.name,
-        f"its local header at byte {extent.offset:,} has {thing} {found}; "
+        f"its local header at byte {extent.offset:,} has {thing}{found}; "
         f"expected {expected} as in the central directory",
         MISLEADING,
     )

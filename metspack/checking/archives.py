@@ -1,0 +1,363 @@
+"""The SIARD archive: its zip, its metadata, and every cell that names a LOB against the package."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from metspack import safexml
+from metspack.checking.catalogue import Batch, Catalogue, Row, folder_of, segments_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.fixity import Progress, Text, length_found
+from metspack.checking.lobplaces import STATEMENT, Column, Place, Refused
+from metspack.checking.structure import source_of
+from metspack.digests import Hashers
+from metspack.errors import SourceError
+from metspack.model import Budgets, Finding, LobCell, ZipExtent
+from metspack.siard import metadata as siard_metadata
+from metspack.siard import tables
+from metspack.siard.container import Container
+from metspack.siard.metadata import Metadata, Table
+
+_PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_LISTED = """
+SELECT DISTINCT e.path FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE CAST(e.path AS TEXT) LIKE '%.siard' ORDER BY e.path
+"""
+_LENGTHS = """
+SELECT archive, place, path, length, bytes FROM (
+    SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
+        (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
+        (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
+) WHERE length > bytes OR length * 4 < bytes ORDER BY id
+"""
+_AGAINST_METS = """
+SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
+FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
+WHERE NOT c.inside AND e.digest <> c.digest ORDER BY c.id
+"""
+_TWICE = """
+SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
+    SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
+WHERE o.id < c.id ORDER BY c.id
+"""
+_UNNAMED = """
+SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets AND m.segment
+JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.element = 'file' AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
+"""
+_PARTS = """
+SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.groupid = ? ORDER BY e.id
+"""
+_LONGEST_CHARACTER = 4  # bytes of UTF-8
+_COLUMNS_KEPT = 1_000
+_PARTS_KEPT = 100_000
+
+_Key = TypeVar("_Key")
+
+_IN_ENTRY = """
+SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
+"""
+
+
+def findings(
+    catalogue: Catalogue, root: Path, progress: Progress, budgets: Budgets, *, whole: bool
+) -> Iterator[Finding]:
+    """Yield what is wrong with the SIARD archives that the METS documents list, and with their cells.
+
+    The cells go into the catalogue. With ``whole`` every entry's bytes are read.
+    """
+    complete = read = 0
+    for (path,) in catalogue.rows(_LISTED):
+        archive = _Archive(catalogue, root, path, budgets)
+        yield from archive.findings(progress, whole=whole)
+        read += 1
+        complete += archive.complete
+    if not catalogue.number("SELECT count(*) FROM entry WHERE CAST(path AS TEXT) LIKE '%.siard'"):
+        yield from _none(catalogue)
+    for name, place, path, length, size in catalogue.rows(_LENGTHS):
+        yield Code.LENGTH_DIFFERS.at(
+            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=f"{size:,} bytes"
+        )
+    for name, place, path, other in catalogue.rows(_TWICE):
+        yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    if not whole:
+        # Where the bytes are read, they tell which of the two is wrong.
+        yield from _against_mets(catalogue)
+    if read and complete == read:
+        for path, identifier in catalogue.rows(_UNNAMED):
+            yield Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+
+
+def _none(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield that a parent IP has no archive; a child checked alone need not have one."""
+    sql = "SELECT path, line FROM mets WHERE id = 1 AND ok AND (SELECT count(*) FROM mets WHERE parent = 1)"
+    for path, line in catalogue.rows(sql):
+        yield Code.NO_SIARD.at(shown(path), line)
+
+
+def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
+    for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
+        yield Code.CELL_AGAINST_METS.at(
+            shown(name),
+            0,
+            place,
+            algorithm=algorithm,
+            found=found,
+            expected=expected,
+            source=source_of(mets, line),
+            file=shown(path),
+        )
+
+
+class _Archive:
+    """One archive; ``complete`` once all its cells are in the catalogue."""
+
+    def __init__(self, catalogue: Catalogue, root: Path, path: bytes, budgets: Budgets) -> None:
+        self._catalogue = catalogue
+        self._root = root
+        self._path = path
+        self._budgets = budgets
+        self._name = shown(path)
+        self._base = tuple(shown(folder_of(path)).split("/")[:-1])
+        self._reported: set[str] = set()
+        self.complete = False
+
+    def findings(self, progress: Progress, *, whole: bool) -> Iterator[Finding]:
+        try:
+            container = Container.opened(self._root.joinpath(*segments_of(self._path)), self._budgets)
+        except (SourceError, OSError) as error:
+            yield Code.CONTAINER.at(self._name, reason=str(error))
+            return
+        with container:
+            metadata = yield from self._metadata(container)
+            if metadata is not None:
+                self.complete = True
+                self._content_digests(container, metadata)
+                for table in metadata.tables:
+                    yield from self._table(container, metadata, table)
+            if whole:
+                yield from self._entries(container, progress)
+
+    def _metadata(self, container: Container) -> Generator[Finding, None, Metadata | None]:
+        extent = container.extent(siard_metadata.NAME)
+        if extent is None:
+            yield Code.NO_METADATA.at(self._name, 0, siard_metadata.NAME, expected=siard_metadata.NAME)
+            return None
+        if extent.size > self._budgets.metadata:
+            reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {self._budgets.metadata:,}"
+            yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
+            return None
+        try:
+            data = b"".join(container.contents(extent))
+        except SourceError as error:
+            yield self._damaged(extent, error)
+            return None
+        try:
+            return siard_metadata.read(data)
+        except safexml.XmlError as error:
+            reason = f"line {error.line}: {error.message}"
+        except SourceError as error:
+            reason = error.message
+        yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
+        return None
+
+    def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
+        self._reported.add(extent.name)
+        return Code.ENTRY.at(self._name, 0, extent.name, reason=error.message)
+
+    def _content_digests(self, container: Container, metadata: Metadata) -> None:
+        """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
+        extents = (container.extent(name) for name in container.names("header/"))
+        boundary = min((extent.offset for extent in extents if extent is not None), default=0)
+        for digest in metadata.digests:
+            sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
+            self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
+
+    def _table(self, container: Container, metadata: Metadata, table: Table) -> Iterator[Finding]:
+        extent = container.extent(table.path)
+        if extent is None:
+            self.complete = False
+            yield Code.NO_TABLE.at(self._name, 0, table.path, expected=table.path, table=table.name)
+            return
+        damage: list[SourceError] = []
+        cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets)
+        reader = _Cells(self._catalogue, self._path, self._base, container, metadata, table)
+        try:
+            for cell in cells:
+                yield from reader.taken(cell)
+        except SourceError as error:
+            self.complete = False
+            if damage:
+                yield self._damaged(extent, error)
+            else:
+                yield Code.TABLE.at(self._name, 0, table.path, reason=error.message)
+        yield from reader.ended()
+
+    def _entries(self, container: Container, progress: Progress) -> Iterator[Finding]:
+        """Read every entry in the order it lies in, and compare those that cells name."""
+        for record in container.records():
+            if record.is_directory or record.extent.name in self._reported:
+                continue
+            name = record.extent.name.encode("utf-8", "surrogateescape")
+            claims = list(self._catalogue.rows(_IN_ENTRY, name, self._path))
+            hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
+            text = Text() if any(length != record.extent.size for _, length, _, _ in claims) else None
+            try:
+                for block in container.contents(record.extent):
+                    hashers.update(block)
+                    if text is not None:
+                        text.update(block)
+                    progress(len(block))
+            except SourceError as error:
+                yield self._damaged(record.extent, error)
+                continue
+            for claim in claims:
+                yield from self._claimed(record.extent, claim, hashers, text)
+
+    def _claimed(
+        self, extent: ZipExtent, claim: Row, hashers: Hashers, text: Text | None
+    ) -> Iterator[Finding]:
+        place, length, algorithm, expected = claim
+        if algorithm is not None and (found := hashers.digest(algorithm).value) != expected:
+            yield Code.CELL_DIGEST_DIFFERS.at(
+                self._name,
+                0,
+                place,
+                algorithm=algorithm,
+                expected=expected,
+                found=found,
+                source=f"cell {place}",
+                file=extent.name,
+                others="nothing else says what it should be",
+            )
+        undecided = length is not None and length < extent.size <= length * _LONGEST_CHARACTER
+        if undecided and text is not None:
+            text.update(b"", final=True)
+            if not text.fits(length):
+                found = length_found(extent.size, text)
+                yield Code.LENGTH_DIFFERS.at(
+                    self._name, 0, place, file=extent.name, expected=f"{length:,}", found=found
+                )
+
+
+def _watched(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
+    """Pass blocks on and keep the error that ends them, to tell it from one of the document's."""
+    try:
+        yield from blocks
+    except SourceError as error:
+        damage.append(error)
+        raise
+
+
+class _Cells:
+    """The cells of one table on their way into the catalogue, each with the place of its LOB."""
+
+    def __init__(  # noqa: PLR0917 -- the one caller has them all at hand in this order
+        self,
+        catalogue: Catalogue,
+        archive: bytes,
+        base: tuple[str, ...],
+        container: Container,
+        metadata: Metadata,
+        table: Table,
+    ) -> None:
+        self._catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self._archive = archive
+        self._name = shown(archive)
+        self._base = base
+        self._container = container
+        self._metadata = metadata
+        self._table = table
+        self._columns: dict[str, Column] = {}
+        # Said once for a column: how many cells, and the first.
+        self._conventions: dict[tuple[str, str], tuple[int, str]] = {}
+        self._undigested: dict[str, tuple[int, str]] = {}
+
+    def taken(self, cell: LobCell) -> Iterator[Finding]:
+        tag = cell.place.cell
+        column = self._columns.get(tag)
+        if column is None:
+            if len(self._columns) >= _COLUMNS_KEPT:
+                self._columns.clear()  # array elements: each is a tag of its own
+            column = self._columns[tag] = Column(self._metadata, self._table, tag, self._base)
+        if cell.digest is None:
+            _count(self._undigested, column.label, cell.place.id)
+        stated = column.stated(cell.file)
+        place = stated if isinstance(stated, Place) and self._exists(stated) else None
+        if place is None:
+            place = next((each for each in column.others(cell.file) if self._exists(each)), None)
+            if place is not None:
+                _count(self._conventions, (column.label, place.convention), cell.place.id)
+        if place is not None:
+            self._put(cell, place)
+        elif isinstance(stated, Refused):
+            yield self._refused(cell, stated)
+        else:
+            yield from self._absent(cell, stated)
+
+    def ended(self) -> Iterator[Finding]:
+        self._batch.flush()
+        for (label, convention), (count, first) in self._conventions.items():
+            yield Code.CONVENTION.at(self._name, 0, label, count=count, found=convention, other=first)
+        for label, (count, first) in self._undigested.items():
+            yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
+
+    def _exists(self, place: Place) -> bool:
+        if place.inside:
+            return self._container.extent(place.path.decode("utf-8", "surrogateescape")) is not None
+        sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
+        return self._catalogue.row(sql, place.path) is not None
+
+    def _put(self, cell: LobCell, place: Place, *, whole: bool = True) -> None:
+        size = None
+        if place.inside:
+            extent = self._container.extent(place.path.decode("utf-8", "surrogateescape"))
+            size = extent and extent.size
+        digest = cell.digest if whole else None
+        self._batch.add(
+            _PUT,
+            self._archive,
+            cell.place.id,
+            cell.file,
+            place.inside,
+            place.path,
+            size,
+            cell.length if whole else None,
+            digest and digest.algorithm,
+            digest and digest.value,
+        )
+
+    def _refused(self, cell: LobCell, refused: Refused) -> Finding:
+        if refused.outside:
+            return Code.LOB_OUTSIDE.at(self._name, 0, cell.place.id, file=cell.file)
+        return Code.LOCATION.at(self._name, 0, cell.place.id, file=cell.file, reason=refused.reason)
+
+    def _absent(self, cell: LobCell, stated: Place) -> Iterator[Finding]:
+        where = (self._name, 0, cell.place.id)
+        if stated.inside:
+            yield Code.ENTRY_MISSING.at(*where, file=cell.file, expected=shown(stated.path))
+            return
+        parts = list(islice(self._catalogue.rows(_PARTS, cell.place.id), _PARTS_KEPT))
+        if not parts:
+            yield Code.LOB_MISSING.at(*where, file=cell.file, expected=shown(stated.path))
+            return
+        for path, _ in parts:
+            part = Place(convention=STATEMENT, inside=False, path=path)
+            self._put(cell, part, whole=False)
+        count, found = len(parts), sum(size or 0 for _, size in parts)
+        yield Code.SPLIT_LOB.at(*where, expected=shown(stated.path), count=count)
+        # Characters of text take up to four bytes.
+        if cell.length is not None and not cell.length <= found <= cell.length * _LONGEST_CHARACTER:
+            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+
+
+def _count(counts: dict[_Key, tuple[int, str]], key: _Key, example: str) -> None:
+    count, first = counts.get(key, (0, example))
+    counts[key] = (count + 1, first)

@@ -1,0 +1,13 @@
+"""Packages that are bad in one way each: a recipe damages a good one.
+
+A recipe's name begins with the code it is for; ``codes`` is everything that a check then finds.
+"""
+
+from tests.packages.bad.recipe import Bad
+from tests.packages.bad.siard import SIARD
+from tests.packages.bad.tree import TREE
+from tests.packages.bad.xml import XML
+
+BAD: tuple[Bad, ...] = (*XML, *TREE, *SIARD)
+
+__all__ = ["BAD", "Bad"]
