@@ -45,7 +45,9 @@ assert sum(each.files for each in segments) == int(sys.argv[2])
 def main(folder: Path) -> None:
     """Print one line per archive."""
     nothing = measured([sys.executable, "-c", "pass"], times=3)
-    print(f"{'LOBs':>9}  {'expat us/LOB':>12}  {'plan us/LOB':>11}  {'ratio':>5}  {'RSS expat MB':>12}  {'RSS plan MB':>11}")
+    print(
+        f"{'LOBs':>9}  {'expat us/LOB':>12}  {'plan us/LOB':>11}  {'ratio':>5}  {'RSS expat MB':>12}  {'RSS plan MB':>11}"
+    )
     peaks = {}
     for count in _COUNTS:
         path = folder / f"synthetic-{count}.siard"

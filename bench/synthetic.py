@@ -71,7 +71,23 @@ def archive(path: Path, count: int, size: int = 100) -> Path:
             file.write(head + raw + data)
             directory.append(
                 _CENTRAL.pack(
-                    b"PK\x01\x02", 20, 20, 0, 0, 0, _DATE, crc, len(data), len(data), len(raw), 0, 0, 0, 0, 0, offset
+                    b"PK\x01\x02",
+                    20,
+                    20,
+                    0,
+                    0,
+                    0,
+                    _DATE,
+                    crc,
+                    len(data),
+                    len(data),
+                    len(raw),
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    offset,
                 )
                 + raw
             )
@@ -80,7 +96,9 @@ def archive(path: Path, count: int, size: int = 100) -> Path:
         file.writelines(directory)
         few = min(len(directory), _MAX16)
         if few == _MAX16:
-            file.write(_END64.pack(b"PK\x06\x06", 44, 45, 45, 0, 0, len(directory), len(directory), length, offset))
+            file.write(
+                _END64.pack(b"PK\x06\x06", 44, 45, 45, 0, 0, len(directory), len(directory), length, offset)
+            )
             file.write(_LOCATOR64.pack(b"PK\x06\x07", 0, offset + length, 1))
         file.write(_END.pack(b"PK\x05\x06", 0, 0, few, few, length, offset, 0))
     return path

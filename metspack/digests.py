@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metspack.model import Digest
@@ -54,9 +56,9 @@ class Hashers:
         return Digest(algorithm=algorithm, value=self._hashers[algorithm].hexdigest())
 
 
-_HEX_LENGTHS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
+_OCTETS = {"MD5": 16, "SHA-1": 20, "SHA-256": 32, "SHA-384": 48, "SHA-512": 64}
 _SPELLINGS = {"MD5": "MD5", "SHA1": "SHA-1", "SHA256": "SHA-256", "SHA384": "SHA-384", "SHA512": "SHA-512"}
-_PREFIXED = re.compile(r"(?i:(md5|sha-?1|sha-?256|sha-?384|sha-?512))([0-9A-Fa-f]+)")
+_PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
 def algorithm_name(spelling: str) -> str | None:
@@ -67,22 +69,64 @@ def algorithm_name(spelling: str) -> str | None:
 def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     """Return the digest that a SIARD attribute or element holds, None when it holds none.
 
-    Takes ``md5<hex>`` (SIARD 1.0 and 2.0, P_4.3-3) and bare hex with ``algorithm`` given beside it
-    (2.1, 2.2); hex in either letter case. A value that fits neither is None.
+    Takes ``md5<hex>`` (SIARD 1.0 and 2.0, P_4.3-3), ``SHA-256:<hex or Base64>`` (2.0,
+    messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
+    letter case. A value that fits none is None.
     """
-    text = text.strip()
-    prefixed = _PREFIXED.fullmatch(text)
-    if algorithm is not None and (name := algorithm_name(algorithm)) is not None:
-        bare = text
-        if prefixed and algorithm_name(prefixed[1]) == name and len(prefixed[2]) == _HEX_LENGTHS[name]:
-            bare = prefixed[2]
-    elif algorithm is None and prefixed:
-        name, bare = algorithm_name(prefixed[1]), prefixed[2]
-        # "sha1" followed by hex that begins with a digit can be read two ways; the length decides.
-        if name is None or len(bare) != _HEX_LENGTHS[name]:
-            return None
-    else:
+    held = _held(text, algorithm)
+    return None if held is None else held.digest
+
+
+def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
+    """Return ``text`` with the digest that ``parsed`` finds in it exchanged for another of its algorithm.
+
+    Its prefix, its white space, hex or Base64, and the letter case of hex stay; so does a text in
+    which none is found.
+    """
+    held = _held(text, algorithm)
+    if held is None:
+        return text
+    old = text[held.start : held.stop]
+    new = digest.value
+    if old.lower() != held.digest.value:
+        new = base64.b64encode(bytes.fromhex(new)).decode("ascii")
+    elif old != old.lower():
+        new = new.upper()
+    return f"{text[: held.start]}{new}{text[held.stop :]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A digest and where its value stands in a text."""
+
+    digest: Digest
+    start: int
+    stop: int
+
+
+def _held(text: str, algorithm: str | None) -> _Held | None:
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    prefix = _PREFIX.match(text, start, stop)
+    candidates: list[tuple[str | None, int]] = []
+    if algorithm is not None and algorithm.strip():
+        name = algorithm_name(algorithm)
+        candidates.append((name, start))
+        if prefix and algorithm_name(prefix[1]) == name:
+            candidates.append((name, prefix.end()))
+    elif prefix:
+        candidates.append((algorithm_name(prefix[1]), prefix.end()))
+    for name, at in candidates:
+        if name is not None and (value := _octets(text[at:stop], _OCTETS[name])) is not None:
+            return _Held(digest=Digest(algorithm=name, value=value.hex()), start=at, stop=stop)
+    return None
+
+
+def _octets(text: str, length: int) -> bytes | None:
+    """Return the bytes that hex or Base64 stands for, None when it is not exactly that many."""
+    if len(text) == 2 * length:
+        return bytes.fromhex(text) if re.fullmatch(r"[0-9A-Fa-f]+", text) else None
+    try:
+        value = base64.b64decode(text, validate=True)
+    except ValueError:
         return None
-    if len(bare) != _HEX_LENGTHS[name] or not re.fullmatch(r"[0-9A-Fa-f]+", bare):
-        return None
-    return Digest(algorithm=name, value=bare.lower())
+    return value if len(value) == length else None

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import fsio, reading
@@ -112,7 +112,7 @@ def slice_line(lob: LobRef) -> bytes:
         (place.schema, place.table, place.cell, place.row),
         (cell.file, cell.length, digest),
         (lob.size, lob.extension, lob.media_type),
-        tuple(asdict(extent).values()),
+        tuple(getattr(extent, name) for name in ZipExtent.__dataclass_fields__),
     )
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 

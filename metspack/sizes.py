@@ -12,7 +12,8 @@ _UNITS = {
     **{f"{letter}B": 1000 ** (n + 1) for n, letter in enumerate("KMGTPE")},
     **{f"{letter}IB": 1024 ** (n + 1) for n, letter in enumerate("KMGTPE")},
 }
-_SIZE = re.compile(r"([0-9][0-9_,]*)(?:\.([0-9]+))?\s*([A-Za-z]*)")
+_WHOLE = "[0-9][0-9_,]{0,39}"  # far more than any limit needs, far less than int() refuses
+_SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
 _NO_LIMIT = "none"
 
 
@@ -39,7 +40,7 @@ def count(text: str, option: str) -> int | None:
     """Return a number of files, None for ``none``; raises ``ConfigError`` as ``size`` does."""
     if text.strip().lower() == _NO_LIMIT:
         return None
-    if not re.fullmatch(r"[0-9][0-9_,]*", text.strip()):
+    if not re.fullmatch(_WHOLE, text.strip()):
         raise ConfigError(
             f"{option} {text!r} is no count", hint="Write a whole number such as 10000, or none."
         )

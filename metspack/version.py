@@ -2,4 +2,4 @@
 
 from importlib.metadata import version
 
-VERSION = version("metspack")
+__version__ = version("metspack")

@@ -35,6 +35,7 @@ FROM cell c WHERE NOT c.inside AND c.digest IS NOT NULL
 UNION ALL
 SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s ON s.path = c.path
 WHERE NOT c.inside AND c.length < s.size AND c.length * 4 >= s.size
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 """

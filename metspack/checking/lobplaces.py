@@ -69,6 +69,7 @@ class Column:
             ("the innermost lobFolder alone", (chain[-1],)),
             ("the cell alone", ()),
             ("the database's lobFolder and the cell", (database,)),
+            ("the .siard's folder and the cell", ("..",)),
             ("the column's folder", tuple(self._inside_folders)),
         ):
             place = self._from_zip(convention, [folder for folder in folders if folder], file)

@@ -35,7 +35,8 @@ WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd') 
 """
 _NOT_NAMED = """
 SELECT d.path, m.name FROM manifest m CROSS JOIN disk d
-WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
+WHERE m.read AND d.kind = 'f'
+AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path) ORDER BY m.id, d.path
 """
 _AGAINST_METS = """
@@ -55,11 +56,12 @@ def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
             if name in EXPECTED:
                 yield Code.MANIFEST_MISSING.at(name, expected=name)
             continue
-        sql = "INSERT INTO manifest (name, path, algorithm) VALUES (?, ?, ?)"
+        sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
         number = catalogue.put(sql, name, path, algorithm)
         try:
             with reading.opening(root, segments_of(path)) as descriptor:
                 yield from _Manifest(catalogue, number, name, algorithm).findings(descriptor)
+            catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
         except (OSError, MetspackError) as error:
             if kind[0] in {"f", "d"}:
                 yield of_opening(path, error)

@@ -131,6 +131,7 @@ class Checking(Iterator[Finding]):
             yield from manifests.read(catalogue, root)
         links = Links(catalogue, root)
         if mets is None:
+            catalogue.new_mets(os.fsencode(_NAMES[0]), None, done=True)
             yield Code.METS_MISSING.at(_NAMES[0], expected=_NAMES[0])
         else:
             yield from links.findings(os.fsencode(mets))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metspack.cli import build, check, inspect, plan, sample
-from metspack.version import VERSION
+from metspack.version import __version__
 
 app = typer.Typer(
     name="metspack",
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"metspack {VERSION}")
+        typer.echo(f"metspack {__version__}")
         raise typer.Exit
 
 

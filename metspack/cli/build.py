@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -122,9 +121,9 @@ def build(
 
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
-    from metspack import building  # noqa: PLC0415 -- commands load what they need
+    from metspack import building, clock  # noqa: PLC0415 -- commands load what they need
     from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
-    from metspack.version import VERSION  # noqa: PLC0415
+    from metspack.version import __version__  # noqa: PLC0415
 
     _one_of("--checksum", checksum, _CHECKSUMS)
     _one_of("--href", href, HREF_STYLES)
@@ -134,8 +133,8 @@ def build(
             hint="Leave --max-files, --max-bytes and --preset out, or plan again.",
         )
     settings = building.BuildOptions(
-        created=options.clock(),
-        software=Software(name="metspack", version=f"metspack {VERSION}"),
+        created=clock.now(os.environ),
+        software=Software(name="metspack", version=f"metspack {__version__}"),
         limits=options.limits(max_files, max_bytes, preset),
         name=name,
         objid=objid,
@@ -154,20 +153,17 @@ def build(
     for each in built.warnings:
         console.warning(each)
     if json_output:
-        console.out(
-            json.dumps(
-                {
-                    "target": str(output),
-                    "objid": built.objid,
-                    "name": built.name,
-                    "children": built.segments,
-                    "lobs": built.files,
-                    "bytes": built.bytes,
-                    "checked": "full" if verify else "structure",
-                    "warnings": list(built.warnings),
-                },
-                indent=2,
-            )
+        console.document(
+            {
+                "target": str(output),
+                "objid": built.objid,
+                "name": built.name,
+                "children": built.segments,
+                "lobs": built.files,
+                "bytes": built.bytes,
+                "checked": "full" if verify else "structure",
+                "warnings": list(built.warnings),
+            }
         )
     elif not quiet:
         console.out(

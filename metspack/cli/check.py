@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,13 +73,7 @@ def check(
         found = checking.ordered(run)
         if json_output:
             records = list(found)
-            console.out(
-                json.dumps(
-                    forms.document(run.summary, records, path=str(package), level=level),
-                    indent=2,
-                    ensure_ascii=False,
-                )
-            )
+            console.document(forms.document(run.summary, records, path=str(package), level=level))
         else:
             _show(found, limit, quiet=quiet)
     summary = run.summary

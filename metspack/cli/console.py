@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -66,6 +67,11 @@ def forget_output() -> None:
 def out(line: str = "") -> None:
     """Print one line of the result."""
     sys.stdout.write(f"{escaped(line)}\n")
+
+
+def document(value: object) -> None:
+    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either."""
+    sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -49,7 +48,7 @@ def inspect(
             "largest": {"lob": largest.largest_lob, "bytes": largest.largest} if largest else None,
             "columns": [asdict(each) for each in found.columns],
         }
-        console.out(json.dumps(document, indent=2, ensure_ascii=False))
+        console.document(document)
         return
     console.out(f"{source.name}: SIARD {found.version}, {shown(size)}")
     console.out(f"database  {found.dbname}" + (f" ({found.product})" if found.product else ""))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -103,21 +101,3 @@ def budgets(given: Sequence[str] | None) -> Budgets:
             )
         found = replace(found, **{name: int(value)})
     return found
-
-
-def clock() -> str:
-    """Return the one time that a run knows, as xs:dateTime in UTC; SOURCE_DATE_EPOCH decides when set.
-
-    Raises ``ConfigError`` when that is no number of seconds.
-    """
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if given is None:
-        moment = datetime.now(UTC)
-    else:
-        try:
-            moment = datetime.fromtimestamp(int(given), UTC)
-        except (ValueError, OverflowError, OSError):
-            raise ConfigError(
-                f"SOURCE_DATE_EPOCH is {given!r}", hint="Set it to whole seconds since 1970, or unset it."
-            ) from None
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

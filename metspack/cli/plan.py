@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -78,7 +77,7 @@ def plan(
                 for each in segments
             ],
         }
-        console.out(json.dumps(document, indent=2))
+        console.document(document)
         return
     if quiet:
         return

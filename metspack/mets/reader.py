@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from metspack import safexml
 from metspack.model import Budgets
@@ -108,8 +109,12 @@ class NotMets(safexml.XmlError):
         )
         self.found = found
 
-    def __reduce__(self) -> tuple[type[NotMets], tuple[str], dict[str, int]]:
-        return type(self), (self.found,), {"line": self.line}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _not_mets, (self.found, self.line)
+
+
+def _not_mets(found: str, line: int) -> NotMets:
+    return NotMets(found, line=line)
 
 
 class BudgetExceeded(safexml.XmlError):

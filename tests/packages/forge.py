@@ -62,18 +62,17 @@ def cell(lob: Lob, name: str) -> str:
     )
 
 
-def table(lobs: Sequence[Lob], name: str, extra: str = "") -> bytes:
+def table(lobs: Sequence[Lob], name: str) -> bytes:
     rows = "\n".join(cell(lob, name) for lob in sorted(lobs, key=lambda each: each.row))
-    text = f'<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.2">\n{rows}{extra}\n</table>\n'
+    namespace = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
+    text = f'<table xmlns="{namespace}" version="2.2">\n{rows}\n</table>\n'
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()
 
 
 def metadata(digest: str, database: str = "./", column: str = "./") -> bytes:
     folder = f"<lobFolder>{database}</lobFolder>" if database else ""
     column_folder = f"<lobFolder>{column}</lobFolder>" if column else ""
-    message = (
-        f"<messageDigest><digestType>MD5</digestType><digest>{digest}</digest></messageDigest>" if digest else ""
-    )
+    message = f"<messageDigest><digestType>MD5</digestType><digest>{digest}</digest></messageDigest>"
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <siardArchive xmlns="http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd" version="2.2">
   <dbname>Northwind</dbname>
@@ -129,7 +128,8 @@ def siard(
 
 def child(segment: int, lobs: Sequence[Lob], name: str) -> bytes:
     files = "\n".join(
-        f'<mets:file ID="s0.t2.c4.r{lob.row}" OWNERID="s0.t2.c4.r{lob.row}" MIMETYPE="application/octet-stream" '
+        f'<mets:file ID="s0.t2.c4.r{lob.row}" OWNERID="s0.t2.c4.r{lob.row}" '
+        'MIMETYPE="application/octet-stream" '
         f'SIZE="{len(lob.data)}" CHECKSUM="{md5(lob.data)}" CHECKSUMTYPE="MD5">'
         f'<mets:FLocat LOCTYPE="URL" xlink:type="simple" xlink:href="{quote(lob.path)}"/></mets:file>'
         for lob in lobs
@@ -145,7 +145,7 @@ def child(segment: int, lobs: Sequence[Lob], name: str) -> bytes:
 {pointers}
 </mets:div></mets:structMap>
 <mets:structMap TYPE="logical" LABEL="parent IP"><mets:div LABEL="IP parent identifier">
-<mets:mptr xlink:href="{PARENT_OBJID}" xlink:title="Referencing the parent IP of this child IP" LOCTYPE="URN"/>
+<mets:mptr xlink:href="{PARENT_OBJID}" LOCTYPE="URN" xlink:title="Referencing the parent IP"/>
 </mets:div></mets:structMap>
 </mets:mets>
 """.encode()
@@ -214,10 +214,10 @@ def files(root: Path) -> list[str]:
 
 def write_manifests(root: Path) -> None:
     for algorithm in ("md5", "sha256"):
-        lines = (
-            f"{hashlib.new(algorithm, (root / path).read_bytes(), usedforsecurity=False).hexdigest()}  {path}\n"
-            for path in files(root)
-        )
+        lines = []
+        for path in files(root):
+            digest = hashlib.new(algorithm, (root / path).read_bytes(), usedforsecurity=False).hexdigest()
+            lines.append(f"{digest}  {path}\n")
         (root / f"manifest-{algorithm}.txt").write_bytes("".join(lines).encode())
 
 

@@ -1,0 +1,39 @@
+# The one entry to everything a developer does; `just` lists it.
+
+uv := "uv run --locked"
+
+_default:
+    @just --list
+
+# Format the code.
+format:
+    {{uv}} ruff format
+    {{uv}} ruff check --fix
+
+# What must pass before a commit.
+check: lint types test
+
+lint:
+    {{uv}} ruff format --check
+    {{uv}} ruff check
+
+types:
+    {{uv}} mypy
+
+# Tests with branch coverage: 95 % overall, 100 % of the pure modules.
+test:
+    {{uv}} pytest --cov --cov-report=term
+    {{uv}} coverage report --fail-under=100 --include="$(tr '\n' ',' < tests/pure_modules.txt)"
+
+# Write the golden packages anew after a change that is meant to change them.
+golden:
+    {{uv}} python samples/make_golden.py
+
+# Make the sample archives anew (byte for byte the same unless the script changed).
+samples:
+    {{uv}} python samples/make_northwind.py
+
+# Measure: planning, and building against the floors; figures are ratios.
+bench:
+    {{uv}} python bench/plan.py
+    {{uv}} python bench/build.py

@@ -1,0 +1,6 @@
+"""``python -m metspack``."""
+
+from metspack.cli import main
+
+if __name__ == "__main__":
+    main()

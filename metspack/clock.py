@@ -1,0 +1,29 @@
+"""The one place that asks what time it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from metspack.errors import ConfigError
+
+
+def now(environment: Mapping[str, str]) -> str:
+    """Return the one time that a run knows, as xs:dateTime in UTC; SOURCE_DATE_EPOCH decides when set.
+
+    Raises ``ConfigError`` when that is no number of seconds.
+    """
+    given = environment.get("SOURCE_DATE_EPOCH")
+    if given is None:
+        return written(datetime.now(UTC))
+    try:
+        return written(datetime.fromtimestamp(int(given), UTC))
+    except (ValueError, OverflowError, OSError):
+        raise ConfigError(
+            f"SOURCE_DATE_EPOCH is {given!r}", hint="Set it to whole seconds since 1970, or unset it."
+        ) from None
+
+
+def written(moment: datetime) -> str:
+    """Return a moment with a time zone as xs:dateTime in UTC, to the second."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

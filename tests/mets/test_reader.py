@@ -1,0 +1,220 @@
+"""The facts of a METS document, and the documents that have none."""
+
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metspack import safexml
+from metspack.mets import reader
+from metspack.mets.reader import File, Fptr, Identified, Mptr, Root, read
+from metspack.model import Budgets
+
+DOCUMENT = b"""<?xml version="1.0"?>
+<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink" OBJID="P" TYPE="T"
+  PROFILE="F" LABEL="L" ID="root">
+  <m:amdSec><m:digiprovMD ID="premis"><m:mdRef ID="ref" LOCTYPE="URL" MDTYPE="PREMIS"
+     x:href="metadata/p.xml" SIZE="3" CHECKSUM="ab" CHECKSUMTYPE="MD5"/></m:digiprovMD></m:amdSec>
+  <m:fileSec>
+    <m:fileGrp ID="outer"><m:fileGrp ID="inner" USE="child IP">
+      <m:file ID="a" OWNERID="o" GROUPID="g" SEQ="1" SIZE="9" CHECKSUM="c" CHECKSUMTYPE="MD5" MIMETYPE="a/b">
+        <m:FLocat LOCTYPE="URL" href="not-this"/>
+        <m:FLocat LOCTYPE="OTHER" x:href="this"/>
+        <m:FLocat LOCTYPE="URL" x:href="too-late"/>
+        <m:transformFile TRANSFORMORDER="1"/>
+      </m:file>
+    </m:fileGrp>
+    <m:file ID="b"><m:FContent><m:xmlData><file ID="foreign"/></m:xmlData></m:FContent></m:file>
+    </m:fileGrp>
+  </m:fileSec>
+  <m:structMap TYPE="PHYSICAL" LABEL="map"><m:div LABEL="one"><m:div><m:div LABEL="two">
+    <m:mptr ID="p" x:href="child" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="k"/>
+    <m:fptr FILEID="a"/><m:fptr CONTENTIDS="no"><m:area FILEID="b"/></m:fptr>
+  </m:div></m:div></m:div></m:structMap>
+</m:mets>
+"""
+
+
+def facts(data: bytes, size: int = 1 << 16, budgets: Budgets | None = None) -> list[reader.Fact]:
+    return list(read((data[at : at + size] for at in range(0, len(data), size)), budgets))
+
+
+def test_every_fact_of_a_document_with_its_line() -> None:
+    assert facts(DOCUMENT) == [
+        Root(objid="P", type="T", profile="F", label="L", line=2),
+        Identified(id="root", element="mets", line=2),
+        Identified(id="premis", element="digiprovMD", line=4),
+        File(
+            element="mdRef",
+            id="ref",
+            ownerid=None,
+            groupid=None,
+            seq=None,
+            groups=(),
+            size="3",
+            checksum="ab",
+            checksum_type="MD5",
+            mimetype=None,
+            href="metadata/p.xml",
+            loctype="URL",
+            embedded=False,
+            line=4,
+        ),
+        Identified(id="outer", element="fileGrp", line=7),
+        Identified(id="inner", element="fileGrp", line=7),
+        File(
+            element="file",
+            id="a",
+            ownerid="o",
+            groupid="g",
+            seq="1",
+            groups=("outer", "inner", "child IP"),
+            size="9",
+            checksum="c",
+            checksum_type="MD5",
+            mimetype="a/b",
+            href="this",
+            loctype="OTHER",
+            embedded=False,
+            line=8,
+        ),
+        File(
+            element="file",
+            id="b",
+            ownerid=None,
+            groupid=None,
+            seq=None,
+            groups=("outer",),
+            size=None,
+            checksum=None,
+            checksum_type=None,
+            mimetype=None,
+            href=None,
+            loctype=None,
+            embedded=True,
+            line=15,
+        ),
+        Mptr(
+            href="child",
+            loctype="OTHER",
+            otherloctype="OBJID",
+            contentids="k",
+            structmap_type="PHYSICAL",
+            structmap_label="map",
+            div_labels=("one", "two"),
+            line=19,
+        ),
+        Identified(id="p", element="mptr", line=19),
+        Fptr(fileid="a", line=20),
+        Fptr(fileid="b", line=20),
+    ]
+
+
+@settings(max_examples=50)
+@given(size=st.integers(1, 200))
+def test_facts_do_not_depend_on_where_blocks_are_cut(size: int) -> None:
+    assert facts(DOCUMENT, size) == facts(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"m:", b""),
+        (b"x:", b"xlink:"),
+        (b"m:", b"\xc3\xa9:"),
+    ],
+)
+def test_prefixes_mean_nothing(old: bytes, new: bytes) -> None:
+    data = (
+        DOCUMENT.replace(b"<" + old, b"<" + new)
+        .replace(b"</" + old, b"</" + new)
+        .replace(b" " + old, b" " + new)
+    )
+    data = data.replace(b"xmlns:" + old[:-1] + b"=", b"xmlns" + (b":" + new[:-1] if new else b"") + b"=")
+    found = facts(data.replace(b'<file ID="foreign"/>', b""))
+    assert found == facts(DOCUMENT)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1", "cp1252"])
+def test_other_encodings(encoding: str) -> None:
+    name = encoding.removesuffix("-le")
+    text = (
+        DOCUMENT.decode().replace('version="1.0"', f'version="1.0" encoding="{name}"').replace('"P"', '"Pé"')
+    )
+    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
+    first = facts(mark + text.encode(encoding))[0]
+    assert isinstance(first, Root)
+    assert first.objid == "Pé"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "line"),
+    [
+        (b"", safexml.XmlError, 1),
+        (b"text", safexml.XmlError, 1),
+        (DOCUMENT[:700], safexml.XmlError, 12),
+        (DOCUMENT.replace(b"<m:div>", b"<n:div>").replace(b"one", b"one", 1), safexml.XmlError, 18),
+        (DOCUMENT.replace(b"<m:mets", b"<!DOCTYPE a>\n<m:mets"), safexml.DoctypeError, 2),
+        (b"<a/>", reader.NotMets, 1),
+        (b"\n<mets/>", reader.NotMets, 2),
+        (DOCUMENT.replace(b"METS/", b"METS/v2"), reader.NotMets, 2),
+        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', safexml.XmlError, 1),
+        (b'<?xml version="1.0" encoding="none-such"?><a/>', safexml.XmlError, 1),
+    ],
+)
+def test_documents_that_are_refused(data: bytes, kind: type[safexml.XmlError], line: int) -> None:
+    with pytest.raises(kind) as caught:
+        facts(data)
+    assert type(caught.value) is kind
+    assert caught.value.line == line
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 -- our own
+    assert (type(again), again.message, again.line) == (kind, caught.value.message, line)
+
+
+def test_facts_before_a_fault_are_yielded() -> None:
+    found = []
+    stream = read([DOCUMENT[:800]])
+    with suppress(safexml.XmlError):
+        while True:
+            found.append(next(stream))
+    assert found == facts(DOCUMENT)[: len(found)]
+    assert len(found) > 3
+
+
+def test_budgets() -> None:
+    deep = DOCUMENT.replace(b"<m:div>", b"<m:div>" * 200)
+    with pytest.raises(reader.BudgetExceeded, match="nested more than 100 deep"):
+        facts(deep)
+    long = DOCUMENT.replace(b'"one"', b'"' + b"x" * 10_000 + b'"')
+    with pytest.raises(reader.BudgetExceeded, match="longer than 1,000 bytes"):
+        facts(long, 100, Budgets(attribute=1_000))
+    assert facts(long, 100, Budgets(attribute=20_000))
+
+
+def test_endless_new_names_are_forgotten() -> None:
+    many = b"".join(b"<x%d/>" % number for number in range(3_000))
+    data = DOCUMENT.replace(b"<m:structMap", many + b"<m:structMap")
+    assert len(facts(data)) == len(facts(DOCUMENT))
+
+
+def test_strays_outside_a_file_are_no_file() -> None:
+    data = b'<mets xmlns="http://www.loc.gov/METS/"><FLocat LOCTYPE="URL"/><FContent/></mets>'
+    assert facts(data) == [Root(objid=None, type=None, profile=None, label=None, line=1)]
+
+
+def _million(count: int) -> Iterator[bytes]:
+    yield b'<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec>'
+    for number in range(count):
+        yield b'<file ID="f%d"><FLocat LOCTYPE="URL" x:href="f%d"/></file>\n' % (number, number)
+    yield b"</fileSec></mets>"
+
+
+def test_memory_does_not_grow_with_files() -> None:
+    before = sys.getallocatedblocks()
+    count = sum(1 for _ in read(_million(30_000)))
+    assert count == 30_001
+    assert sys.getallocatedblocks() - before < 2_000

@@ -1,0 +1,169 @@
+"""The SIARD archive is bad, or its cells and the files in the segments disagree."""
+
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.packages import forge
+from tests.packages.bad.recipe import CHILD, FIRST, Bad, bad
+from tests.packages.forge import LOBS, cell, md5, table
+
+Damage = Callable[[Path], object]
+TABLE = table(LOBS, "Northwind")
+NAME = "Northwind.siard"
+_PLACE = b"Northwind_lobseg_0/content/schema0/table2/lob4/"
+
+
+def archive(table_xml: bytes | None = TABLE, **options: object) -> Damage:
+    def damage(root: Path) -> None:
+        (root / NAME).write_bytes(forge.siard(table_xml, **options))  # type: ignore[arg-type]
+
+    return damage
+
+
+def cells(*replacements: tuple[bytes, bytes], **options: object) -> Damage:
+    changed = TABLE
+    for old, new in replacements:
+        assert old in changed
+        changed = changed.replace(old, new, 1)
+    return archive(changed, **options)
+
+
+def _flipped(name: str) -> Damage:
+    def damage(root: Path) -> None:
+        data = bytearray((root / NAME).read_bytes())
+        with zipfile.ZipFile(root / NAME) as zipped:
+            offset = zipped.getinfo(name).header_offset
+        data[offset + 30 + len(name) + 5] ^= 0x01
+        (root / NAME).write_bytes(data)
+
+    return damage
+
+
+_DIGEST = md5(LOBS[0].data).encode()
+_INSIDE = (b"Northwind_lobseg_0/content", b"content")
+
+
+def _text_cell(root: Path) -> None:
+    """Give a text's cell a length that is neither bytes, nor characters, nor UTF-16 units."""
+    length = LOBS[3].length
+    cells((f'length="{length}"'.encode(), f'length="{length + 1}"'.encode()))(root)
+
+
+def _inside(lob: bytes, length: int | None = None, digest: str | None = None) -> Damage:
+    """Put the LOBs of a column without a lobFolder into the archive."""
+    name = "content/schema0/table2/lob4/record0.bin"
+    row = (
+        f'<row><c4 file="{name}" length="{len(lob) if length is None else length}" digestType="MD5" '
+        f'digest="{md5(lob) if digest is None else digest}"/></row>'
+    )
+    xml = f'<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd">{row}</table>'.encode()
+    return archive(xml, column="", entries=[(name, lob)])
+
+
+def _outside(column: str, database: str, file: Callable[[str], str]) -> Damage:
+    rows = table(LOBS, "Northwind").decode()
+    return archive(
+        rows.replace('file="Northwind', f'file="{file("Northwind")}').encode(),
+        column=column,
+        database=database,
+    )
+
+
+def _parts(sizes: Sequence[int]) -> Damage:
+    """Split the first LOB, as a package with parts has it."""
+
+    def damage(root: Path) -> None:
+        data, start, entries, pointers = LOBS[0].data, 0, "", ""
+        for number, size in enumerate(sizes):
+            part = data[start : start + size]
+            start += size
+            suffix = "z" if number == len(sizes) - 1 else str(number)
+            path = (root / FIRST).with_name(f"record0.bin.{suffix}")
+            path.write_bytes(part)
+            entries += (
+                f'<mets:file ID="s0.t2.c4.r1.p{number}" GROUPID="s0.t2.c4.r1" SEQ="{number}" '
+                f'SIZE="{len(part)}" '
+                f'CHECKSUM="{md5(part)}" CHECKSUMTYPE="MD5"><mets:FLocat LOCTYPE="URL" '
+                f'xlink:href="content/schema0/table2/lob4/{path.name}"/></mets:file>\n'
+            )
+            pointers += f'<mets:fptr FILEID="s0.t2.c4.r1.p{number}"/>'
+        (root / FIRST).unlink()
+        text = (root / CHILD).read_text()
+        begin = text.index('<mets:file ID="s0.t2.c4.r1"')
+        end = text.index('<mets:file ID="s0.t2.c4.r2"')
+        text = text[:begin] + entries + text[end:]
+        (root / CHILD).write_text(text.replace('<mets:fptr FILEID="s0.t2.c4.r1"/>', pointers))
+
+    return damage
+
+
+def _lob_changed_with_its_mets(root: Path) -> None:
+    data = (root / FIRST).read_bytes()
+    changed = data.replace(b"first", b"fIrst", 1)
+    (root / FIRST).write_bytes(changed)
+    forge.edit(root / CHILD, md5(data), md5(changed))
+
+
+def _flipped_other(root: Path) -> None:
+    name = "content/schema0/table2/table2.xsd"
+    archive(entries=[(name, b"<xs:schema/>" * 20)])(root)
+    _flipped(name)(root)
+
+
+def _without_siard(root: Path) -> None:
+    (root / NAME).unlink()
+    text = (root / "mets.xml").read_text()
+    begin, end = text.index('<mets:file ID="ID_NORTHWIND'), text.index("</mets:fileGrp>\n<mets:fileGrp USE")
+    text = text[:begin] + text[end:]
+    (root / "mets.xml").write_text(text.replace('<mets:fptr FILEID="ID_NORTHWIND.SIARD"/>', ""))
+
+
+SIARD: tuple[Bad, ...] = (
+    bad("Z001_not_a_zip", lambda root: (root / NAME).write_bytes(b"7z\xbc\xaf\x27\x1c" + b"\0" * 64)),
+    bad("Z001_cut_off", lambda root: (root / NAME).write_bytes((root / NAME).read_bytes()[:-30])),
+    bad("Z002_flipped_metadata", _flipped("header/metadata.xml")),
+    bad("Z002_flipped_table", _flipped("content/schema0/table2/table2.xml"), "Z020"),
+    bad(
+        "Z002_flipped_other",
+        _flipped_other,
+        "Z020",
+    ),
+    bad("Z003_no_metadata", archive(with_metadata=False)),
+    bad("Z004_not_xml", archive(metadata_xml=b"<siardArchive>")),
+    bad("Z004_dtd", archive(metadata_xml=b"<!DOCTYPE a><a/>")),
+    bad("Z004_not_siard", archive(metadata_xml=b"<a/>")),
+    bad("Z005_no_table", archive(None)),
+    bad("Z006_table_not_xml", archive(TABLE[:-10])),
+    bad("Z006_table_dtd", archive(b"<!DOCTYPE a>" + b"<table/>")),
+    bad("Z007_no_siard", _without_siard),
+    bad("Z010_lob_missing", cells((_PLACE + b"record0", _PLACE + b"record9")), "Z017"),
+    bad("Z011_entry_missing", cells((_PLACE + b"record0", _PLACE + b"record9"), column=""), "Z017", "Z019"),
+    bad("Z012_absolute_cell", cells((b'file="Northwind_lobseg_0', b'file="/Northwind_lobseg_9')), "Z017"),
+    bad("Z012_query", cells((b"record0.bin", b"record0.bin?x=1")), "Z017"),
+    bad("Z013_outside", cells((b'file="Northwind_lobseg_0', b'file="../../Northwind_lobseg_0')), "Z017"),
+    bad(
+        "Z013_absolute_column",
+        cells((_PLACE + b"record0", b"record0"), database="", column="/etc/"),
+        "Z017",
+        "Z019",
+    ),
+    bad("Z014_against_mets", cells((_DIGEST, b"0" * 32)), level="structure"),
+    bad("Z015_against_bytes", cells((_DIGEST, b"0" * 32))),
+    bad("Z015_lob_changed_with_its_mets", _lob_changed_with_its_mets),
+    bad("Z015_inside", _inside(b"inside", digest="0" * 32), "Z017"),
+    bad("Z016_length", cells((f'length="{LOBS[0].length}"'.encode(), b'length="1"')), level="structure"),
+    bad("Z016_longer", cells((f'length="{LOBS[0].length}"'.encode(), b'length="99999"'))),
+    bad("Z016_text", _text_cell),
+    bad("Z016_not_text", cells((f'length="{LOBS[0].length}"'.encode(), b'length="200"'))),
+    bad("Z016_inside", _inside(b"inside", length=3), "Z017"),
+    bad("Z017_lob_in_no_cell", cells((cell(LOBS[0], "Northwind").encode(), b""))),
+    bad("Z018_two_cells", cells((_PLACE + b"record1", _PLACE + b"record0")), "Z015", "Z016", "Z017"),
+    bad("Z019_from_the_zip", _outside("", "", lambda name: f"../{name}")),
+    bad("Z019_file_uri", _outside("./", "./", lambda name: f"file:///{name}")),
+    bad("Z019_column_of_the_sfa", _outside("../", "", lambda name: name)),
+    bad("Z020_message_digest", archive(digest="0" * 32)),
+    bad("Z021_no_digest", cells((b' digestType="MD5" digest="' + _DIGEST + b'"', b""))),
+    bad("S010_split", _parts([100, 100, len(LOBS[0].data) - 200])),
+    bad("S011_parts_do_not_add_up", _parts([100, 100, 5]), "S010"),
+)

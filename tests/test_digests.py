@@ -1,0 +1,140 @@
+import base64
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.digests import HASHLIB_NAMES, Hashers, algorithm_name, hasher, in_form_of, parsed
+from metspack.model import Digest
+
+SAMPLE = {name: hashlib.new(python, b"sample") for name, python in HASHLIB_NAMES.items()}
+MD5 = SAMPLE["MD5"].hexdigest()
+
+
+@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+def test_several_digests_come_out_of_one_pass(algorithm):
+    hashers = Hashers(HASHLIB_NAMES)
+    for block in (b"sam", b"", b"ple"):
+        hashers.update(block)
+    assert hashers.digest(algorithm) == Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    assert hashers.size == 6
+
+
+def test_a_copy_goes_its_own_way():
+    one = Hashers(("MD5",))
+    one.update(b"sam")
+    other = one.copy()
+    other.update(b"ple")
+    assert other.digest("MD5").value == MD5
+    assert (one.size, other.size) == (3, 6)
+    assert one.digest("MD5").value == hashlib.md5(b"sam", usedforsecurity=False).hexdigest()
+
+
+def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error():
+    with pytest.raises(KeyError):
+        hasher("CRC32")
+    with pytest.raises(KeyError):
+        Hashers(("MD5",)).digest("SHA-1")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("md5", "MD5"),
+        (" MD5 ", "MD5"),
+        ("SHA1", "SHA-1"),
+        ("sha-1", "SHA-1"),
+        ("Sha_256", "SHA-256"),
+        ("SHA-384", "SHA-384"),
+        ("sha512", "SHA-512"),
+        ("", None),
+        ("CRC32", None),
+        ("SHA-3", None),
+    ],
+)
+def test_algorithms_are_known_however_they_are_spelled(spelling, name):
+    assert algorithm_name(spelling) == name
+
+
+@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+@pytest.mark.parametrize("joint", ["", ":"])
+def test_a_prefixed_digest_is_read_in_every_spelling(algorithm, case, joint):
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    for prefix in (algorithm, algorithm.replace("-", ""), algorithm.lower()):
+        assert parsed(f" {prefix}{joint}{case(digest.value)}\n") == digest
+
+
+@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm):
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    assert parsed(digest.value, algorithm) == digest
+    assert parsed(digest.value.upper(), algorithm.lower()) == digest
+    assert parsed(algorithm + digest.value, algorithm) == digest
+
+
+@pytest.mark.parametrize("algorithm", ["SHA-1", "SHA-256"])
+def test_a_digest_in_base64_is_read_as_siard_2_0_allows(algorithm):
+    text = base64.b64encode(SAMPLE[algorithm].digest()).decode()
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    assert parsed(f"{algorithm}:{text}") == digest
+    assert parsed(f"{algorithm}{text}") == digest
+
+
+def test_an_empty_algorithm_is_as_good_as_none():
+    assert parsed(f"md5{MD5}", "") == Digest(algorithm="MD5", value=MD5)
+
+
+@pytest.mark.parametrize(
+    ("text", "algorithm"),
+    [
+        ("", None),
+        ("", "MD5"),
+        ("md5", None),
+        (MD5, None),
+        (f"md5{MD5[1:]}", None),
+        (f"md5{MD5}0", None),
+        (f"sha1{MD5}", None),
+        (f"crc{MD5}", None),
+        (MD5, "CRC32"),
+        (MD5, "SHA-1"),
+        (f"md5{MD5}", "SHA-1"),
+        (f"{MD5[:-1]}g", "MD5"),
+        (f"{MD5[:-1]}\u0661", "MD5"),
+        ("SHA-1:AAAA!AAAAAAAAAAAAAAAAAAAAAA=", None),
+        (f"SHA-1:{'A' * 28}", None),
+        ("no digest", None),
+    ],
+)
+def test_what_is_no_digest_is_none(text, algorithm):
+    assert parsed(text, algorithm) is None
+
+
+@pytest.mark.parametrize("algorithm", ["MD5", "SHA-1", "SHA-256"])
+@given(old=st.binary(), new=st.binary())
+def test_a_digest_takes_the_form_of_another(algorithm, old, new):
+    was, becomes = (hashlib.new(HASHLIB_NAMES[algorithm], each) for each in (old, new))
+    digest = Digest(algorithm=algorithm, value=becomes.hexdigest())
+    lower, upper = was.hexdigest(), was.hexdigest().upper()
+    assert in_form_of(f" {algorithm}{lower}\n", None, digest) == f" {algorithm}{digest.value}\n"
+    assert in_form_of(f"md5{upper}" if algorithm == "MD5" else upper, algorithm, digest) == (
+        f"{'md5' if algorithm == 'MD5' else ''}{digest.value.upper()}"
+    )
+    if algorithm != "MD5":
+        assert in_form_of(f"{algorithm}:{base64.b64encode(was.digest()).decode()}", None, digest) == (
+            f"{algorithm}:{base64.b64encode(becomes.digest()).decode()}"
+        )
+
+
+def test_a_digest_that_looks_like_its_prefix_is_exchanged_where_it_stands():
+    new = Digest(algorithm="MD5", value=MD5)
+    assert in_form_of(f"md5{'d5' * 16}", None, new) == f"md5{MD5}"
+
+
+def test_hex_of_digits_alone_has_no_letter_case_and_gives_lower():
+    assert in_form_of("1" * 32, "MD5", Digest(algorithm="MD5", value=MD5)) == MD5
+
+
+def test_where_no_digest_stands_none_is_exchanged():
+    assert in_form_of("none", None, Digest(algorithm="MD5", value=MD5)) == "none"

@@ -1,0 +1,119 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import ConfigError
+from metspack.sizes import count, counted, shown, size
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("45000", 45_000),
+        ("45,000", 45_000),
+        ("45_000", 45_000),
+        (" 1 B ", 1),
+        ("45kB", 45_000),
+        ("45KB", 45_000),
+        ("1.5 MB", 1_500_000),
+        ("0.001kB", 1),
+        ("4GB", 4_000_000_000),
+        ("4GiB", 4 << 30),
+        ("4 gib", 4 << 30),
+        ("1TB", 10**12),
+        ("1TiB", 1 << 40),
+        ("2PB", 2 * 10**15),
+        ("1EiB", 1 << 60),
+        ("none", None),
+        (" None ", None),
+    ],
+)
+def test_sizes_are_decimal_or_binary(text, expected):
+    assert size(text, "--max-bytes") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "many",
+        "-1",
+        "4 XB",
+        "4G",
+        "1.",
+        ".5",
+        "1e3",
+        "GB",
+        "\u0664GB",
+        "1 2",
+        "9" * 5000,
+        "0." + "1" * 5000,
+    ],
+)
+def test_what_is_no_size_is_refused_by_name(text):
+    with pytest.raises(ConfigError, match=r"^--max-bytes .* is no size$") as caught:
+        size(text, "--max-bytes")
+    assert "4GiB (binary)" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["0", "0.5", "0 GB", "0.0001kB"])
+def test_a_size_under_one_byte_is_refused(text):
+    with pytest.raises(ConfigError, match="--max-bytes .* leaves no room") as caught:
+        size(text, "--max-bytes")
+    assert "at least one byte" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("10000", 10_000), ("10,000", 10_000), (" 7 ", 7), ("NONE", None)]
+)
+def test_counts_are_whole_numbers(text, expected):
+    assert count(text, "--max-files") == expected
+
+
+@pytest.mark.parametrize("text", ["", "few", "1.5", "-3", "10k", "\u0661", "9" * 5000])
+def test_what_is_no_count_is_refused_by_name(text):
+    with pytest.raises(ConfigError, match=r"^--max-files .* is no count$"):
+        count(text, "--max-files")
+
+
+def test_a_count_of_nothing_is_refused():
+    with pytest.raises(ConfigError, match="--max-files 0 leaves no room") as caught:
+        count("0", "--max-files")
+    assert "at least one file" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (9_999, "9,999 bytes"),
+        (10_000, "10,000 bytes (10.0 kB)"),
+        (999_949, "999,949 bytes (999.9 kB)"),
+        (999_950, "999,950 bytes (1.0 MB)"),
+        (45_000_000, "45,000,000 bytes (45.0 MB)"),
+        (4 * 10**9, "4,000,000,000 bytes (4.0 GB)"),
+        (10**22, "10,000,000,000,000,000,000,000 bytes (10000.0 EB)"),
+    ],
+)
+def test_sizes_are_shown_exactly_and_then_rounded(number, expected):
+    assert shown(number) == expected
+
+
+@given(st.integers(1, 10**18))
+def test_what_is_shown_can_be_given(number):
+    assert size(shown(number).partition(" (")[0].replace("bytes", "B").replace("byte", "B"), "-") == number
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "expected"),
+    [
+        (1, ("file",), "1 file"),
+        (0, ("file",), "0 files"),
+        (2604, ("file",), "2,604 files"),
+        (2, ("entry", "entries"), "2 entries"),
+        (1, ("entry", "entries"), "1 entry"),
+    ],
+)
+def test_numbers_go_with_their_nouns(number, words, expected):
+    assert counted(number, *words) == expected
