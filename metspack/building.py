@@ -12,6 +12,7 @@ from metspack import checking, fsio, identifiers, placing, planfile, reading, se
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, PlanError, SourceError, TargetError
 from metspack.layouts import lobseg
+from metspack.mets import writer
 from metspack.mets.dialects import recommendation
 from metspack.mets.dialects.recommendation import Setting, SiardFile, Software
 from metspack.model import Budgets, Limits, LobCell, LobRef, Segment, Severity
@@ -98,6 +99,7 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
             f"the target {target} lies inside the source folder {source}",
             hint="Choose a target outside it: the source is never written to.",
         )
+    fsio.check_vacant(target)  # before a large archive is read for nothing
     with Archive(source, options.budgets) as archive:
         work = _Work(archive, options, progress or Silent())
         staging = fsio.Staging(target)
@@ -135,6 +137,8 @@ class _Work:
             profile=options.mets_profile,
             href_style=options.href_style,
         )
+        for text in (*options.agents, options.mets_profile):
+            writer.finalized(text)  # what XML cannot hold is refused now, not after an hour of copying
         self.algorithms = tuple(dict.fromkeys((*placing.MANIFESTS, options.checksum)))
 
     def done(self, staging: fsio.Staging) -> Built:
@@ -243,11 +247,11 @@ class _Work:
     def _stale_digests(self) -> list[str]:
         if not (self.options.check_message_digest and self.archive.metadata.digests):
             return []
-        self.progress.stage("Reading the source's messageDigest", None)
+        self.progress.stage("Comparing the archive's messageDigest", rewriting.sealed(self.archive))
         return [
             f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has {found.value}; "
             "it was changed after it was sealed (the package gets the right one)"
-            for said, found in rewriting.stale_digests(self.archive)
+            for said, found in rewriting.stale_digests(self.archive, self.progress.advance)
         ]
 
     def _placed(self, staging: fsio.Staging, course: _Course) -> list[SegmentPlaced]:

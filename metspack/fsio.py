@@ -190,6 +190,32 @@ class Journal:
         os.close(self._descriptor)
 
 
+def check_vacant(target: Path) -> tuple[Path, Path]:
+    """Return the absolute paths of a target and of its ``.partial``, which nothing stands in the way of.
+
+    Raises ``TargetError`` when either exists already or the folder for them does not.
+    """
+    # The last component is not resolved: a link of that name is in the way like anything else.
+    absolute = target.parent.resolve() / target.name if target.name else target.resolve()
+    partial = absolute.with_name(f"{absolute.name}.partial")
+    if os.path.lexists(absolute):
+        raise TargetError(
+            f"{target} exists already",
+            hint="Choose another target, or move that one away: nothing is overwritten.",
+        )
+    if os.path.lexists(partial):
+        raise TargetError(
+            f"{partial} exists already: an earlier build was stopped, or another is running",
+            hint="When no other build is running, remove that folder and run the command again.",
+        )
+    if not absolute.parent.is_dir():
+        raise TargetError(
+            f"{absolute.parent} is not a folder, so {absolute.name} cannot be made in it",
+            hint="Make the folder first.",
+        )
+    return absolute, partial
+
+
 class Staging:
     """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
 
@@ -197,26 +223,9 @@ class Staging:
     """
 
     def __init__(self, target: Path) -> None:
-        # The last component is not resolved: a link of that name is in the way like anything else.
-        self.target = target.parent.resolve() / target.name if target.name else target.resolve()
-        self.root = self.target.with_name(f"{self.target.name}.partial")
+        self.target, self.root = check_vacant(target)
         self.package = self.root / "package"
         self.work = self.root / "work"
-        if os.path.lexists(self.target):
-            raise TargetError(
-                f"{target} exists already",
-                hint="Choose another target, or move that one away: nothing is overwritten.",
-            )
-        if os.path.lexists(self.root):
-            raise TargetError(
-                f"{self.root} exists already: an earlier build was stopped, or another is running",
-                hint="When no other build is running, remove that folder and run the command again.",
-            )
-        if not self.target.parent.is_dir():
-            raise TargetError(
-                f"{self.target.parent} is not a folder, so {self.target.name} cannot be made in it",
-                hint="Make the folder first.",
-            )
         make_directory(self.root)
         try:
             make_directory(self.package)

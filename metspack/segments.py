@@ -7,7 +7,9 @@ comes back is small. Results are the same whoever did the work, in whatever orde
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -155,7 +157,16 @@ class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for i
 _worker: dict[str, Any] = {}
 
 
+def _end_with_parent() -> None:
+    """End this process when the parent is gone, which may have been killed without a word."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _begin(count: Any, stop: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker.update(count=count, stop=stop)

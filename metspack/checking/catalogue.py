@@ -29,7 +29,9 @@ CREATE TABLE entry (
     size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
 CREATE INDEX entry_id ON entry (mets, xml_id);
-CREATE TABLE mptr (id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, line INTEGER);
+CREATE TABLE mptr (
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT, line INTEGER
+);
 CREATE INDEX mptr_href ON mptr (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE ident (
@@ -54,6 +56,7 @@ CREATE INDEX wrong_digests ON wrong (expected, found);
 """
 
 _INDEXES = (
+    "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
     "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",

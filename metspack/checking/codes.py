@@ -310,6 +310,14 @@ class Code(Enum):
         _RESTORE,
     )  # fmt: skip
 
+    PART_MISSING = _rule(
+        "S012", _E, "Part not in its child",
+        "part {expected!r} is not listed in {child!r}, where the parent says it is",
+        "recommendation 0.28, §5; metspack package form, split LOBs",
+        "The LOB cannot be joined: one of its parts is nowhere.",
+        _RESTORE,
+    )  # fmt: skip
+
     # --- P: paths ------------------------------------------------------------------------------------
     NO_LOCATION = _rule(
         "P001", _E, "File entry without a location",

@@ -14,17 +14,19 @@ from metspack.checking.catalogue import Batch, Catalogue, fault, folder_of, path
 from metspack.checking.codes import Code
 from metspack.errors import MetspackError
 from metspack.mets import reader
-from metspack.model import Digest, Finding
+from metspack.model import Budgets, Digest, Finding
 from metspack.uris import Repair
 
 _BLOCK = 1 << 16
 _SIZE = re.compile(r"[0-9]{1,18}")
 _HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
 
+_SPLIT = "SPLITLOB"  # the structMap that says in which children the parts of LOBs are
+
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, line) VALUES (?, ?, ?, ?, ?)"
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, map, part, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -55,11 +57,12 @@ class _Seen:
 class Document:
     """A METS document on its way into the catalogue, as ``mets.id`` there."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, mets: int, path: bytes) -> None:
+    def __init__(self, catalogue: Catalogue, root: Path, mets: int, path: bytes, budgets: Budgets) -> None:
         self._catalogue = catalogue
         self._root = root
         self._mets = mets
         self._path = path
+        self._budgets = budgets
         self._name = shown(path)
         self._base = tuple(shown(folder_of(path)).split("/")[:-1])
         self._batch = Batch(catalogue)
@@ -85,7 +88,7 @@ class Document:
 
     def _parsed(self, descriptor: int) -> Iterator[Finding]:
         try:
-            for fact in reader.read(_blocks(descriptor)):
+            for fact in reader.read(_blocks(descriptor), self._budgets):
                 yield from self._taken(fact)
         except safexml.XmlError as error:
             yield self._unparsed(error)
@@ -136,6 +139,8 @@ class Document:
             mptr.href,
             (mptr.loctype or "").upper() == "URL",
             any("parent" in label.casefold() for label in labels),
+            f"{mptr.structmap_type}\n{mptr.structmap_label}",
+            mptr.contentids if mptr.structmap_type == _SPLIT else None,
             mptr.line,
         )
 

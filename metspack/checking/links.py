@@ -19,12 +19,15 @@ from metspack.checking.catalogue import (
 )
 from metspack.checking.codes import Code
 from metspack.checking.documents import Document
-from metspack.model import Finding
+from metspack.model import Budgets, Finding
 
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
-SELECT m.id, m.href, m.line, m.url, m.up, e.id, e.path FROM mptr m
+SELECT m.href, m.line, m.url, m.up, e.id, e.path, m.part,
+    (SELECT min(o.map) FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id) AS earlier,
+    EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.map = m.map AND o.id < m.id)
+FROM mptr m
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
 WHERE m.mets = ? ORDER BY m.id
 """
@@ -47,8 +50,9 @@ FROM mets m WHERE EXISTS (SELECT 1 FROM mets o WHERE o.objid = m.objid AND o.id 
 class Links:
     """Reads the METS documents of a package from its own METS down, into the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, root: Path) -> None:
+    def __init__(self, catalogue: Catalogue, root: Path, budgets: Budgets) -> None:
         self._catalogue = catalogue
+        self._budgets = budgets
         self._root = root
         self._guesses = 0
 
@@ -63,7 +67,7 @@ class Links:
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
             mets = self._catalogue.new_mets(path, None, done=True)
-            yield from Document(self._catalogue, self._root, mets, path).findings()
+            yield from Document(self._catalogue, self._root, mets, path, self._budgets).findings()
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
                 objid, line = row or (None, 0)
@@ -75,7 +79,7 @@ class Links:
         while (row := self._catalogue.row(sql)) is not None:
             mets, path, parent, called = row
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", mets)
-            yield from Document(self._catalogue, self._root, mets, path).findings()
+            yield from Document(self._catalogue, self._root, mets, path, self._budgets).findings()
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", mets)
             objid, line, ok = found or (None, 0, 0)
             if called is not None and objid is not None and objid != called:
@@ -97,7 +101,8 @@ class Links:
         if above is not None and not ups and ok:
             line = self._catalogue.number("SELECT line FROM mets WHERE id = ?", mets)
             yield Code.NO_PARENT.at(shown(path), line, expected=above[0] or "")
-        for _, href, line, url, up, entry, child in self._catalogue.rows(_DOWN, mets):
+        for row in self._catalogue.rows(_DOWN, mets):
+            href, line, url, up, entry, child, part, earlier, twice = row
             if up:
                 yield from self._up(path, href, line, above, url=bool(url))
             elif entry is None and url:
@@ -106,7 +111,8 @@ class Links:
                 yield Code.MPTR_WITHOUT_FILE.at(
                     shown(path), line, href=href, nearest=self._near_id(mets, href)
                 )
-            elif child is not None:
+            elif child is not None and (part is None) and (earlier is None or twice):
+                # Another structMap may name the child again, and that of split LOBs does for each part.
                 yield from self._down(mets, path, child, href, line, by_id=True)
         yield from self._unlinked(mets, path, parent)
 
@@ -182,6 +188,9 @@ class Links:
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return ""
+        sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
+        if self._catalogue.row(sql, mets, href) is not None:
+            return href
         ids = self._catalogue.rows("SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL", mets)
         return nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR)))
 

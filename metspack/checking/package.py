@@ -129,7 +129,7 @@ class Checking(Iterator[Finding]):
         yield from walking.findings(catalogue, root, whole=whole)
         if whole:
             yield from manifests.read(catalogue, root)
-        links = Links(catalogue, root)
+        links = Links(catalogue, root, self._budgets)
         if mets is None:
             catalogue.new_mets(os.fsencode(_NAMES[0]), None, done=True)
             yield Code.METS_MISSING.at(_NAMES[0], expected=_NAMES[0])
@@ -145,6 +145,7 @@ class Checking(Iterator[Finding]):
         yield from structure.documents(catalogue)
         yield from structure.files(catalogue)
         yield from structure.segments(catalogue)
+        yield from structure.parts(catalogue)
         yield from manifests.findings(catalogue)
         full = self._level is Level.FULL
         yield from archives.findings(catalogue, root, self._hashed, self._budgets, whole=full)

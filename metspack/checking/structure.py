@@ -29,7 +29,7 @@ SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM mets m WHERE NOT m.ok AND m.folder = substr(d.path, 1, length(m.folder)))
+AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
 ORDER BY d.path
 """
 _TWICE = """
@@ -37,6 +37,12 @@ SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
 FROM entry e JOIN mets m ON m.id = e.mets
 JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
 WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_PARTS = """
+SELECT m.path, p.line, p.part, c.path FROM mptr p JOIN mets m ON m.id = p.mets
+JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href JOIN mets c ON c.path = e.path AND c.ok
+WHERE p.part IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM entry x WHERE x.mets = c.id AND x.xml_id = p.part) ORDER BY p.id
 """
 _DANGLING = """
 SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
@@ -121,6 +127,12 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
     first, *below = path.split(b"/")
     return bool(below) and catalogue.row("SELECT 1 FROM disk WHERE path = ?", first) is not None
+
+
+def parts(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield parts of split LOBs that the parent METS names and the child METS does not have."""
+    for path, line, part, child in catalogue.rows(_PARTS):
+        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
 
 
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:

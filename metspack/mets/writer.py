@@ -19,7 +19,7 @@ _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFERED_EVENTS = 500
 
 
-def _finalized(value: object) -> Markup:
+def finalized(value: object) -> Markup:
     """Return a value as it may stand in XML 1.0, in an element or an attribute.
 
     Raises ``ConfigError`` for a character that XML cannot hold. Tabs and line ends are written as
@@ -45,7 +45,7 @@ def _environment(dialect: str) -> Environment:
         loader=FileSystemLoader(resources.template_folder() / dialect),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalized,
+        finalize=finalized,
         keep_trailing_newline=True,
     )
 

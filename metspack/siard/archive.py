@@ -100,6 +100,12 @@ class Archive:
             path = cell.place.cell
             column = columns.get(path)
             if column is None:
+                if not table.chain(path):
+                    raise SourceError(
+                        f"{self.path}: {table.path} row {cell.place.row:,} has a LOB in cell {path}, but "
+                        f"metadata.xml gives table {table.label} {len(table.columns)} columns",
+                        hint="Table and metadata contradict each other; get a correct copy of the archive.",
+                    )
                 column = columns[path] = _Column(self.metadata, table, path)
             yield Located(
                 table=table,

@@ -201,11 +201,13 @@ def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
 def _tables(root: Element) -> Iterator[Table]:
     schemas = list(root.all("schemas", "schema"))
     schema_folders = [_folder(schema, "schema") for schema in schemas]
+    _check_different(schemas, schema_folders, "schema")
     for schema, schema_folder, schema_number in zip(
         schemas, schema_folders, numbers(schema_folders), strict=True
     ):
         tables = list(schema.all("tables", "table"))
         folders = [_folder(table, "table") for table in tables]
+        _check_different(tables, folders, "table")
         for table, folder, number in zip(tables, folders, numbers(folders), strict=True):
             yield Table(
                 schema=schema_number,
@@ -228,6 +230,18 @@ def _folder(element: Element, kind: str) -> str:
             hint="The archive's metadata does not say where its tables are; it cannot be read further.",
         )
     return folder
+
+
+def _check_different(elements: Sequence[Element], folders: Sequence[str], kind: str) -> None:
+    seen: set[str] = set()
+    for element, folder in zip(elements, folders, strict=True):
+        if folder in seen:
+            raise SourceError(
+                f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'} has the folder "
+                f"{folder!r}, which another {kind} has already",
+                hint="Every table has a folder of its own (SIARD 2.2 P_4.2-2); get a correct copy of the archive.",
+            )
+        seen.add(folder)
 
 
 def numbers(folders: Sequence[str]) -> list[int]:

@@ -49,7 +49,9 @@ class Departures:
     def add_emptied(self, container: Container) -> None:
         """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
         with closing(sqlite3.connect("", isolation_level=None)) as folders:
+            folders.execute("PRAGMA journal_mode = OFF")
             folders.execute("CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID")
+            folders.execute("BEGIN")
             folders.executemany(
                 "INSERT INTO folder VALUES (?)", ((name,) for name in container.names() if name.endswith("/"))
             )
@@ -152,18 +154,21 @@ def _raw(archive: Archive, record: CentralRecord) -> Iterator[bytes]:
     return reading.chunks(archive.container.descriptor, where.start, where.stop)
 
 
-def stale_digests(archive: Archive) -> Iterator[tuple[Digest, Digest]]:
+def sealed(archive: Archive) -> int:
+    """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1)."""
+    headers = (r.extent.offset for r in archive.container.records() if r.extent.name.startswith(_HEADER))
+    return next(headers, archive.container.size)
+
+
+def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tuple[Digest, Digest]]:
     """Yield each messageDigest of the archive that its bytes do not have, with the one they have.
 
-    Covered are the bytes before the first local header under ``header/`` (SIARD 2.2 M_5.1); reads
-    them all.
+    ``read`` is told the bytes as they are read: all that the digest covers.
     """
     hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
-    stop = next(
-        (r.extent.offset for r in archive.container.records() if r.extent.name.startswith(_HEADER)), None
-    )
-    for block in reading.chunks(archive.container.descriptor, 0, stop):
+    for block in reading.chunks(archive.container.descriptor, 0, sealed(archive)):
         hashers.update(block)
+        read(len(block))
     for digest in archive.metadata.digests:
         if (found := hashers.digest(digest.algorithm)) != digest:
             yield digest, found

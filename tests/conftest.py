@@ -1,0 +1,41 @@
+"""What every test of the suite gets: no network, no clock from outside, the samples of the checkout."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+_NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
+
+
+class NetworkUsedError(AssertionError):
+    """Something under test reached for the network."""
+
+
+def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
+    if event in _NETWORK:
+        raise NetworkUsedError(f"{event}{arguments!r}: metspack and its tests never use the network")
+
+
+# An audit hook sees what C code does too; once added it stays for the whole process.
+sys.addaudithook(_refuse_network)
+
+
+@pytest.fixture(autouse=True)
+def _no_clock_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+
+
+@pytest.fixture
+def northwind() -> Path:
+    """The sample with 8 pictures in one column."""
+    return CHECKOUT / "samples" / "northwind" / "Northwind.siard"
+
+
+@pytest.fixture
+def northwind_full() -> Path:
+    """The sample with 46 LOBs in 9 columns, fields and array elements."""
+    return CHECKOUT / "samples" / "northwind" / "Northwind-full.siard"

@@ -1,0 +1,112 @@
+import re
+
+import pytest
+
+from metspack import safexml
+from metspack.errors import SourceError
+from metspack.siard.encoding import Encoding
+from metspack.siard.markup import document, tag_end
+
+DOCUMENT = """<?xml version="1.0"?>
+<!-- <b>not this</b> -->
+<x:a xmlns:x="urn:x" q='a>"b' >
+  <x:b/>
+  <x:b k="&lt;1&gt;" >é <![CDATA[<c>]]>&amp;</x:b >
+  <d><e>1</e><e> 2 </e></d>
+</x:a>
+"""
+
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"]
+
+
+def written(text: str, codec: str) -> bytes:
+    declared = text.replace('"1.0"', f'"1.0" encoding="{re.sub("-(sig|be)", "", codec)}"', 1)
+    return declared.encode(codec)
+
+
+@pytest.mark.parametrize("codec", ENCODINGS)
+def test_elements_lie_at_the_bytes_they_say(codec):
+    data = written(DOCUMENT, codec)
+    codec = {"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(codec, codec)
+    root = document(data)
+    empty, full = root.children[:2]
+    assert [root.name, root.prefix, root.line] == ["a", "x", 3]
+    assert root.attributes == {"xmlns:x": "urn:x", "q": 'a>"b'}
+    assert data[root.start : root.inner].decode(codec) == """<x:a xmlns:x="urn:x" q='a>"b' >"""
+    assert data[root.inner_stop : root.stop].decode(codec) == "</x:a>"
+    assert data[empty.start : empty.stop].decode(codec) == "<x:b/>"
+    assert empty.inner == empty.inner_stop == empty.stop
+    assert data[full.inner : full.inner_stop].decode(codec) == "é <![CDATA[<c>]]>&amp;"
+    assert data[full.inner_stop : full.stop].decode(codec) == "</x:b >"
+    assert (full.text, full.attributes, full.line) == ("é <c>&", {"k": "<1>"}, 5)
+
+
+def test_elements_are_found_by_name_and_path():
+    root = document(DOCUMENT.encode())
+    assert root.child("b") is root.children[0]
+    assert root.child("z") is None
+    assert [each.text for each in root.all("d", "e")] == ["1", " 2 "]
+    assert list(root.all()) == [root]
+    assert list(root.all("d", "z")) == []
+    assert root.children[2].value("e") == "1"
+    assert root.value("b") == ""
+    assert root.value("z") is None
+
+
+def test_text_around_children_is_all_the_elements_own():
+    assert document(b"<a>1<b>2</b>3<c/>4</a>").text == "134"
+
+
+def test_elements_skipped_leave_nothing_behind():
+    root = document(b"<a>1<v>2<w><v>3</v></w>4</v>5<b/></a>", skipped=frozenset({"v"}))
+    assert [each.name for each in root.children] == ["b"]
+    assert root.text == "15"
+
+
+def test_the_root_is_never_skipped():
+    root = document(b"<views><table/></views>", skipped=frozenset({"views"}))
+    assert root.name == "views"
+    assert [each.name for each in root.children] == ["table"]
+
+
+def test_nesting_over_the_budget_is_refused_with_the_way_out():
+    nested = b"<a>" * 5 + b"</a>" * 5
+    assert document(nested, depth=5).name == "a"
+    with pytest.raises(safexml.XmlError, match="nested more than 4 deep") as caught:
+        document(nested, depth=4)
+    assert caught.value.line == 1
+    assert caught.value.column == 13
+    assert "--budget depth=N" in caught.value.hint
+
+
+def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks():
+    with pytest.raises(safexml.XmlError, match="not well-formed") as caught:
+        document(b"<a>\n <b></a>")
+    assert (caught.value.line, caught.value.column) == (2, 7)
+
+
+def test_a_dtd_is_refused():
+    with pytest.raises(safexml.DoctypeError):
+        document(b"<!DOCTYPE a><a/>")
+
+
+def test_an_encoding_that_cannot_be_spliced_is_refused():
+    with pytest.raises(SourceError, match="Shift_JIS"):
+        document(b'<?xml version="1.0" encoding="Shift_JIS"?><a/>')
+
+
+@pytest.mark.parametrize(
+    "tag", ["<a>", "<a/>", "</a >", "<a b='>'>", "<a b=\">'\" c='\">'>", "<a b=''>", "<a b='1' c='2'>"]
+)
+@pytest.mark.parametrize(("codec", "unit"), [("utf-8", 1), ("utf-16-le", 2), ("utf-16-be", 2)])
+def test_a_tag_ends_behind_the_bracket_that_no_quotes_hold(tag, codec, unit):
+    before, after = "'>\"", "text > ' \" >"
+    data = f"{before}{tag}{after}".encode(codec)
+    encoding = Encoding(codec=codec, unit=unit)
+    assert tag_end(data, len(before) * unit, encoding) == (len(before) + len(tag)) * unit
+
+
+def test_many_elements_take_no_more_than_their_own_time():
+    # A search for a quote that looked to the end of the document would take minutes.
+    root = document(b"<a>" + b"<b>\n</b>" * 100_000 + b"</a>")
+    assert len(root.children) == 100_000

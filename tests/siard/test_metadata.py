@@ -1,0 +1,226 @@
+import pytest
+
+from metspack import safexml
+from metspack.errors import SourceError
+from metspack.model import Digest
+from metspack.siard import metadata
+from metspack.siard.metadata import Field, numbers, read, unescaped
+from tests.shared_data import shared
+
+MD5 = "0123456789abcdef0123456789abcdef"
+SHA = "0" * 64
+
+METADATA = r"""<?xml version="1.0" encoding="UTF-8"?>
+<siardArchive xmlns="http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd" version="2.2">
+ <dbname>Data\u0020base \u005cu0041</dbname>
+ <description>d</description>
+ <dataOwner>owner</dataOwner>
+ <dataOriginTimespan>1999</dataOriginTimespan>
+ <lobFolder>..\u0020/lobs</lobFolder>
+ <producerApplication>p 1</producerApplication>
+ <archivalDate>2020-01-01</archivalDate>
+ <messageDigest><digestType>MD5</digestType><digest>0123456789ABCDEF0123456789ABCDEF</digest></messageDigest>
+ <messageDigest><digestType>CRC</digestType><digest>00</digest></messageDigest>
+ <messageDigest/>
+ <databaseProduct>Prod</databaseProduct>
+ <schemas><schema><name>s\u0061</name><folder>schema1</folder><tables>
+  <table><name>t</name><folder>table7</folder><columns>
+   <column><name>a</name><type>INTEGER</type></column>
+   <column><name>b</name><lobFolder>x/</lobFolder><type>BLOB(2G)</type><mimeType>image/png</mimeType></column>
+   <column><name>c</name><folder>lob3</folder><typeName>udt</typeName><fields>
+    <field><name>f</name></field>
+    <field><name>g</name><lobFolder/><fields><field><name>h</name><mimeType>text/plain</mimeType></field></fields>
+    </field></fields></column>
+  </columns><rows> 12 </rows></table>
+  <table><name>u</name><folder>table9/</folder><columns><column><name>x</name></column></columns><rows>many</rows></table>
+ </tables></schema></schemas>
+ <views><view><table>not a table</table></view></views>
+</siardArchive>"""
+
+
+def with_tables(*folders: str, schemas: tuple[str, ...] = ("schema0",)) -> bytes:
+    tables = "".join(
+        f"<table><name>n{n}</name><folder>{each}</folder></table>" for n, each in enumerate(folders)
+    )
+    inner = "".join(
+        f"<schema><name>s</name><folder>{each}</folder><tables>{tables}</tables></schema>" for each in schemas
+    )
+    return f'<siardArchive version="2.1"><schemas>{inner}</schemas></siardArchive>'.encode()
+
+
+def test_the_archive_describes_itself():
+    found = read(METADATA.encode())
+    assert found.version == "2.2"
+    assert found.dbname == r"Data base \u0041"
+    assert (found.description, found.data_owner, found.origin_timespan) == ("d", "owner", "1999")
+    assert (found.producer, found.archival_date, found.product) == ("p 1", "2020-01-01", "Prod")
+    assert found.lob_folder == ".. /lobs"
+    assert found.digests == (Digest(algorithm="MD5", value=MD5),)
+    assert found.unread_digests == ("00",)
+
+
+def test_tables_are_numbered_by_their_folders():
+    first, second = read(METADATA.encode()).tables
+    assert (first.schema, first.number, first.rows) == (1, 7, 12)
+    assert first.label == "sa.t"
+    assert first.path == "content/schema1/table7/table7.xml"
+    assert first.folder_path == "content/schema1/table7"
+    assert (second.number, second.folder, second.rows) == (9, "table9", None)
+
+
+def test_columns_have_their_fields():
+    a, b, c = read(METADATA.encode()).tables[0].columns
+    assert (a.number, a.name, a.type, a.is_lob) == (1, "a", "INTEGER", False)
+    assert (b.lob_folder, b.mime_type, b.is_lob) == ("x/", "image/png", True)
+    assert c.folder == "lob3"
+    assert c.fields[0] == Field(
+        number=1, name="f", type="", lob_folder=None, folder=None, mime_type=None, fields=()
+    )
+    assert c.fields[1].lob_folder is None
+    assert c.fields[1].fields[0].mime_type == "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("c1", ["a"]),
+        ("c3.u2.u1", ["c", "g", "h"]),
+        ("c3.u3", ["c"]),
+        ("c2.a1", ["b"]),
+        ("c9", []),
+        ("c4.u1", []),
+    ],
+)
+def test_a_cell_path_is_followed_as_far_as_it_goes(cell, names):
+    table = read(METADATA.encode()).tables[0]
+    assert [each.name for each in table.chain(cell)] == names
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_lob"),
+    [
+        ("BLOB", True),
+        (" blob(10)", True),
+        ("CLOB", True),
+        ("NCLOB", True),
+        ("XML", True),
+        ("DATALINK", True),
+        ("BINARY LARGE OBJECT(5)", True),
+        ("CHARACTER  LARGE OBJECT", True),
+        ("CHAR LARGE OBJECT", True),
+        ("NATIONAL CHARACTER LARGE OBJECT", True),
+        ("NCHAR LARGE OBJECT", True),
+        ("BINARY VARYING(1)", False),
+        ("CHARACTER(10)", False),
+        ("BLOBBY", False),
+        ("", False),
+    ],
+)
+def test_large_objects_are_known_by_their_types(sql, is_lob):
+    column = Field(number=1, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())
+    assert column.is_lob is is_lob
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"MD5{MD5.upper()}", Digest(algorithm="MD5", value=MD5)),
+        (f"SHA-256:{SHA}", Digest(algorithm="SHA-256", value=SHA)),
+    ],
+)
+def test_digests_of_older_versions_are_text(text, expected):
+    data = f'<siardArchive version="1.0"><messageDigest>{text}</messageDigest></siardArchive>'.encode()
+    assert read(data).digests == (expected,)
+
+
+def test_a_digest_not_understood_is_told_apart():
+    found = read(b'<siardArchive version="1.0"><messageDigest>soon</messageDigest></siardArchive>')
+    assert (found.digests, found.unread_digests) == ((), ("soon",))
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        (["table0", "table1"], [0, 1]),
+        (["table7", "table2"], [7, 2]),
+        (["t", "u"], [0, 1]),
+        (["table5", "people"], [5, 1]),
+        (["table1", "people"], [0, 1]),
+        (["a1", "b1"], [0, 1]),
+        (["table" + "9" * 5000, "table3"], [0, 3]),
+        ([], []),
+    ],
+)
+def test_folders_without_a_number_of_their_own_take_their_position(folders, expected):
+    assert numbers(folders) == expected
+
+
+@pytest.mark.parametrize("folder", ["", " ", "/", "a/b", ".", ".."])
+def test_a_folder_that_is_none_is_refused(folder):
+    with pytest.raises(SourceError, match=r"line 1: table n0 has the folder .*, expected one folder name"):
+        read(with_tables(folder))
+
+
+def test_a_folder_that_is_missing_is_refused():
+    data = b'<siardArchive version="2.1"><schemas><schema><tables/></schema></schemas></siardArchive>'
+    with pytest.raises(SourceError, match=r"schema \(unnamed\) has the folder ''"):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (with_tables("table1", "table1"), "table n1 has the folder 'table1', which table n0 has too"),
+        (
+            with_tables("t", schemas=("schema0", "schema0")),
+            "schema s has the folder 'schema0', which schema s has too",
+        ),
+    ],
+)
+def test_a_folder_that_two_share_is_refused(data, words):
+    with pytest.raises(SourceError, match=words):
+        read(data)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])
+def test_known_versions_are_read(version):
+    assert read(f'<siardArchive version="{version}"/>'.encode()).version == version
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"), [("", r"\(none\)"), ('version="3.0"', "3.0"), ('version="2"', "2")]
+)
+def test_an_unknown_version_is_refused_naming_those_known(attribute, said):
+    with pytest.raises(SourceError, match=f"version {said}, expected one of 1.0, 2.0, 2.1, 2.2"):
+        read(f"<siardArchive {attribute}/>".encode())
+
+
+@pytest.mark.parametrize("root", ["html", "views", "users"])
+def test_another_document_is_refused_by_its_root(root):
+    with pytest.raises(SourceError, match=f"begins with <{root}>, expected <siardArchive>"):
+        read(f"<{root}/>".encode())
+
+
+def test_a_document_nested_too_deep_is_refused():
+    with pytest.raises(safexml.XmlError, match="nested more than 3 deep"):
+        read(METADATA.encode(), depth=3)
+
+
+def test_only_escapes_of_two_digits_are_undone():
+    assert unescaped(r"\u0041\u00e9\u1234\u00zz") == r"\u0041é\u1234\u00zz".replace(r"\u0041", "A")
+
+
+@pytest.mark.parametrize(
+    ("parts", "version", "tables"),
+    [
+        (("data", "northwind", "Northwind.siard"), "1.0", 0),
+        (("data", "siard", "sample-datalink-2.2.siard"), "2.2", 0),
+    ],
+)
+def test_real_archives_say_their_version(parts, version, tables):
+    import zipfile
+
+    with zipfile.ZipFile(shared(*parts)) as archive:
+        found = read(archive.read(metadata.NAME))
+    assert found.version == version
+    assert len(found.tables) > tables

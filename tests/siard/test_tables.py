@@ -1,0 +1,253 @@
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.model import Budgets, Digest, LobCell
+from metspack.siard.metadata import Field, Table
+from metspack.siard.tables import Tally, cells
+
+MD5 = "0123456789abcdef0123456789abcdef"
+SHA1 = MD5 + "01234567"
+SHA256 = MD5 + MD5
+
+
+def column(number: int, sql: str) -> Field:
+    return Field(number=number, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())
+
+
+TABLE = Table(
+    schema=1,
+    number=7,
+    name="t",
+    schema_name="s",
+    folder="table7",
+    schema_folder="schema1",
+    rows=None,
+    columns=(column(1, "INTEGER"), column(2, "BLOB"), column(3, "CLOB")),
+)
+WHERE = "content/schema1/table7/table7.xml line "
+
+
+def read(text: str | bytes, *, budgets: Budgets | None = None, size: int = 1 << 20) -> list[LobCell]:
+    data = text if isinstance(text, bytes) else text.encode()
+    return list(cells((data[at : at + size] for at in range(0, len(data), size)), TABLE, budgets))
+
+
+def row(inner: str) -> str:
+    return f"<table><row>{inner}</row></table>"
+
+
+def test_cells_are_found_at_any_depth_in_document_order():
+    found = read(
+        "<table file='not a cell'><row file='nor this'><c1>1</c1><c2 file='a'/></row><row/>"
+        "<row><c3><u2><u3 file='b'/></u2><u4 file='c'/></c3><c4><a1 file='d'/><a2><u1 file='e'/></a2></c4></row></table>"
+    )
+    assert [(each.place.id, each.file) for each in found] == [
+        ("s1.t7.c2.r1", "a"),
+        ("s1.t7.c3.u2.u3.r3", "b"),
+        ("s1.t7.c3.u4.r3", "c"),
+        ("s1.t7.c4.a1.r3", "d"),
+        ("s1.t7.c4.a2.u1.r3", "e"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("codec", "declared"),
+    [
+        ("utf-8", ""),
+        ("utf-8", "UTF-8"),
+        ("utf-8-sig", "UTF-8"),
+        ("utf-16", "UTF-16"),
+        ("utf-16-be", "UTF-16"),
+        ("iso-8859-1", "ISO-8859-1"),
+        ("cp1252", "windows-1252"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_documents_are_read_in_their_encodings(codec, declared, size):
+    head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    data = (head + row("<c2 file='é/&#246;&amp;.bin' length='3'/>")).encode(codec)
+    if codec == "utf-16-be":
+        data = b"\xfe\xff" + data
+    (cell,) = read(data, size=size)
+    assert cell.file == "é/ö&.bin"
+    assert cell.length == 3
+
+
+def test_prefixes_do_not_matter():
+    text = "<x:table xmlns:x='urn:x'><x:row><x:c2><x:u1 file='a'/></x:c2></x:row></x:table>"
+    assert [each.place.cell for each in read(text)] == ["c2.u1"]
+
+
+def test_rows_and_inline_values_are_tallied():
+    tally = Tally()
+    text = (
+        "<table><row><c1>1</c1><c2>0A</c2><c3 file='a'/></row><row><c1>1</c1><c3>x</c3></row><row/></table>"
+    )
+    assert len(list(cells([text.encode()], TABLE, None, tally))) == 1
+    assert (tally.rows, tally.inline) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "digest"),
+    [
+        (f"messageDigest='md5{MD5}'", Digest(algorithm="MD5", value=MD5)),
+        (f"messageDigest='MD5{MD5.upper()}'", Digest(algorithm="MD5", value=MD5)),
+        (f"messageDigest='sha1{SHA1}'", Digest(algorithm="SHA-1", value=SHA1)),
+        (f"messageDigest='{MD5.upper()}' digestType='MD5'", Digest(algorithm="MD5", value=MD5)),
+        (f"digestType='MD5' digest='{MD5}'", Digest(algorithm="MD5", value=MD5)),
+        (f"digestType='sha-256' digest='{SHA256}'", Digest(algorithm="SHA-256", value=SHA256)),
+        (f"digestType='SHA-1' digest='{SHA1}'", Digest(algorithm="SHA-1", value=SHA1)),
+        (f"digestType='' messageDigest='md5{MD5}'", Digest(algorithm="MD5", value=MD5)),
+        ("digest='' messageDigest=' '", None),
+        ("digestType='MD5'", None),
+        ("", None),
+    ],
+)
+def test_digests_are_read_in_all_their_forms(attributes, digest):
+    (cell,) = read(row(f"<c2 file='a' {attributes}/>"))
+    assert cell.digest == digest
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("0", 0), (" 12 ", 12), ("", None), (" ", None), ("9" * 18, 10**18 - 1)]
+)
+def test_lengths_are_whole_numbers_or_absent(text, length):
+    (cell,) = read(row(f"<c2 file='a' length='{text}'/>"))
+    assert cell.length == length
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "many", "9" * 19, "&#x661;"])
+def test_a_length_that_is_none_is_refused(text):
+    with pytest.raises(
+        SourceError, match=WHERE + "2: s1.t7.c2.r1 has the length .*, expected a whole number"
+    ):
+        read(row(f"\n<c2 file='a' length='{text}'/>"))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ("digest='00' digestType='MD5'", r"the digest '00' \(digestType MD5\), which is no message digest"),
+        ("messageDigest='soon'", r"the messageDigest 'soon' \(digestType absent\)"),
+        (f"digest='{MD5}'", "digestType absent"),
+    ],
+)
+def test_a_digest_that_is_none_is_refused(attributes, words):
+    with pytest.raises(SourceError, match=WHERE + "1: s1.t7.c2.r1 has " + ".*" + words) as caught:
+        read(row(f"<c2 file='a' {attributes}/>"))
+    assert "SHA-256" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("inner", "path"),
+    [
+        ("<d2 file='a'/>", "d2"),
+        ("<c0 file='a'/>", "c0"),
+        ("<c2><x1 file='a'/></c2>", "c2.x1"),
+        ("<c2><u file='a'/></c2>", "c2.u"),
+        ("<c02 file='a'/>", "c02"),
+        (f"<c{'9' * 5000} file='a'/>", "c9999"),
+    ],
+)
+def test_a_cell_with_another_name_is_refused(inner, path):
+    with pytest.raises(SourceError, match=WHERE + f"1: a file attribute stands at '{path}") as caught:
+        read(row(inner))
+    assert "T_6.1" in caught.value.hint
+
+
+def test_a_cell_that_stands_twice_in_a_row_is_refused():
+    twice = "<c2 file='a'/><c2 file='b'/>"
+    with pytest.raises(SourceError, match=WHERE + "1: cell c2 stands twice in row 2"):
+        read(f"<table><row/><row>{twice}</row></table>")
+    assert len(read("<table><row><c2 file='a'/></row><row><c2 file='b'/></row></table>")) == 2
+
+
+def test_a_dtd_is_refused():
+    with pytest.raises(SourceError, match=WHERE + "1, column 1: the document has a document type") as caught:
+        read("<!DOCTYPE table [<!ENTITY e 'x'>]>" + row(""))
+    assert "DTD" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [("<table>\n<row><c2></row></table>", 2, 12), ("<table><row>", 1, 13), ("", 1, 1), ("<table/>x", 1, 9)],
+)
+def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks(text, line, column):
+    with pytest.raises(SourceError, match=WHERE + f"{line}, column {column}: not well-formed") as caught:
+        read(text)
+    assert "damaged" in caught.value.hint
+
+
+def test_an_unknown_encoding_is_refused():
+    with pytest.raises(SourceError, match="not readable|not well-formed"):
+        read(b'<?xml version="1.0" encoding="Shift_JIS"?><table/>')
+
+
+@pytest.mark.parametrize("size", [1 << 20, 64])
+@pytest.mark.parametrize(
+    "long", ["<c2 file='{}'/>", "<!--{}-->", "<c2 file='a' other='{}'/>"], ids=["value", "comment", "other"]
+)
+def test_markup_longer_than_the_budget_is_refused(size, long):
+    text = row(long.format("x" * 100_000))
+    assert read(text, size=size, budgets=Budgets(attribute=200_000)) is not None
+    if size < 1_000:
+        with pytest.raises(
+            SourceError, match=WHERE + "1: a tag or comment is longer than 1,000 bytes"
+        ) as caught:
+            read(text, size=size, budgets=Budgets(attribute=1_000))
+        assert "--budget attribute=BYTES" in caught.value.hint
+
+
+def test_long_text_is_no_long_tag():
+    assert len(read(row(f"<c2>{'x' * 3_000_000}</c2><c3 file='a'/>"), size=4096)) == 1
+
+
+def test_nesting_deeper_than_the_budget_is_refused():
+    with pytest.raises(SourceError, match=WHERE + "1: elements are nested more than 10 deep") as caught:
+        read(row("<c2>" + "<u1>" * 8 + "</u1>" * 8 + "</c2>"), budgets=Budgets(depth=10))
+    assert "--budget depth=N" in caught.value.hint
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=40), st.sampled_from(["utf-8", "utf-16", "iso-8859-1"])
+)
+def test_the_same_cells_come_out_whatever_the_blocks(sizes, codec):
+    text = f'<?xml version="1.0" encoding="{codec}"?><table>' + "".join(
+        f"<row><c1>{n} é</c1><c2 file='r{n}é.bin' length = \"{n}\" /><c3><u1 file='&#65;>{n}'/></c3></row>"
+        for n in range(6)
+    )
+    data = f"{text}</table>".encode(codec)
+
+    def blocks() -> Iterator[bytes]:
+        at = 0
+        while at < len(data):
+            for size in sizes:
+                yield data[at : at + size]
+                at += size
+
+    assert list(cells(blocks(), TABLE)) == list(cells([data], TABLE))
+    assert len(list(cells([data], TABLE))) == 12
+
+
+def test_memory_does_not_grow_with_the_table():
+    def blocks(rows: int) -> Iterator[bytes]:
+        yield b"<table>"
+        for _ in range(rows // 100):
+            yield b"<row><c1>1</c1><c2 file='a'/></row>" * 100
+        yield b"</table>"
+
+    def peak(rows: int) -> int:
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in cells(blocks(rows), TABLE)) == rows
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(100)
+    assert peak(20_000) < 2 * peak(1_000) + 100_000

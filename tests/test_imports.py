@@ -1,0 +1,199 @@
+"""The direction of imports (what may know of what), read from the source with ``ast``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "metspack"
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+PURE = {
+    "uris",
+    "location",
+    "identifiers",
+    "planning",
+    "layouts",
+    "layouts.lobseg",
+    "digests",
+    "lengths",
+    "mediatypes",
+    "sizes",
+}
+"""Modules that do nothing but compute: the same arguments always give the same result."""
+
+EFFECTS = {
+    "asyncio",
+    "glob",
+    "io",
+    "mmap",
+    "multiprocessing",
+    "os",
+    "pathlib",
+    "random",
+    "secrets",
+    "shutil",
+    "signal",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "time",
+}
+BUILDERS = {
+    "planning",
+    "planfile",
+    "layouts",
+    "identifiers",
+    "placing",
+    "fsio",
+    "segments",
+    "building",
+    "mets.writer",
+    "mets.dialects",
+    "siard.rewriting",
+    "siard.splicing",
+    "siard.zipwriting",
+}
+"""What makes a package; a checker that shared any of it would share its faults."""
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and full name of everything a module imports, wherever in it that stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield node.lineno, each.name
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are written in full"
+            assert node.module is not None
+            for each in node.names:
+                name = f"{node.module}.{each.name}"
+                yield node.lineno, name if name in MODULES else node.module
+
+
+@cache
+def imports(module: str) -> tuple[tuple[int, str], ...]:
+    return tuple(_imported(ast.parse(MODULES[module].read_bytes())))
+
+
+def own(module: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name, without ``metspack.``, of the modules of the project that one imports."""
+    for line, name in imports(module):
+        if name == "metspack" or name.startswith("metspack."):
+            yield line, name.removeprefix("metspack").removeprefix(".")
+
+
+def below(name: str, rooms: set[str]) -> bool:
+    return any(name == room or name.startswith(f"{room}.") for room in rooms)
+
+
+def said(module: str, line: int, name: str, rule: str) -> str:
+    return f"{MODULES[module]}:{line} imports {name}: {rule}"
+
+
+def reached(module: str) -> dict[str, str]:
+    """Return every module of the project that one leads to, each with the one it was first met in."""
+    found: dict[str, str] = {}
+    ahead = [module]
+    while ahead:
+        here = ahead.pop()
+        for _line, name in own(here):
+            full = f"metspack.{name}" if name else "metspack"
+            if full not in found:
+                found[full] = here
+                ahead.append(full)
+    return found
+
+
+def test_every_import_names_a_module_that_exists() -> None:
+    wrong = [
+        said(module, line, name, "there is no such module")
+        for module in MODULES
+        for line, name in own(module)
+        if f"metspack.{name}".removesuffix(".") not in MODULES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", ["model", "errors"])
+def test_the_foundation_imports_nothing_of_metspack(module: str) -> None:
+    wrong = [
+        said(module, line, name, "it imports nothing of metspack") for line, name in own(f"metspack.{module}")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", sorted(PURE))
+def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> None:
+    allowed = PURE | {"model", "errors", "siard.markup"}
+    wrong = [
+        said(f"metspack.{module}", line, name, "a pure module knows only model, errors and other pure ones")
+        for line, name in own(f"metspack.{module}")
+        if name not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", ["model", "errors", *sorted(PURE)])
+def test_pure_modules_import_nothing_with_effects(module: str) -> None:
+    wrong = [
+        said(f"metspack.{module}", line, name, "a pure module computes; it opens and reads nothing")
+        for line, name in imports(f"metspack.{module}")
+        if name.partition(".")[0] in EFFECTS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", sorted(name for name in MODULES if below(name, {"metspack.checking"})))
+def test_the_checker_shares_nothing_with_the_builder(module: str) -> None:
+    wrong = [
+        f"{MODULES[module]} leads to {name} (imported by {through}): a checker that shares code with the "
+        "builder shares its faults"
+        for name, through in reached(module).items()
+        if below(name.removeprefix("metspack."), BUILDERS)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_imports_the_command_line() -> None:
+    wrong = [
+        said(module, line, name, "the command line is the outermost room")
+        for module in MODULES
+        if not below(module, {"metspack.cli", "metspack.__main__"})
+        for line, name in own(module)
+        if below(name, {"cli"})
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_have_no_circles() -> None:
+    circles = []
+    for module in MODULES:
+        ahead, seen = [module], set[str]()
+        while ahead:
+            for _line, name in _at_load(ahead.pop()):
+                if name == module:
+                    circles.append(module)
+                elif name not in seen:
+                    seen.add(name)
+                    ahead.append(name)
+    assert not circles, f"these import each other in a circle: {', '.join(sorted(set(circles)))}"
+
+
+def _at_load(module: str) -> Iterator[tuple[int, str]]:
+    """Yield what a module imports when it is loaded: not inside functions, not for annotations alone."""
+    tree = ast.parse(MODULES[module].read_bytes())
+    body = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    for line, name in _imported(ast.Module(body=list[ast.stmt](body), type_ignores=[])):
+        if name in MODULES and name != "metspack":
+            yield line, name

@@ -1,0 +1,353 @@
+"""What may be done in one place only, read from the source with ``ast``; and what the metadata promise."""
+
+from __future__ import annotations
+
+import ast
+import re
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+import typer
+
+from metspack.cli.app import app
+from tests.conftest import CHECKOUT, NetworkUsedError
+
+PACKAGE = CHECKOUT / "metspack"
+SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_bytes()) for name, path in SOURCES.items()}
+LONGEST = 420
+TABLES = {"checking/codes.py": "a table: one entry for every code"}
+
+XML = {
+    "parse",
+    "fromstring",
+    "fromstringlist",
+    "iterparse",
+    "XML",
+    "XMLID",
+    "HTML",
+    "parseid",
+    "ParserCreate",
+}
+WRITING = {
+    *("chflags", "chmod", "chown", "copy_file_range", "fchmod", "ftruncate", "lchown", "link", "makedirs"),
+    *("mkdir", "mkfifo", "mknod", "open", "posix_fallocate", "pwrite", "pwritev", "remove", "removedirs"),
+    *("removexattr", "rename", "renames", "replace", "rmdir", "sendfile", "setxattr", "symlink", "truncate"),
+    *("unlink", "utime", "write", "writev"),
+}
+PATH_WRITING = {
+    *(
+        "hardlink_to",
+        "mkdir",
+        "rename",
+        "rmdir",
+        "symlink_to",
+        "touch",
+        "unlink",
+        "write_bytes",
+        "write_text",
+    ),
+}
+BANNED_MODULES = {
+    "cgi": "nothing here talks to a web",
+    "ftplib": "no network",
+    "http": "no network",
+    "marshal": "data from elsewhere is never loaded as code",
+    "pickle": "data from elsewhere is never loaded as code",
+    "random": "the same input gives the same bytes",
+    "requests": "no network",
+    "secrets": "the same input gives the same bytes",
+    "shelve": "data from elsewhere is never loaded as code",
+    "shutil": "files are written through fsio alone",
+    "smtplib": "no network",
+    "socket": "no network",
+    "subprocess": "no other program is run",
+    "tarfile": "archives are streamed, never extracted",
+    "tempfile": "what is written lies under the target's .partial folder or is SQLite's own",
+    "urllib.request": "no network",
+    "webbrowser": "no network",
+    "xml.dom": "XML is parsed in safexml alone",
+    "xml.etree": "XML is parsed in safexml alone",
+    "xml.sax": "XML is parsed in safexml alone",
+    "zipfile": "zip archives are read by siard.container, which checks them",
+}
+HARMLESS = {"xml.sax.saxutils.escape", "xml.sax.saxutils.quoteattr"}
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
+    """Yield every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node, ast.unparse(node.func)
+
+
+def outside(*places: str) -> Iterator[tuple[str, ast.Module]]:
+    """Yield the modules that are not among the given ones, nor below a given folder (``cli/``)."""
+    for name, tree in TREES.items():
+        if not any(name == place or (place.endswith("/") and name.startswith(place)) for place in places):
+            yield name, tree
+
+
+def found(wrong: list[tuple[str, int, str]], rule: str) -> str:
+    return "\n".join([rule, *(f"  metspack/{name}:{line}: {what}" for name, line, what in wrong)])
+
+
+def parsing(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the calls that make an XML parser or parse."""
+    parsers = XML | {"XMLParser", "HTMLParser", "XMLPullParser", "ETCompatXMLParser"}
+    for call, what in calls(tree):
+        if re.fullmatch(r"(etree|expat|ElementTree|ET|lxml\.etree|xml\..*)\.(\w+)", what):
+            safe = "safexml.lxml_options()" in ast.unparse(call)
+            if what.rpartition(".")[2] in parsers and not (what.endswith(".iterparse") and safe):
+                yield call.lineno, what
+
+
+def opening(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the calls that open a file by its name."""
+    for call, what in calls(tree):
+        if (
+            (what == "open" and not _of_a_descriptor(call, tree))
+            or what in {"io.open", "io.FileIO", "os.fdopen"}
+            or re.search(r"\.(read_bytes|read_text)$", what)
+            or (re.search(r"\.open$", what) and what != "os.open")
+        ):
+            yield call.lineno, ast.unparse(call)
+
+
+def changing(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the calls that change the file system, or open what they could change."""
+    for call, what in calls(tree):
+        changes = (what.startswith("os.") and what[3:] in WRITING) or what.rpartition(".")[2] in PATH_WRITING
+        if changes and ast.unparse(call) != "os.open(os.devnull, os.O_WRONLY)":
+            yield call.lineno, ast.unparse(call)
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        (parsing, "etree.parse(path)"),
+        (parsing, "root = etree.fromstring(data, parser)"),
+        (parsing, "for event in etree.iterparse(path): pass"),
+        (parsing, "expat.ParserCreate()"),
+        (opening, "open(path)"),
+        (opening, "with open(descriptor) as file: pass"),
+        (opening, "descriptor = os.open(path, 0)\nwith open(descriptor) as file: pass"),
+        (opening, "(folder / name).read_text()"),
+        (opening, "path.open('w')"),
+        (changing, "os.open(path, os.O_RDWR)"),
+        (changing, "os.replace(a, b)"),
+        (changing, "(folder / name).mkdir(parents=True)"),
+        (changing, "path.unlink()"),
+    ],
+)
+def test_the_rules_see_what_they_forbid(
+    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str
+) -> None:
+    assert list(rule(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        (parsing, "etree.iterparse(file, **safexml.lxml_options())"),
+        (parsing, "uris.parsed(text)"),
+        (opening, "descriptor = reading.opened(path)\nwith open(descriptor) as file: pass"),
+        (opening, "with open(reading.opened(path), encoding='utf-8') as file: pass"),
+        (opening, "Container.opened(path)"),
+        (changing, "text.replace('a', 'b')"),
+        (changing, "file.write(block)"),
+    ],
+)
+def test_the_rules_let_be_what_is_fine(
+    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str
+) -> None:
+    assert not list(rule(ast.parse(source)))
+
+
+def test_xml_is_parsed_in_one_place() -> None:
+    wrong = [(name, *each) for name, tree in outside("safexml.py") for each in parsing(tree)]
+    assert not wrong, found(wrong, "XML is parsed in safexml.py alone, where DTDs and entities are refused:")
+
+
+def test_no_xml_parser_is_imported_by_name() -> None:
+    wrong = [
+        (name, node.lineno, ast.unparse(node))
+        for name, tree in outside("safexml.py")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and re.match(r"lxml|xml", node.module or "")
+        and {each.name for each in node.names} & XML
+    ]
+    assert not wrong, found(wrong, "a parser imported by name escapes the rule that safexml.py parses:")
+
+
+def test_what_runs_other_code_or_bypasses_the_readers_is_not_imported() -> None:
+    wrong = [
+        (name, node.lineno, f"{imported}: {why}")
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for imported in _names(node)
+        for banned, why in BANNED_MODULES.items()
+        if (imported == banned or imported.startswith(f"{banned}.")) and imported not in HARMLESS
+    ]
+    assert not wrong, found(wrong, "these modules have no place in metspack:")
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module}.{each.name}" for each in node.names)
+    else:
+        yield from (each.name for each in node.names)
+
+
+def test_no_text_is_run_as_code() -> None:
+    wrong = [
+        (name, call.lineno, what)
+        for name, tree in TREES.items()
+        for call, what in calls(tree)
+        if what in {"eval", "exec", "compile", "__import__"}
+        or re.match(r"os\.(system|popen|exec|spawn|fork)", what)
+    ]
+    assert not wrong, found(wrong, "nothing read is ever run:")
+
+
+def test_files_are_opened_in_reading_and_fsio_alone() -> None:
+    wrong = [(name, *each) for name, tree in outside("reading.py", "fsio.py") for each in opening(tree)]
+    assert not wrong, found(wrong, "files are opened in reading.py (to read) and fsio.py (to write) alone:")
+
+
+def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
+    """Tell whether ``open`` only wraps what reading.opened opened."""
+    first = ast.unparse(call.args[0])
+    if first.startswith("reading.opened("):
+        return True
+    given = [
+        ast.unparse(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and first in {ast.unparse(each) for each in node.targets}
+    ]
+    return bool(given) and all(each.startswith("reading.opened(") for each in given)
+
+
+def test_the_file_system_is_changed_in_fsio_alone() -> None:
+    wrong = [(name, *each) for name, tree in outside("fsio.py", "reading.py") for each in changing(tree)]
+    assert not wrong, found(wrong, "every change to the file system goes through fsio.py:")
+
+
+def test_reading_opens_for_reading_only() -> None:
+    flags = set(re.findall(r"os\.(O_\w+)", SOURCES["reading.py"].read_text(encoding="utf-8")))
+    assert flags <= {"O_RDONLY", "O_CLOEXEC", "O_NONBLOCK", "O_DIRECTORY", "O_NOFOLLOW"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "places", "rule"),
+    [
+        (
+            r"(uuid\.)?uuid[134]",
+            (),
+            "ids are made from what they name (uuid5), so that builds are reproducible:",
+        ),
+        (
+            r"(datetime\.|date\.|datetime\.datetime\.)(now|utcnow|today)|time\.(time|time_ns|localtime|gmtime)",
+            ("clock.py",),
+            "the clock is one value, handed in:",
+        ),
+        (
+            r"os\.(getenv|getenvb|putenv|urandom|getcwd|chdir)",
+            (),
+            "output never depends on the surroundings:",
+        ),
+        (r"locale\.\w+", (), "output never depends on the locale:"),
+        (
+            r"print|input|sys\.exit|exit|quit|os\._exit",
+            ("cli/",),
+            "only the command line prints, asks or exits:",
+        ),
+        (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
+    ],
+    ids=["uuid", "clock", "surroundings", "locale", "printing", "streams"],
+)
+def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: str) -> None:
+    wrong = [
+        (name, call.lineno, what)
+        for name, tree in outside(*places)
+        for call, what in calls(tree)
+        if re.fullmatch(pattern, what)
+    ]
+    assert not wrong, found(wrong, rule)
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "rule"),
+    [
+        ("os.environ", ("cli/", "api.py"), "the environment is read at the outermost rooms:"),
+        ("sys.argv", ("cli/",), "only the command line reads its arguments:"),
+        ("sys.stdout", ("cli/",), "only the command line prints:"),
+        ("sys.stderr", ("cli/",), "only the command line prints:"),
+    ],
+)
+def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str) -> None:
+    wrong = [
+        (module, node.lineno, name)
+        for module, tree in outside(*places)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == name
+    ]
+    assert not wrong, found(wrong, rule)
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_every_module_says_what_it_is(name: str) -> None:
+    assert ast.get_docstring(TREES[name]), f"metspack/{name} begins with no docstring"
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES.keys() - TABLES.keys()))
+def test_no_module_grows_beyond_a_room(name: str) -> None:
+    lines = SOURCES[name].read_bytes().count(b"\n")
+    assert lines <= LONGEST, f"metspack/{name} has {lines} lines; split it by meaning"
+
+
+def test_the_exceptions_to_a_rooms_size_exist() -> None:
+    assert TABLES.keys() <= SOURCES.keys()
+
+
+def test_the_metadata_ask_for_an_lxml_that_loads_nothing_by_itself() -> None:
+    asked = [each for each in requires("metspack") or () if re.match(r"lxml\b", each)]
+    assert len(asked) == 1
+    least = re.search(r">=\s*([0-9.]+)", asked[0])
+    assert least, f"{asked[0]} names no least version"
+    assert tuple(map(int, least[1].split("."))) >= (6, 1, 3), "before 6.1.3 lxml fetched external entities"
+
+
+COMMANDS: Mapping[str, typer.core.TyperCommand] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_and_option_has_a_help_text(command: str) -> None:
+    assert COMMANDS[command].help, f"metspack {command} has no help text"
+    silent = [
+        parameter.name
+        for parameter in COMMANDS[command].params
+        if parameter.name != "help" and not getattr(parameter, "help", None)
+    ]
+    assert not silent, f"metspack {command}: no help text for {silent}"
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_is_in_the_readme(command: str) -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"\bmetspack {command}\b", readme), f"README.md does not name metspack {command}"
+
+
+def test_the_suite_has_no_network() -> None:
+    with pytest.raises(NetworkUsedError):
+        socket.create_connection(("127.0.0.1", 9), timeout=1)
+
+
+def test_the_rules_are_about_real_files() -> None:
+    assert {"safexml.py", "reading.py", "fsio.py", "mets/reader.py", "cli/app.py"} <= SOURCES.keys()
+    assert Path(PACKAGE / "py.typed").exists()
