@@ -63,6 +63,22 @@ class ZipExtent:
     crc: int
     method: int
     flags: int
+    archive: int = 0
+    """Which of a source's zip files: 0 is the SIARD archive, others are packed segments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileExtent:
+    """A whole file that holds a LOB or a part of one: its segments below one of a source's granted roots.
+
+    ``modified`` (nanoseconds) and ``inode`` tell whether it is still the file that was found.
+    """
+
+    root: int
+    path: tuple[str, ...]
+    size: int
+    modified: int
+    inode: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,8 @@ CREATE TABLE entry (
 );
 CREATE INDEX entry_id ON entry (mets, xml_id);
 CREATE TABLE mptr (
-    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT, line INTEGER
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
+    line INTEGER
 );
 CREATE INDEX mptr_href ON mptr (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);

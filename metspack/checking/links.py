@@ -24,10 +24,10 @@ from metspack.model import Budgets, Finding
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
-SELECT m.href, m.line, m.url, m.up, e.id, e.path, m.part,
-    (SELECT min(o.map) FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id) AS earlier,
-    EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.map = m.map AND o.id < m.id)
-FROM mptr m
+SELECT m.href, m.line, m.url, m.up, e.id, e.path, m.part IS NOT NULL OR (
+    SELECT count(*) AND NOT coalesce(sum(o.map = m.map), 0) FROM mptr o
+    WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL
+) FROM mptr m
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
 WHERE m.mets = ? ORDER BY m.id
 """
@@ -102,17 +102,19 @@ class Links:
             line = self._catalogue.number("SELECT line FROM mets WHERE id = ?", mets)
             yield Code.NO_PARENT.at(shown(path), line, expected=above[0] or "")
         for row in self._catalogue.rows(_DOWN, mets):
-            href, line, url, up, entry, child, part, earlier, twice = row
+            href, line, url, up, entry, child, again = row
             if up:
                 yield from self._up(path, href, line, above, url=bool(url))
+            elif again and (entry is not None or url):
+                # Another structMap may name the child too, and that of split LOBs does for each part.
+                continue
             elif entry is None and url:
                 yield from self._by_location(mets, path, href, line)
             elif entry is None:
                 yield Code.MPTR_WITHOUT_FILE.at(
                     shown(path), line, href=href, nearest=self._near_id(mets, href)
                 )
-            elif child is not None and (part is None) and (earlier is None or twice):
-                # Another structMap may name the child again, and that of split LOBs does for each part.
+            elif child is not None:
                 yield from self._down(mets, path, child, href, line, by_id=True)
         yield from self._unlinked(mets, path, parent)
 

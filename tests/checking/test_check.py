@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from metspack import reading
 from metspack.checking import Code, Level, Summary, check, explained, ordered, walking
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.model import Finding, Severity
+from metspack.model import Budgets, Finding, Severity
 from tests.packages import forge
 from tests.packages.bad.recipe import CHILD, FIRST
+from tests.shared_data import shared
 
 PSEUDO = 'xlink:href="file:///Northwind_lobseg_0/'
 
@@ -245,6 +246,60 @@ def test_damage_is_told_from_a_wrong_statement(package: Path) -> None:
     assert "manifest-md5.txt" in found.message
 
 
+def test_of_three_files_only_two_can_be_swapped(package: Path) -> None:
+    other = (package / FIRST).with_name("record1.bin")
+    first, second = (package / FIRST).read_bytes(), other.read_bytes()
+    (package / FIRST).write_bytes(second)
+    other.write_bytes(first)
+    third = package / "Northwind_lobseg_1/content/schema0/table2/lob4/record2.bin"
+    child = package / "Northwind_lobseg_1/mets.xml"
+    forge.edit(child, forge.md5(third.read_bytes()), forge.md5(second))
+    forge.edit(child, f'SIZE="{third.stat().st_size}"', f'SIZE="{len(first)}"')
+    third.write_bytes(first)
+    forge.seal(package)
+    found = [each for each in check(package) if each.code in {"F003", "F004"}]
+    assert sorted(each.code for each in found) == ["F003", "F004"]
+
+
+def test_an_embedded_file_needs_no_location(package: Path) -> None:
+    embedded = '<mets:file ID="e"><mets:FContent><mets:xmlData/></mets:FContent></mets:file>'
+    forge.edit(package / CHILD, '<mets:fileGrp ID="seg_0">', f'<mets:fileGrp ID="seg_0">{embedded}')
+    forge.edit(package / CHILD, "<mets:fptr", '<mets:fptr FILEID="e"/><mets:fptr')
+    forge.seal(package)
+    assert codes(check(package)) == []
+
+
+def test_a_child_may_be_named_in_two_structmaps(package: Path) -> None:
+    """As the structMap of ancestors that some repositories read."""
+    mptr = '<mets:mptr xlink:href="ID_Northwind_lobseg_0_mets" LOCTYPE="OTHER"/>'
+    extra = f'<mets:structMap LABEL="RODA"><mets:div>{mptr}</mets:div></mets:structMap></mets:mets>'
+    forge.edit(package / "mets.xml", "</mets:mets>", extra)
+    forge.seal(package)
+    assert codes(check(package)) == []
+
+
+def test_budgets_are_kept(package: Path) -> None:
+    found = codes(check(package, budgets=Budgets(metadata=100)))
+    assert "Z004" in found
+    assert codes(check(package, Level.LINKS, budgets=Budgets(depth=3))) == ["X003"] * 3
+
+
+def test_thousands_of_guesses_are_not_made(package: Path) -> None:
+    mptrs = "".join(f'<mets:mptr xlink:href="ID_Northwind_lobseg_x{number}"/>' for number in range(60))
+    forge.edit(
+        package / "mets.xml",
+        "</mets:div></mets:div></mets:structMap>",
+        f"{mptrs}</mets:div></mets:div></mets:structMap>",
+    )
+    found = [each for each in check(package, Level.LINKS) if each.code == "L001"]
+    guessed = ["nearest" in dict(each.facts) for each in found]
+    assert guessed == [True] * 50 + [False] * 10
+
+
+def test_a_large_child_alone(tmp_path: Path) -> None:
+    assert codes(check(_large(tmp_path / "large", 4_500))) == ["F020", "F020"]
+
+
 # --- laws -----------------------------------------------------------------------------------------------
 
 _GOOD: dict[str, Path] = {}
@@ -402,3 +457,31 @@ def test_memory_does_not_grow_with_files(tmp_path: Path) -> None:
     small = _peak(_large(tmp_path / "small", 2_000))
     large = _peak(_large(tmp_path / "large", 200_000))
     assert large - small < 30_000_000
+
+
+# --- a real archive with LOBs outside ---------------------------------------------------------------------
+
+
+def test_a_real_archive_whose_lobs_lie_outside(tmp_path: Path) -> None:
+    """Its cells are found by the folder around the zip, nested fields by their own lobFolder alone."""
+    root = tmp_path / "package"
+    shutil.copytree(shared("data", "siard", "sql2008"), root)
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    listed = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_file()]
+    entries = "".join(
+        f'<file ID="f{number}" SIZE="{(root / path).stat().st_size}" '
+        f'CHECKSUM="{forge.md5((root / path).read_bytes())}" CHECKSUMTYPE="MD5">'
+        f'<FLocat LOCTYPE="URL" x:href="{path}"/></file>'
+        for number, path in enumerate(listed)
+    )
+    pointers = "".join(f'<fptr FILEID="f{number}"/>' for number in range(len(listed)))
+    (root / "mets.xml").write_text(
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink" OBJID="s"><fileSec>'
+        f"<fileGrp>{entries}</fileGrp></fileSec><structMap><div>{pointers}</div></structMap></mets>"
+    )
+    forge.write_manifests(root)
+    found = list(ordered(check(root)))
+    assert {each.code for each in found} <= {"Z019", "Z020", "Z021"}, found
+    conventions = {dict(each.facts)["found"] for each in found if each.code == "Z019"}
+    assert "the zip's root and .. for the folder around it" in conventions

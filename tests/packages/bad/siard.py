@@ -98,6 +98,38 @@ def _parts(sizes: Sequence[int]) -> Damage:
     return damage
 
 
+def _split_map(part: str) -> Damage:
+    """Split the first LOB, and let the parent METS say where its parts are."""
+
+    def damage(root: Path) -> None:
+        _parts([100, 100, len(LOBS[0].data) - 200])(root)
+        whole = (
+            f'<mets:fileGrp ID="ID_SPLIT_LOBS" USE="split LOB"><mets:file ID="s0.t2.c4.r1" '
+            f'SIZE="{LOBS[0].length}" CHECKSUM="{md5(LOBS[0].data)}" CHECKSUMTYPE="MD5"/></mets:fileGrp>'
+        )
+        forge.edit(
+            root / "mets.xml", "</mets:fileGrp></mets:fileSec>", f"{whole}</mets:fileGrp></mets:fileSec>"
+        )
+        pointers = "".join(
+            f'<mets:mptr xlink:href="ID_Northwind_lobseg_0_mets" LOCTYPE="OTHER" CONTENTIDS="{each}"/>'
+            for each in ("s0.t2.c4.r1.p0", "s0.t2.c4.r1.p1", part)
+        )
+        split = f'<mets:div><mets:fptr FILEID="s0.t2.c4.r1"/><mets:div>{pointers}</mets:div></mets:div>'
+        split = f'<mets:structMap TYPE="SPLITLOB">{split}</mets:structMap>'
+        forge.edit(root / "mets.xml", '<mets:structMap LABEL="SIARD', f'{split}<mets:structMap LABEL="SIARD')
+
+    return damage
+
+
+def _gap_of_text(root: Path) -> None:
+    """Make the first LOB no text, and its length one that text could have."""
+    data = b"\xff" + LOBS[0].data[1:]
+    (root / FIRST).write_bytes(data)
+    forge.edit(root / CHILD, md5(LOBS[0].data), md5(data))
+    length = f'length="{LOBS[0].length}"'.encode()
+    cells((_DIGEST, md5(data).encode()), (length, b'length="200"'))(root)
+
+
 def _lob_changed_with_its_mets(root: Path) -> None:
     data = (root / FIRST).read_bytes()
     changed = data.replace(b"first", b"fIrst", 1)
@@ -156,6 +188,7 @@ SIARD: tuple[Bad, ...] = (
     bad("Z016_longer", cells((f'length="{LOBS[0].length}"'.encode(), b'length="99999"'))),
     bad("Z016_text", _text_cell),
     bad("Z016_not_text", cells((f'length="{LOBS[0].length}"'.encode(), b'length="200"'))),
+    bad("Z016_neither_text_nor_bytes", _gap_of_text),
     bad("Z016_inside", _inside(b"inside", length=3), "Z017"),
     bad("Z017_lob_in_no_cell", cells((cell(LOBS[0], "Northwind").encode(), b""))),
     bad("Z018_two_cells", cells((_PLACE + b"record1", _PLACE + b"record0")), "Z015", "Z016", "Z017"),
@@ -165,5 +198,7 @@ SIARD: tuple[Bad, ...] = (
     bad("Z020_message_digest", archive(digest="0" * 32)),
     bad("Z021_no_digest", cells((b' digestType="MD5" digest="' + _DIGEST + b'"', b""))),
     bad("S010_split", _parts([100, 100, len(LOBS[0].data) - 200])),
+    bad("S012_part_in_no_child", _split_map("s0.t2.c4.r1.p9"), "S010"),
+    bad("S010_split_with_its_map", _split_map("s0.t2.c4.r1.p2")),
     bad("S011_parts_do_not_add_up", _parts([100, 100, 5]), "S010"),
 )

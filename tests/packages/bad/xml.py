@@ -111,6 +111,11 @@ XML: tuple[Bad, ...] = (
     bad("L002_child_missing_links", lambda root: (root / CHILD).unlink(), level="links"),
     bad("L003_child_objid_differs", child('OBJID="ID_N', 'OBJID="ID_M')),
     bad("L004_two_mptr_to_one_child", parent(f"{_MPTR_1}", f"{_MPTR_0}"), "L005"),
+    bad(
+        "L004_two_files_for_one_child",
+        parent("Northwind_lobseg_1/mets.xml", "Northwind_lobseg_0/mets.xml"),
+        "L006",
+    ),
     bad("L005_child_without_mptr", parent(f"{_MPTR_1} xlink", "<mets:fptr xlink")),
     bad("L006_orphan", _stray_child, "Z017"),
     bad("L006_orphan_links", _stray_child, level="links"),
