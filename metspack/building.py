@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from metspack import checking, fsio, identifiers, placing, planfile, reading, segments
 from metspack.digests import Hashers
-from metspack.errors import ConfigError, PlanError, SourceError, TargetError
+from metspack.errors import ConfigError, PlanError, TargetError
 from metspack.layouts import lobseg
 from metspack.mets import writer
 from metspack.mets.dialects import recommendation
@@ -107,6 +108,12 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
             built = work.done(staging)
             archive.container.unchanged()
             staging.publish()
+        except sqlite3.OperationalError as error:
+            staging.discard()
+            raise TargetError(
+                f"a temporary database failed: {error}",
+                hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+            ) from error
         except BaseException:
             staging.discard()
             raise
@@ -223,7 +230,8 @@ class _Work:
         def agreed(segment: Segment | None) -> None:
             if (plan := next(expected, None)) != segment:
                 raise PlanError(
-                    f"{self.options.plan} no longer fits its source: it plans {_words(plan)}, found {_words(segment)}",
+                    f"{self.options.plan} no longer fits its source: it plans {_words(plan)}, "
+                    f"found {_words(segment)}",
                     hint="The source or the plan was changed; plan again.",
                 )
 
@@ -249,8 +257,8 @@ class _Work:
             return []
         self.progress.stage("Comparing the archive's messageDigest", rewriting.sealed(self.archive))
         return [
-            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has {found.value}; "
-            "it was changed after it was sealed (the package gets the right one)"
+            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
+            f"{found.value}; it was changed after it was sealed (the package gets the right one)"
             for said, found in rewriting.stale_digests(self.archive, self.progress.advance)
         ]
 
@@ -305,19 +313,20 @@ class _Work:
             raise TargetError(
                 f"what was written does not check: {first.path}: {first.code} {first.message} "
                 f"({len(wrong):,} findings in all); nothing was published",
-                hint="The disk may be failing: try another target. If it happens again, report it as a fault of metspack.",
+                hint="The disk may be failing: try another target. If it happens again, "
+                "report it as a fault of metspack.",
             )
 
     def _warnings(self, course: _Course) -> Iterator[str]:
         if course.undigested:
             yield (
-                f"{course.undigested:,} LOBs have no digest in their cells; only their length could be checked "
-                "against the source"
+                f"{course.undigested:,} LOBs have no digest in their cells; only their length could be "
+                "checked against the source"
             )
         if self.archive.metadata.version == "1.0" and course.files:
             yield (
-                "SIARD 1.0 knows no lobFolder; it was added to metadata.xml so that readers of later versions "
-                "find the LOBs"
+                "SIARD 1.0 knows no lobFolder; it was added to metadata.xml so that readers of later "
+                "versions find the LOBs"
             )
         for value in self.archive.metadata.unread_digests:
             yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"

@@ -100,11 +100,11 @@ class PlanFile:
             raise PlanError(
                 f"cannot read the plan {self._path}: {error.strerror}", hint="Check its name."
             ) from None
-        with open(descriptor, encoding="utf-8") as file:
+        with open(descriptor, "rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    value = json.loads(line)
-                except ValueError:
+                    value = json.loads(line.decode())
+                except (ValueError, RecursionError):
                     raise self._damaged(number) from None
                 if not isinstance(value, dict):
                     raise self._damaged(number)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,9 @@ from metspack.mets.dialects.recommendation import ChildMets, Setting
 from metspack.placing import Fingerprint, PlacedFile, Placements
 from metspack.progress import Progress
 
-_REPORTED = 1 << 18  # bytes a worker moves before it says so: the counter is shared, and locked
-_LOOK = 0.1  # seconds between two looks at the counter
+_REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
+_LOOK = 0.1  # seconds between two looks at what the workers say
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,24 +119,27 @@ def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> I
 def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[SegmentPlaced]:
     # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
     context = multiprocessing.get_context("spawn")
-    count = context.Value("Q", 0)
-    stop = context.Event()
+    # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
+    counts = context.RawArray("Q", jobs)
+    stop = context.RawValue("b", 0)
     shown = 0
     pending: deque[Future[SegmentPlaced]] = deque()
-    pool = ProcessPoolExecutor(jobs, context, _begin, (count, stop))
+    pool = ProcessPoolExecutor(jobs, context, _begin, (counts, context.Value("I", 0), stop))
 
     def first() -> SegmentPlaced:
         nonlocal shown
         while True:
             done, _ = wait((pending[0],), timeout=_LOOK)
-            progress.advance(count.value - shown)
-            shown = count.value
+            counted = sum(counts)
+            progress.advance(counted - shown)
+            shown = counted
             if done:
                 return pending.popleft().result()
 
     try:
         for task in tasks:
-            pending.append(pool.submit(_run, task))
+            with _undisturbed():
+                pending.append(pool.submit(_run, task))
             if len(pending) > 2 * jobs:
                 yield first()
         while pending:
@@ -146,8 +150,18 @@ def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iter
             hint="The machine may be out of memory: try fewer with -j 1.",
         ) from error
     finally:
-        stop.set()
+        stop.value = 1
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back what ends a process while another is started: it is to start whole, or not at all."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
@@ -165,23 +179,25 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _begin(count: Any, stop: Any) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _begin(counts: Any, seats: Any, stop: Any) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker.update(count=count, stop=stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with seats.get_lock():
+        _worker.update(counts=counts, seat=seats.value, stop=stop)
+        seats.value += 1
 
 
 def _run(task: SegmentTask) -> SegmentPlaced:
     unreported = 0
-    count, stop = _worker["count"], _worker["stop"]
+    counts, seat, stop = _worker["counts"], _worker["seat"], _worker["stop"]
 
     def report() -> None:
         nonlocal unreported
-        with count.get_lock():
-            count.value += unreported
+        counts[seat] += unreported
         unreported = 0
-        if stop.is_set():
+        if stop.value:
             raise _Stopped
 
     def moved(amount: int) -> None:

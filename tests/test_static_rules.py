@@ -269,7 +269,7 @@ def test_reading_opens_for_reading_only() -> None:
         ),
         (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
     ],
-    ids=["uuid", "clock", "surroundings", "locale", "printing", "streams"],
+    ids=["uuid", "clock", "surroundings", "locale", "printing", "ending", "streams"],
 )
 def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: str) -> None:
     wrong = [

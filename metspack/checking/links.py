@@ -40,6 +40,7 @@ _ORPHANS = """
 SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
 """
+_ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
 _OBJID_TWICE = """
 SELECT m.path, m.line, m.objid,
     (SELECT path FROM mets WHERE objid = m.objid AND id < m.id ORDER BY id LIMIT 1)
@@ -83,9 +84,12 @@ class Links:
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", mets)
             objid, line, ok = found or (None, 0, 0)
             if called is not None and objid is not None and objid != called:
-                near = self._near_id(parent, objid)
+                # Only another child's own OBJID tells something: that children changed places.
+                other = self._catalogue.row(
+                    "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?", parent, objid
+                )
                 yield Code.CHILD_OBJID_DIFFERS.at(
-                    shown(path), line, found=objid, expected=called, nearest="" if near == called else near
+                    shown(path), line, found=objid, expected=called, nearest=objid if other else ""
                 )
             yield from self._mptrs(mets, path, parent, ok=bool(ok))
 
@@ -193,8 +197,12 @@ class Links:
         sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
         if self._catalogue.row(sql, mets, href) is not None:
             return href
-        ids = self._catalogue.rows("SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL", mets)
-        return nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR)))
+        # An entry that no mptr names is the likelier one to be meant.
+        for more in ("AND xml_id NOT IN (SELECT href FROM mptr WHERE mets = entry.mets)", ""):
+            ids = self._catalogue.rows(f"{_ENTRY_IDS} {more}", mets)
+            if near := nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR))):
+                return near
+        return ""
 
     def _near_file(self, child: bytes) -> str:
         self._guesses += 1

@@ -24,17 +24,25 @@ _CODES = (
     (TargetError, EXIT_TARGET),
 )
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
+
 
 class _Interrupted(BaseException):
     """Ctrl-C or a request to end; no handler below the command line may swallow it."""
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    for number in _ENDING:  # the first is enough; another would disturb the cleaning up
+        signal.signal(number, signal.SIG_IGN)
     raise _Interrupted
 
 
 def main() -> NoReturn:
-    """Run the command line; exits 0 fine, 1 findings, 2 usage, 3 source, 4 target, 70 fault, 130 interrupted."""
+    """Run the command line and exit with its code.
+
+    0 fine, 1 findings, 2 usage, 3 source, 4 target, 70 a fault of ours, 130 interrupted, 141 when the
+    reader of stdout left.
+    """
     sys.exit(_run())
 
 
@@ -42,26 +50,37 @@ def _run() -> int:
     if sys.platform == "win32":
         sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
         return EXIT_TARGET
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
+            signal.signal(number, _interrupt)
     from metspack.cli import console  # noqa: PLC0415 -- heavy: only once it is clear that we run
 
     try:
-        from metspack.cli.app import app  # noqa: PLC0415
-
-        app()
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        console.prepare()
+        code = _called()
+        console.finish()
     except MetspackError as error:
         console.error(error.message, error.hint)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
     except _Interrupted:
-        console.error("interrupted; nothing was left behind", "Run the same command again to start over.")
+        console.error(
+            "interrupted; nothing unfinished was left behind", "Run the same command again to start over."
+        )
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
+    except console.ReaderLeft:
         console.forget_output()
         return EXIT_PIPE
     except Exception:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
         console.fault()
         return EXIT_FAULT
+    return code
+
+
+def _called() -> int:
+    from metspack.cli.app import app  # noqa: PLC0415
+
+    try:
+        app(prog_name="metspack")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     return 0

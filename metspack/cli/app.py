@@ -15,7 +15,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="A first try: metspack sample northwind . && metspack plan Northwind.siard --max-files 4 --max-bytes 45000",
+    epilog="A first try: metspack sample northwind . && "
+    "metspack plan Northwind.siard --max-files 4 --max-bytes 45000",
 )
 
 

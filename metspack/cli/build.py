@@ -16,7 +16,7 @@ _METS = "METS"
 _CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 
 
-def build(
+def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     source: options.Source,
     output: Annotated[
         Path,
@@ -105,7 +105,8 @@ def build(
         bool,
         typer.Option(
             "--no-message-digest-check",
-            help="Do not compare the archive's own messageDigest with its content first: that reads it once more.",
+            help="Do not compare the archive's own messageDigest with its content first: "
+            "that reads it once more.",
             rich_help_panel="Safety",
         ),
     ] = False,

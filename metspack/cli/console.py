@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -9,6 +10,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -23,10 +25,11 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from metspack.errors import TargetError
 from metspack.progress import Silent
 from metspack.sizes import shown
 
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _EVERY = 10.0  # seconds between plain lines where there is no terminal
 
 
@@ -59,19 +62,57 @@ def fault() -> None:
     )
 
 
+class ReaderLeft(BaseException):
+    """Who reads stdout has seen enough; no handler below the command line may swallow it."""
+
+
+def prepare() -> None:
+    """Let stdout take every text: what its encoding cannot hold is written as a code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def forget_output() -> None:
-    """Let nothing more be written to a stdout that nobody reads."""
+    """Let nothing more be written to a stdout that cannot take it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def finish() -> None:
+    """Hand over what was printed; raises as ``out`` does, for what it held back."""
+    if sys.stdout is not None:
+        with _delivered():
+            sys.stdout.flush()
+
+
 def out(line: str = "") -> None:
-    """Print one line of the result."""
-    sys.stdout.write(f"{escaped(line)}\n")
+    """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` when it cannot be written."""
+    _print(escaped(line))
 
 
 def document(value: object) -> None:
     """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either."""
-    sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
+    _print(json.dumps(value, indent=2))
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise TargetError("cannot write the result: stdout is closed", hint="Send it somewhere, or use -q.")
+    with _delivered():
+        sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def _delivered() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderLeft from None
+    except OSError as error:
+        forget_output()
+        raise TargetError(
+            f"cannot write the result: {error.strerror}",
+            hint="Free space where the output goes, or send it elsewhere.",
+        ) from error
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:
@@ -116,7 +157,7 @@ class _Bar:
         if self._task is not None:
             self._bar.advance(self._task, amount)
 
-    def __enter__(self) -> _Bar:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metspack.cli import console, options
 from metspack.sizes import counted, shown
+
+if TYPE_CHECKING:
+    from metspack.inspecting import Inspection
 
 
 def inspect(
@@ -29,8 +32,8 @@ def inspect(
     with Archive(source, options.budgets(budget)) as archive, console.progress(quiet=quiet) as progress:
         found = inspected(archive, progress)
         size = archive.container.size
-    largest = found.largest
     if json_output:
+        largest = found.largest
         document: dict[str, Any] = {
             "source": {"name": source.name, "size": size},
             "siard_version": found.version,
@@ -50,7 +53,19 @@ def inspect(
         }
         console.document(document)
         return
-    console.out(f"{source.name}: SIARD {found.version}, {shown(size)}")
+    if not quiet:
+        _show(source.name, size, found)
+    for each in found.columns:
+        if each.missing:
+            console.warning(
+                f"{each.table}.{each.name}: the archive has no entry for {counted(each.missing, 'LOB')}, "
+                f"the first is {each.first_missing}"
+            )
+
+
+def _show(name: str, size: int, found: Inspection) -> None:
+    largest = found.largest
+    console.out(f"{name}: SIARD {found.version}, {shown(size)}")
     console.out(f"database  {found.dbname}" + (f" ({found.product})" if found.product else ""))
     console.out(f"tables    {counted(found.tables, 'table')} with {counted(found.rows, 'row')}")
     console.out(
@@ -83,9 +98,3 @@ def inspect(
         rows(),
         frozenset(range(3, 9)),
     )
-    for each in found.columns:
-        if each.missing:
-            console.warning(
-                f"{each.table}.{each.name}: the archive has no entry for {counted(each.missing, 'LOB')}, "
-                f"the first is {each.first_missing}"
-            )

@@ -12,7 +12,7 @@ from metspack.cli import console, options
 from metspack.sizes import counted
 
 
-def plan(
+def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
     source: options.Source,
     output: Annotated[
         Path | None,

@@ -35,7 +35,9 @@ def finalized(value: object) -> Markup:
         )
     safe = escape(text)
     if "\n" in safe or "\r" in safe or "\t" in safe:
-        safe = Markup(safe.replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;"))  # noqa: S704 -- escaped above
+        # As str: Markup.replace would escape what is put in.
+        whole = str(safe).replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;")
+        safe = Markup(whole)  # noqa: S704 -- escaped above
     return safe
 
 

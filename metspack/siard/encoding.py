@@ -27,12 +27,12 @@ class Encoding:
         """Return the text of bytes cut from inside the document."""
         return data.decode(self.codec)
 
-    def found(self, character: str, data: bytes, start: int) -> int:
-        """Return the offset of an ASCII character at or after ``start``, -1 when it is not there."""
+    def found(self, character: str, data: bytes, start: int, stop: int | None = None) -> int:
+        """Return the offset of an ASCII character from ``start`` on and before ``stop``, -1 without one."""
         needle = self.encoded(character)
-        at = data.find(needle, start)
+        at = data.find(needle, start, stop)
         while self.unit > 1 and at >= 0 and (at - start) % self.unit:
-            at = data.find(needle, at + 1)
+            at = data.find(needle, at + 1, stop)
         return at
 
 
@@ -52,6 +52,8 @@ def detected(head: bytes) -> Encoding:
         codec = codecs.lookup(name).name
         one_by_one = len(bytes(range(256)).decode(codec, "replace")) == len(range(256))
         ascii_stays = _ASCII.decode(codec, "replace") == _ASCII.decode("ascii")
+        # Both ways: a codec that writes a byte order mark of its own reads ASCII all the same.
+        ascii_stays = ascii_stays and _ASCII.decode("ascii").encode(codec, "replace") == _ASCII
     except (LookupError, UnicodeError):
         one_by_one = ascii_stays = False
         codec = ""

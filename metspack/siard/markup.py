@@ -52,7 +52,10 @@ def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     at = start
     while True:
         closing = encoding.found(">", data, at)
-        quotes = [(found, mark) for mark in "\"'" if 0 <= (found := encoding.found(mark, data, at)) < closing]
+        # Looked for no further than the bracket: a document without such quotes must not be read whole.
+        quotes = [
+            (found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0
+        ]
         if not quotes:
             return closing + encoding.unit
         opened, mark = min(quotes)
@@ -68,18 +71,23 @@ def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int =
     encoding = detected(data[:1024])
     parser = safexml.expat_parser()
     stack: list[Element] = []
+    texts: list[list[str]] = []
     roots: list[Element] = []
     passed_over = 0
+    empty = encoding.encoded("/>")
 
     def start(qualified: str, attributes: dict[str, str]) -> None:
         nonlocal passed_over
         prefix, _, name = qualified.rpartition(":")
-        if passed_over or name in skipped:
+        if passed_over or (stack and name in skipped):
             passed_over += 1
             return
         if len(stack) >= depth:
             raise safexml.XmlError(
-                f"elements are nested more than {depth} deep", line=parser.CurrentLineNumber
+                f"elements are nested more than {depth} deep",
+                hint="If that is what it should be, raise the budget: --budget depth=N.",
+                line=parser.CurrentLineNumber,
+                column=parser.CurrentColumnNumber + 1,
             )
         at = parser.CurrentByteIndex
         element = Element(
@@ -92,6 +100,7 @@ def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int =
         )
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
+        texts.append([])
 
     def end(_qualified: str) -> None:
         nonlocal passed_over
@@ -99,16 +108,18 @@ def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int =
             passed_over -= 1
             return
         element = stack.pop()
+        element.text = "".join(texts.pop())
         at = parser.CurrentByteIndex
-        if at == element.start:
+        # At the end of <a/> and of <a> in <a></a> expat reports the same byte.
+        if at == element.inner and data.endswith(empty, 0, at):
             element.stop = element.inner_stop = element.inner
         else:
             element.inner_stop = at
             element.stop = tag_end(data, at, encoding)
 
     def text(piece: str) -> None:
-        if stack and not passed_over:
-            stack[-1].text += piece
+        if not passed_over:
+            texts[-1].append(piece)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

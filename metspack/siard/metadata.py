@@ -131,7 +131,7 @@ def read(data: bytes, *, depth: int = 100) -> Metadata:
     """Return what a metadata.xml says.
 
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
-    version that is not known, a table without its folder).
+    version that is not known, a schema or table without a folder of its own).
     """
     return of(markup.document(data, skipped=_NOT_NEEDED, depth=depth))
 
@@ -200,14 +200,12 @@ def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
 
 def _tables(root: Element) -> Iterator[Table]:
     schemas = list(root.all("schemas", "schema"))
-    schema_folders = [_folder(schema, "schema") for schema in schemas]
-    _check_different(schemas, schema_folders, "schema")
+    schema_folders = _folders(schemas, "schema")
     for schema, schema_folder, schema_number in zip(
         schemas, schema_folders, numbers(schema_folders), strict=True
     ):
         tables = list(schema.all("tables", "table"))
-        folders = [_folder(table, "table") for table in tables]
-        _check_different(tables, folders, "table")
+        folders = _folders(tables, "table")
         for table, folder, number in zip(tables, folders, numbers(folders), strict=True):
             yield Table(
                 schema=schema_number,
@@ -221,27 +219,29 @@ def _tables(root: Element) -> Iterator[Table]:
             )
 
 
+def _folders(elements: Sequence[Element], kind: str) -> list[str]:
+    owners: dict[str, Element] = {}
+    for element in elements:
+        folder = _folder(element, kind)
+        other = owners.setdefault(folder, element)
+        if other is not element:
+            raise SourceError(
+                f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'} has the folder "
+                f"{folder!r}, which {kind} {other.value('name') or '(unnamed)'} has too",
+                hint="Each has a folder of its own (SIARD 2.2 P_4.2-3); the archive's metadata is damaged.",
+            )
+    return list(owners)
+
+
 def _folder(element: Element, kind: str) -> str:
     folder = (element.value("folder") or "").strip("/")
     if not folder or "/" in folder or folder in {".", ".."}:
         raise SourceError(
-            f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'!s} has the folder "
+            f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'} has the folder "
             f"{folder!r}, expected one folder name",
             hint="The archive's metadata does not say where its tables are; it cannot be read further.",
         )
     return folder
-
-
-def _check_different(elements: Sequence[Element], folders: Sequence[str], kind: str) -> None:
-    seen: set[str] = set()
-    for element, folder in zip(elements, folders, strict=True):
-        if folder in seen:
-            raise SourceError(
-                f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'} has the folder "
-                f"{folder!r}, which another {kind} has already",
-                hint="Every table has a folder of its own (SIARD 2.2 P_4.2-2); get a correct copy of the archive.",
-            )
-        seen.add(folder)
 
 
 def numbers(folders: Sequence[str]) -> list[int]:
@@ -249,7 +249,7 @@ def numbers(folders: Sequence[str]) -> list[int]:
 
     Where that gives two folders of one scope the same number, all take their position.
     """
-    ending = [re.search(r"([0-9]+)$", folder) for folder in folders]
+    ending = [re.search(r"(?<![0-9])([0-9]{1,18})$", folder) for folder in folders]
     found = [int(digits[1]) if digits else position for position, digits in enumerate(ending)]
     return found if len(set(found)) == len(found) else list(range(len(folders)))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+
+from markupsafe import escape
 
 from metspack.model import Budgets, LobCell
 from metspack.siard.encoding import Encoding, detected
@@ -13,7 +14,9 @@ from metspack.siard.markup import tag_end
 from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, Tally, pieces
 
-_ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+# White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
+_ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
+_HEAD = 1024  # bytes in which the declaration stands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +50,20 @@ def spliced_table(
     reader = CellReader(table, budgets, Tally())
     held = b""  # what was fed but not yet given out; begins at offset ``base``
     base = 0
+    head = b""
     encoding: Encoding | None = None
     for block, final in pieces(blocks):
         held += block
-        if encoding is None:
-            encoding = detected(held[:1024])
+        head += block[: _HEAD - len(head)]
         at = 0
         for start, cell in reader.taken(block, final=final):
             new = value(cell)
             if new is not None:
+                # Not sooner: a first block may be shorter than the declaration.
+                encoding = encoding or detected(head)
                 first, last = _file_value(held, start - base, encoding)
                 yield held[at:first]
-                yield encoding.encoded(escape(new, {'"': "&quot;", "'": "&apos;"}))
+                yield encoding.encoded(str(escape(new)))
                 at = last
         done = len(held) if final else max(at, reader.position - base)
         yield held[at:done]

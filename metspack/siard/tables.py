@@ -11,7 +11,7 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Table
 
-_CELL = re.compile(r"c[1-9][0-9]*(?:\.[uar][1-9][0-9]*)*")
+_CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _PIECE = 1 << 16
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
@@ -83,7 +83,7 @@ class CellReader:
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
             raise SourceError(
                 f"{self._table.path} line {self._parser.CurrentLineNumber}: "
-                f"a tag is longer than {self._budgets.attribute:,} bytes",
+                f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
                 hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
             )
         return self._found
@@ -136,7 +136,7 @@ class CellReader:
     def _cell(self, cell: str, attributes: dict[str, str]) -> LobCell:
         if not _CELL.fullmatch(cell):
             raise SourceError(
-                f"{self._where()}: a file attribute stands at {cell!r}, expected c<n> with u<n> or a<n> below it",
+                f"{self._where()}: a file attribute stands at {cell[:100]!r}, expected c<n> with u<n> or a<n> below it",
                 hint="Cells are named by SIARD 2.2 T_6.1-1 and T_6.1-4.",
             )
         place = LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=self._tally.rows)
@@ -151,7 +151,10 @@ class CellReader:
         if text is None or not text.strip():
             return None
         if not re.fullmatch(r"[0-9]{1,18}", text.strip()):
-            raise SourceError(f"{self._where()}: {place.id} has the length {text!r}, expected a whole number")
+            raise SourceError(
+                f"{self._where()}: {place.id} has the length {text!r}, expected a whole number",
+                hint="It counts the bytes, or the characters of a text (SIARD 2.2 T_6.2-1).",
+            )
         return int(text)
 
     def _digest(self, place: LobPlace, attributes: dict[str, str]) -> Digest | None:

@@ -86,7 +86,7 @@ def test_the_new_value_is_escaped_and_encoded():
     head = b"<?xml version='1.0' encoding='ISO-8859-1'?>"
     data = head + b"<table><row><c1 file='\xe9'/></row></table>"
     assert spliced(data, "a&<>\"'\xe9\u20ac") == (
-        head + b"<table><row><c1 file='a&amp;&lt;&gt;&quot;&apos;\xe9&#8364;'/></row></table>"
+        head + b"<table><row><c1 file='a&amp;&lt;&gt;&#34;&#39;\xe9&#8364;'/></row></table>"
     )
 
 
