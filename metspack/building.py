@@ -27,6 +27,7 @@ from metspack.siard.archive import Archive, extension_of
 from metspack.siard.container import Container
 from metspack.siard.metadata import Table
 from metspack.siard.rewriting import Departures, Moved
+from metspack.sizes import counted
 
 MANIFEST_NAMES = {"MD5": "manifest-md5.txt", "SHA-256": "manifest-sha256.txt"}
 
@@ -349,7 +350,7 @@ def _words(segment: Segment | None) -> str:
         return "no further segment"
     return (
         f"segment {segment.index} with {segment.first} to {segment.last} "
-        f"({segment.files:,} files, {segment.bytes:,} bytes)"
+        f"({counted(segment.files, 'file')}, {counted(segment.bytes, 'byte')})"
     )
 
 

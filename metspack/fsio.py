@@ -104,12 +104,15 @@ class NewFile:
             with explained(self.path):
                 os.fsync(self._descriptor)
         finally:
-            os.close(self._descriptor)
+            self.discard()
 
     def discard(self) -> None:
-        """Close without keeping anything: for a file that will be removed."""
-        with suppress(OSError):
-            os.close(self._descriptor)
+        """Close without keeping anything: for a file that will be removed. Once closed, it stays closed."""
+        # The number may be another file's by the time of a second call.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +156,8 @@ def sync_tree(path: Path) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a whole directory that this run made; what is already gone is fine."""
-    for folder, folders, files in os.walk(path, topdown=False):
+    # The path itself may be a link, which os.walk would follow.
+    for folder, folders, files in () if path.is_symlink() else os.walk(path, topdown=False):
         for name in files:
             os.unlink(os.path.join(folder, name))
         for name in folders:

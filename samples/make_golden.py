@@ -1,0 +1,44 @@
+"""Build the golden packages: what the sample archives become, kept in git and compared byte for byte.
+
+Run it after a change that is meant to change packages, and read the difference it makes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NORTHWIND = Path(__file__).resolve().parent / "northwind"
+SAMPLES = ("Northwind", "Northwind-full")
+CLOCK = "1456185600"
+"""The one time these packages know: 2016-02-23, the day of the recommendation's 0.16."""
+
+OPTIONS = ("--max-files", "4", "--max-bytes", "45000")
+
+
+def built(name: str, target: Path) -> None:
+    """Build a sample's golden package at ``target``."""
+    source = NORTHWIND / f"{name}.siard"
+    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(target), *OPTIONS]
+    environment = os.environ | {"SOURCE_DATE_EPOCH": CLOCK}
+    subprocess.run([*command, "--verify", "-q"], env=environment, check=True)  # noqa: S603 -- ourselves
+
+
+def main(folder: Path) -> None:
+    """Put the golden packages into a folder, in place of those that are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:
+        for name in SAMPLES:
+            built(name, Path(fresh) / name)
+        for name in SAMPLES:
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (Path(fresh) / name).rename(folder / name)
+            print(folder / name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else NORTHWIND / "golden")

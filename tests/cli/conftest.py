@@ -1,0 +1,108 @@
+"""Running commands: in this process, so that coverage counts, or truly as a program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from metspack import cli
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a command gave back."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """Runs commands in this process, with what they print caught."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str | Path) -> Outcome:
+        self._monkeypatch.setattr(sys, "argv", ["metspack", *map(str, arguments)])
+        self._capsys.readouterr()
+        code = cli._run()
+        said = self._capsys.readouterr()
+        return Outcome(code=code, out=said.out, err=said.err)
+
+    def fine(self, *arguments: str | Path) -> str:
+        """Run a command that must succeed and say nothing on stderr; returns its stdout."""
+        outcome = self(*arguments)
+        assert (outcome.code, outcome.err) == (0, ""), outcome
+        return outcome.out
+
+
+@pytest.fixture
+def metspack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], signals: None) -> Commands:
+    """Runs a command in this process: ``metspack("plan", path)``."""
+    del signals
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERMINAL_WIDTH", "100")
+    monkeypatch.setenv("COLUMNS", "100")
+    return Commands(monkeypatch, capsys)
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Puts back the handlers that the command line replaces."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """The command as a program of its own."""
+
+    environment: dict[str, str]
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "metspack"]
+
+    def __call__(self, *arguments: str | Path, cwd: Path, **environment: str) -> Outcome:
+        done = subprocess.run(
+            [*self.command, *map(str, arguments)],
+            cwd=cwd,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def start(self, *arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
+        """Start the program in a session of its own, as a terminal would have it."""
+        return subprocess.Popen(
+            [*self.command, *map(str, arguments)],
+            cwd=cwd,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+
+@pytest.fixture
+def program() -> Program:
+    """Runs a command as a program: ``program("plan", path, cwd=folder)``."""
+    kept = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    return Program(environment=environment | {"NO_COLOR": "1", "PYTHONWARNINGS": "error"})

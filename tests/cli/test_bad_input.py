@@ -1,0 +1,610 @@
+"""What cannot be built: each case with its own words and exit code, and nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from metspack import placing, segments
+from metspack.siard import rewriting
+from tests import siards
+from tests.cli.conftest import Commands, Outcome, Program
+from tests.trees import names, tree
+
+CONTENTS = (b"first content", b"second content", b"third content")
+Bent = Callable[[dict[str, bytes]], None]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder for sources and targets, in which a build that fails may leave nothing."""
+    folder = tmp_path / "place"
+    folder.mkdir()
+    return folder
+
+
+def refused(
+    metspack: Commands, place: Path, source: Path, *options: str | Path, target: Path | None = None
+) -> Outcome:
+    """Run a build that must fail, see that it leaves everything as it was, and return what it said."""
+    before = tree(place)
+    times = {path: path.lstat().st_mtime_ns for path in place.rglob("*")}
+    outcome = metspack("build", source, "-o", target or place / "out", "-j", "1", *options)
+    assert tree(place) == before, "something was left behind or changed"
+    assert {path: path.lstat().st_mtime_ns for path in place.rglob("*")} == times
+    assert outcome.code != 0
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+    assert outcome.err.startswith("error: ")
+    assert "\nhint: " in outcome.err
+    return outcome
+
+
+# The source
+
+
+def test_no_such_file(metspack: Commands, place: Path) -> None:
+    outcome = refused(metspack, place, place / "none.siard")
+    assert outcome.code == 3
+    assert outcome.err.splitlines()[0] == (
+        f"error: {place / 'none.siard'}: cannot be opened: No such file or directory"
+    )
+
+
+@pytest.mark.parametrize("holds", [(), ("A.siard", "B.siard")])
+def test_a_folder(metspack: Commands, place: Path, holds: tuple[str, ...]) -> None:
+    folder = place / "folder"
+    folder.mkdir()
+    for name in holds:
+        siards.siard(folder / name, b"x")
+    outcome = refused(metspack, place, folder)
+    assert outcome.code == 3
+    assert f"error: {folder} is a folder" in outcome.err
+    if holds:
+        assert f"It holds A.siard, B.siard: name the file, {folder / 'A.siard'}" in outcome.err
+
+
+def test_a_target_inside_the_source_folder(metspack: Commands, place: Path) -> None:
+    outcome = refused(metspack, place, place, target=place / "below" / "out")
+    assert outcome.code == 4
+    assert f"error: the target {place / 'below' / 'out'} lies inside the source folder {place}" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(40), "not a zip file but a 7z archive"),
+        (gzip.compress(b"x" * 100), "not a zip file but gzip data"),
+        (b"<?xml version='1.0'?><siardArchive/>", "not a zip file but an XML document"),
+        (b"", "empty"),
+        (b"just some words", "not a zip file but text"),
+        (bytes(100_000), "not a zip file but nothing but zero bytes"),
+    ],
+    ids=["7z", "gzip", "xml", "empty", "text", "zeros"],
+)
+def test_a_file_that_is_no_zip_archive(metspack: Commands, place: Path, data: bytes, words: str) -> None:
+    (place / "a.siard").write_bytes(data)
+    outcome = refused(metspack, place, place / "a.siard")
+    assert outcome.code == 3
+    assert words in outcome.err
+    assert f"error: {place / 'a.siard'}" in outcome.err
+
+
+@pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
+def test_a_truncated_archive(metspack: Commands, place: Path, northwind: Path, left: float) -> None:
+    whole = northwind.read_bytes()
+    (place / "a.siard").write_bytes(whole[: int(len(whole) * left)])
+    outcome = refused(metspack, place, place / "a.siard")
+    assert outcome.code == 3
+    assert "cut off" in outcome.err or "truncated" in outcome.err or "not whole" in outcome.err
+
+
+def test_a_named_pipe(metspack: Commands, place: Path) -> None:
+    os.mkfifo(place / "a.siard")
+    outcome = metspack("build", place / "a.siard", "-o", place / "out")
+    assert outcome.code == 3
+    assert f"{place / 'a.siard'} is not a regular file but a named pipe" in outcome.err
+    assert names(place) == {"a.siard"}
+
+
+def _without(name: str) -> Bent:
+    def bent(parts: dict[str, bytes]) -> None:
+        del parts[name]
+
+    return bent
+
+
+def _with(name: str, old: bytes, new: bytes) -> Bent:
+    def bent(parts: dict[str, bytes]) -> None:
+        assert old in parts[name]
+        parts[name] = parts[name].replace(old, new)
+
+    return bent
+
+
+RECORD = "content/schema0/table0/lob2/record1.bin"
+DOCTYPE = b'<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
+
+
+@pytest.mark.parametrize(
+    ("bent", "words"),
+    [
+        (_without(siards.METADATA), "is a zip archive without header/metadata.xml"),
+        (_with(siards.METADATA, b"</dbname>", b"</dbnam>"), "header/metadata.xml line 3, column "),
+        (_with(siards.METADATA, DECLARATION, DOCTYPE), "document type declaration"),
+        (
+            _with(siards.METADATA, b"siardArchive", b"archive"),
+            "begins with <archive>, expected <siardArchive>",
+        ),
+        (_with(siards.METADATA, b'"2.2"', b'"9.9"'), "SIARD version 9.9, expected one of 1.0, 2.0, 2.1, 2.2"),
+        (_without(siards.TABLE), f"table S.T has no document {siards.TABLE}"),
+        (_with(siards.TABLE, b"</row>", b"</raw>"), f"{siards.TABLE} line 3, column "),
+        (_with(siards.TABLE, DECLARATION, DOCTYPE), "document type declaration"),
+        (
+            _without(RECORD),
+            f"row 2, cell c2 (s0.t0.c2.r2) names '{RECORD}', but the archive has no such entry",
+        ),
+        (
+            _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"0" * 32),
+            f"LOB s0.t0.c2.r2 ({RECORD}) has the MD5 {siards.md5(CONTENTS[1])}, but its cell says {'0' * 32}",
+        ),
+        (
+            _with(siards.TABLE, b'length="14"', b'length="15"'),
+            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes (14 characters), but its cell says length 15",
+        ),
+        (_with(siards.TABLE, b'length="14"', b'length="many"'), "s0.t0.c2.r2 has the length 'many'"),
+        (_with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"beef"), "s0.t0.c2.r2 has the digest 'beef'"),
+    ],
+)
+def test_an_archive_that_contradicts_itself(metspack: Commands, place: Path, bent: Bent, words: str) -> None:
+    parts = siards.parts(siards.lobs(*CONTENTS))
+    bent(parts)
+    outcome = refused(metspack, place, siards.packed(place / "a.siard", parts))
+    assert outcome.code == 3
+    assert words in outcome.err.splitlines()[0]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_damaged_lob_is_named(metspack: Commands, place: Path, jobs: str) -> None:
+    source = siards.siard(place / "a.siard", *CONTENTS)
+    source.write_bytes(source.read_bytes().replace(b"second content", b"second_content", 1))
+    outcome = refused(metspack, place, source, "--max-files", "1", "--jobs", jobs)
+    assert outcome.code == 3
+    assert "s0.t0.c2.r2" in outcome.err
+    assert "CRC-32" in outcome.err
+
+
+def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind: Path) -> None:
+    outcome = refused(metspack, place, northwind, "--max-bytes", "12,000")
+    assert outcome.code == 3
+    assert outcome.err == (
+        "error: LOB s0.t2.c4.r2 has 12,107 bytes, more than a segment may hold (12,000)\n"
+        "hint: Raise the byte limit to 12107 or more (--max-bytes).\n"
+    )
+
+
+# The options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--max-files", "0"), "--max-files 0 leaves no room for anything"),
+        (("--max-files", "-1"), "--max-files '-1' is no count"),
+        (("--max-files", "many"), "--max-files 'many' is no count"),
+        (("--max-files", "1.5"), "--max-files '1.5' is no count"),
+        (("--max-files", "\u0664"), "is no count"),
+        (("--max-bytes", "0"), "--max-bytes 0 leaves no room for anything"),
+        (("--max-bytes", "-1"), "--max-bytes '-1' is no size"),
+        (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is no size"),
+        (("--max-bytes", ""), "--max-bytes '' is no size"),
+        (("--preset", "rekommendation"), "there is no preset 'rekommendation'"),
+        (("--id", ""), "the OBJID is empty"),
+        (("--id", "a b"), "the OBJID 'a b' holds ' ', which cannot stand in a link"),
+        (("--id", "a<b"), "the OBJID 'a<b' holds '<'"),
+        (("--name", ""), "the name is empty"),
+        (("--name", " "), "the name is empty"),
+        (("--name", "a/b"), "the name 'a/b' holds a path separator"),
+        (("--name", ".."), "'..' gives no name for the package"),
+        (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
+        (("--mets-profile", "a\ufffeb"), "holds the character U+FFFE, which XML cannot hold"),
+        (("--checksum", "md5sum"), "--checksum 'md5sum' is not known"),
+        (("--href", "absolute"), "--href 'absolute' is not known"),
+        (("--budget", "entries"), "--budget 'entries' is no budget"),
+        (("--budget", "size=4"), "--budget 'size=4' is no budget"),
+        (("--plan", "plan", "--max-files", "4"), "--plan holds its own limits"),
+        (("--plan", "plan", "--preset", "dbptk"), "--plan holds its own limits"),
+    ],
+)
+def test_an_option_that_means_nothing(
+    metspack: Commands, place: Path, northwind: Path, options: tuple[str, ...], words: str
+) -> None:
+    outcome = refused(metspack, place, northwind, *options)
+    assert outcome.code == 2
+    assert words in outcome.err.splitlines()[0].encode().decode()
+
+
+def test_a_clock_that_is_no_number(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    outcome = refused(metspack, place, northwind)
+    assert outcome.code == 2
+    assert "SOURCE_DATE_EPOCH" in outcome.err
+
+
+# The target
+
+
+def _file(target: Path) -> None:
+    target.write_bytes(b"mine")
+
+
+def _empty(target: Path) -> None:
+    target.mkdir()
+
+
+def _full(target: Path) -> None:
+    target.mkdir()
+    (target / "mine").write_bytes(b"mine")
+
+
+def _dangling(target: Path) -> None:
+    target.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("made", [_file, _empty, _full, _dangling])
+@pytest.mark.parametrize("beside", ["", ".partial"])
+def test_a_target_that_is_in_the_way(
+    metspack: Commands, place: Path, northwind: Path, made: Callable[[Path], None], beside: str
+) -> None:
+    made(place / f"out{beside}")
+    outcome = refused(metspack, place, northwind)
+    assert outcome.code == 4
+    assert f"error: {place / f'out{beside}'} exists already" in outcome.err
+
+
+def test_a_target_that_comes_to_exist_meanwhile(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = place / "out"
+
+    def appearing(*_arguments: object) -> Iterator[None]:
+        target.mkdir()
+        return iter(())
+
+    monkeypatch.setattr(rewriting, "stale_digests", appearing)
+    outcome = metspack("build", northwind, "-o", target, "-j", "1")
+    assert outcome.code == 4
+    assert "it came to exist while the package was made" in outcome.err
+    assert tree(place) == {"out/": b""}
+
+
+@pytest.mark.parametrize("parent", ["none", "file"])
+def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwind: Path, parent: str) -> None:
+    (place / "file").write_bytes(b"")
+    outcome = refused(metspack, place, northwind, target=place / parent / "out")
+    assert outcome.code == 4
+    assert f"error: {place / parent} is not a folder, so out cannot be made in it" in outcome.err
+
+
+def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place: Path) -> None:
+    (place / "closed").mkdir(mode=0o555)
+    target = place / "closed" / "out"
+    if os.geteuid() == 0:
+        # Modes do not hold for root, so a child gives that up once everything it needs is loaded.
+        for folder in (place, *place.parents):
+            if folder.stat().st_uid == 0 and folder != Path("/"):
+                folder.chmod(folder.stat().st_mode | 0o055)
+            if folder.name.startswith("pytest-of-"):
+                break
+        source = place / "Northwind.siard"
+        source.write_bytes(northwind.read_bytes())
+        code = (
+            "import os, sys, metspack.building; from metspack import cli; wanted = sys.argv; "
+            "sys.argv = ['metspack', 'plan', '-q', sys.argv[2]]; assert cli._run() == 0; sys.argv = wanted; "
+            "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); "
+            "cli.main()"
+        )
+        command = [sys.executable, "-c", code, "build", str(source), "-o", str(target), "-j", "1"]
+    else:
+        command = [*program.command, "build", str(northwind), "-o", str(target), "-j", "1"]
+    done = subprocess.run(command, env=program.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, ""), done.stderr
+    assert done.stderr == (
+        f"error: cannot write {target}.partial: Permission denied\n"
+        "hint: Choose a target in a folder you may write to.\n"
+    )
+    assert names(place / "closed") == set()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs to be root, to mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
+    outcome = metspack("build", source, "-o", small_disk / "out", "-j", "1")
+    assert outcome.code == 4
+    first = outcome.err.splitlines()[0]
+    assert first.startswith(f"error: there is not enough space at {small_disk}: needed 1,2")
+    assert "free 1,0" in first
+    assert names(small_disk) == set()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_disk_that_fills_up_on_the_way(
+    metspack: Commands, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
+    monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 1 << 40)
+    outcome = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", jobs)
+    assert outcome.code == 4
+    assert outcome.err.startswith(f"error: cannot write {small_disk / 'out.partial' / 'package'}/Big_lobseg_")
+    assert ": No space left on device\nhint: The disk or quota is full" in outcome.err
+    assert names(small_disk) == set()
+
+
+def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) -> None:
+    source = siards.siard(place / "Big.siard", bytes(100_000), bytes(3_000_000))
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000)); "
+    code += "from metspack.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (4, "")
+    record = place / "out.partial/package/Big_lobseg_0/content/schema0/table0/lob2/record1.bin"
+    assert done.stderr.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
+    assert names(place) == {"Big.siard"}
+
+
+@pytest.mark.parametrize("where", ["metspack.building.Departures.add", "metspack.segments.Placements.add"])
+def test_a_temporary_disk_that_is_full(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    import sqlite3  # noqa: PLC0415
+
+    def full(*_arguments: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(where, full)
+    outcome = refused(metspack, place, northwind)
+    assert outcome.code == 4
+    assert outcome.err == (
+        "error: a temporary database failed: database or disk is full\n"
+        "hint: It lies in the temporary directory; SQLITE_TMPDIR names another with more room.\n"
+    )
+
+
+def test_too_few_open_files(program: Program, place: Path) -> None:
+    source = siards.siard(place / "Small.siard", b"x")
+    few = 40
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({few}, {few})); "
+    code += "from metspack.cli import main; main()"
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > few
+    done = subprocess.run(
+        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# The plan
+
+
+def _lines(plan: Path) -> list[str]:
+    return plan.read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+FIRST = "segment 0 with s0.t2.c4.r1 to s0.t2.c4.r4"
+LAST = "segment 2 with s0.t2.c4.r8 to s0.t2.c4.r8"
+
+
+def _first_changed(lines: list[str]) -> list[str]:
+    return [lines[0], lines[1].replace("44021", "44022"), *lines[2:]]
+
+
+def _last_missing(lines: list[str]) -> list[str]:
+    return lines[:-1]
+
+
+def _one_extra(lines: list[str]) -> list[str]:
+    return [*lines, lines[-1].replace('"segment": 2', '"segment": 3')]
+
+
+@pytest.mark.parametrize(
+    ("bent", "words"),
+    [
+        (_first_changed, f"{FIRST} (4 files, 44,022 bytes), found {FIRST} (4 files, 44,021 bytes)"),
+        (_last_missing, f"no further segment, found {LAST} (1 file, 12,069 bytes)"),
+        (_one_extra, f"{LAST.replace('2', '3', 1)} (1 file, 12,069 bytes), found no further segment"),
+    ],
+)
+def test_a_plan_that_no_longer_fits(
+    metspack: Commands, place: Path, northwind: Path, bent: Callable[[list[str]], list[str]], words: str
+) -> None:
+    plan = place / "plan"
+    metspack("plan", northwind, "-o", plan, "--max-files", "4", "--max-bytes", "45000")
+    plan.write_text("".join(bent(_lines(plan))), encoding="utf-8")
+    outcome = refused(metspack, place, northwind, "--plan", plan)
+    assert outcome.code == 3
+    first = outcome.err.splitlines()[0]
+    assert first == f"error: {plan} no longer fits its source: it plans {words}"
+
+
+def test_a_plan_of_another_source(
+    metspack: Commands, place: Path, northwind: Path, northwind_full: Path
+) -> None:
+    plan = place / "plan"
+    metspack("plan", northwind_full, "-o", plan)
+    outcome = refused(metspack, place, northwind, "--plan", plan)
+    assert outcome.code == 3
+    assert f"{plan} no longer fits its source: planned for size 323,356 bytes, found " in outcome.err
+
+
+def test_a_plan_of_a_source_whose_metadata_changed(metspack: Commands, place: Path) -> None:
+    source = siards.siard(place / "a.siard", *CONTENTS)
+    metspack("plan", source, "-o", place / "plan")
+    source.write_bytes(source.read_bytes().replace(b"Nobody", b"Nobodi"))
+    siards.packed(source, siards.parts(siards.lobs(*CONTENTS), dbname="Smoll"))
+    outcome = refused(metspack, place, source, "--plan", place / "plan")
+    assert outcome.code == 3
+    assert "planned for metadata.xml" in outcome.err
+
+
+HEADER = (
+    b'{"metspack_plan": 1, "name": "N", "source": {"size": 1, "metadata_sha256": ""}, '
+    b'"options": {"max_files": 0, "max_bytes": null}}\n'
+)
+
+
+def test_a_plan_with_another_name(metspack: Commands, place: Path, northwind: Path) -> None:
+    metspack("plan", northwind, "-o", place / "plan", "--name", "One")
+    outcome = refused(metspack, place, northwind, "--plan", place / "plan", "--name", "Two")
+    assert outcome.code == 2
+    assert "the plan names the package One, --name says Two" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"no plan",
+        b"[]\n",
+        b"\xff\xfe\x00",
+        b'{"metspack_plan": 2}\n',
+        b'{"metspack_plan": 1}\n',
+        HEADER,
+        b"[" * 100_000,
+    ],
+    ids=["empty", "text", "list", "binary", "version", "header", "limit", "deep"],
+)
+def test_a_corrupt_plan_file(metspack: Commands, place: Path, northwind: Path, data: bytes) -> None:
+    plan = place / "plan"
+    plan.write_bytes(data)
+    outcome = refused(metspack, place, northwind, "--plan", plan)
+    assert outcome.code == 3
+    assert outcome.err.startswith(f"error: {plan} line 1 is not ")
+
+
+@pytest.mark.parametrize("line", ["", "}", "{}", '{"segment": "x"}', "\x00"])
+def test_a_plan_file_with_a_corrupt_line(metspack: Commands, place: Path, northwind: Path, line: str) -> None:
+    plan = place / "plan"
+    metspack("plan", northwind, "-o", plan)
+    plan.write_text(f"{_lines(plan)[0]}{line}\n", encoding="utf-8")
+    outcome = refused(metspack, place, northwind, "--plan", plan)
+    assert outcome.code == 3
+    assert outcome.err.startswith(f"error: {plan} line 2 is not a line of a plan\n")
+
+
+def test_no_such_plan_file(metspack: Commands, place: Path, northwind: Path) -> None:
+    outcome = refused(metspack, place, northwind, "--plan", place / "none")
+    assert outcome.code == 3
+    assert f"cannot read the plan {place / 'none'}: No such file or directory" in outcome.err
+
+
+def test_a_plan_names_the_package_safely(metspack: Commands, place: Path, northwind: Path) -> None:
+    plan = place / "plan"
+    metspack("plan", northwind, "-o", plan)
+    head = json.loads(_lines(plan)[0]) | {"name": "../../evil"}
+    plan.write_text("".join([json.dumps(head) + "\n", *_lines(plan)[1:]]), encoding="utf-8")
+    outcome = refused(metspack, place, northwind, "--plan", plan)
+    assert outcome.code == 2
+    assert "holds a path separator" in outcome.err
+
+
+# What happens on the way
+
+
+@pytest.mark.parametrize("moment", ["before the first LOB", "after the last LOB", "at the end"])
+def test_a_source_that_changes_during_the_build(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    source = place / "Northwind.siard"
+    source.write_bytes(northwind.read_bytes())
+
+    def touched() -> None:
+        os.utime(source, ns=(0, 0))
+
+    if moment == "before the first LOB":
+        real = segments.placed
+
+        def placed(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.SegmentPlaced:
+            touched()
+            return real(task, moved)
+
+        monkeypatch.setattr(segments, "placed", placed)
+    elif moment == "after the last LOB":
+        copied = placing._copied
+
+        def touching(*arguments: object) -> object:
+            try:
+                return copied(*arguments)  # type: ignore[arg-type]
+            finally:
+                touched()
+
+        monkeypatch.setattr(placing, "_copied", touching)
+    else:
+        monkeypatch.setattr("metspack.building._Work._check", lambda *_: touched())
+    outcome = metspack("build", source, "-o", place / "out", "-j", "1")
+    assert outcome.code == 3
+    assert "was changed while it was read" in outcome.err
+    assert names(place) == {"Northwind.siard"}
+
+
+def test_what_does_not_check_is_not_published(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = segments.all_placed
+
+    def damaging(*arguments: object) -> Iterator[segments.SegmentPlaced]:
+        for each in real(*arguments):  # type: ignore[arg-type]
+            record = next((place / "out.partial" / "package" / each.folder).rglob("record0.bin"))
+            record.write_bytes(b"\0" * record.stat().st_size)
+            yield each
+
+    monkeypatch.setattr(segments, "all_placed", damaging)
+    outcome = refused(metspack, place, northwind, "--verify")
+    assert outcome.code == 4
+    assert (
+        "what was written does not check: Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F"
+        in (outcome.err)
+    )
+    assert "nothing was published" in outcome.err
+
+
+def test_encrypted_entries(metspack: Commands, place: Path, northwind: Path) -> None:
+    source = place / "a.siard"
+    data = bytearray(northwind.read_bytes())
+    with zipfile.ZipFile(northwind) as container:
+        central = container.start_dir
+    data[central + 8] |= 1
+    source.write_bytes(data)
+    outcome = refused(metspack, place, source)
+    assert outcome.code == 3
+    assert "encrypted" in outcome.err

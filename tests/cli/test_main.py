@@ -1,0 +1,457 @@
+"""The command line itself: exit codes, signals, pipes, and what a fault of ours looks like."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from rich.console import Console
+
+import metspack as package
+from metspack import building, cli
+from metspack.cli import console
+from metspack.cli.app import app
+from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+from tests import siards
+from tests.cli.conftest import Commands, Outcome, Program
+from tests.trees import names
+
+INTERRUPTED = (
+    "error: interrupted; nothing unfinished was left behind\n"
+    "hint: Run the same command again to start over.\n"
+)
+LARGE = 48
+"""LOBs of 8 MiB in the archive that takes long to build."""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An archive of some 400 MB."""
+    path = tmp_path_factory.mktemp("large") / "Large.siard"
+    lob = siards.Lob(data=bytes(8 << 20), attributes="")
+    siards.packed(path, siards.parts([lob] * LARGE))
+    yield path
+    path.unlink()
+
+
+def test_version_is_the_packages(metspack: Commands) -> None:
+    assert metspack.fine("--version") == f"metspack {version('metspack')}\n"
+    assert package.__version__ == version("metspack")
+
+
+def test_no_command_shows_the_help_and_is_a_usage_error(metspack: Commands) -> None:
+    outcome = metspack()
+    assert outcome.code == 2
+    assert "inspect" in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("command", ["", "inspect", "plan", "build", "check", "explain", "sample"])
+def test_help_is_there_for_every_command(metspack: Commands, command: str) -> None:
+    for option in ("-h", "--help"):
+        said = metspack.fine(*([command] if command else []), option)
+        assert "Usage: metspack" in said
+        assert not re.search(r"\[/?(bold|dim)\]|\*\*|`", said), "markup that was not understood"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("destroy",), "No such command 'destroy'"),
+        (("plan",), "Missing argument 'SOURCE'"),
+        (("build", "x.siard"), "Missing option '-o'"),
+        (("build", "x.siard", "-o", "out", "--jobs", "0"), "Invalid value for '-j' / '--jobs'"),
+        (("plan", "x.siard", "--colour"), "No such option: --colour"),
+    ],
+)
+def test_usage_errors_exit_with_2(metspack: Commands, arguments: tuple[str, ...], words: str) -> None:
+    outcome = metspack(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [(ConfigError, 2), (SourceError, 3), (PlanError, 3), (TargetError, 4), (MetspackError, 70)],
+)
+def test_every_error_has_its_exit_code(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, kind: type[MetspackError], code: int
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise kind("it\u009b failed [bold]:bomb:", hint="do [that]")
+
+    monkeypatch.setattr(building, "build", failing)
+    outcome = metspack("build", "x", "-o", "y")
+    assert outcome == Outcome(code=code, out="", err="error: it\\x9b failed [bold]:bomb:\nhint: do [that]\n")
+
+
+def test_an_error_without_a_hint_has_none(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_arguments: object) -> None:
+        raise SourceError("it failed")
+
+    monkeypatch.setattr(building, "build", failing)
+    assert metspack("build", "x", "-o", "y").err == "error: it failed\n"
+
+
+def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(building, "build", failing)
+    outcome = metspack("build", "x", "-o", "y")
+    assert (outcome.code, outcome.out) == (70, "")
+    assert "ZeroDivisionError: ours" in outcome.err
+    assert "error: this is a fault of metspack, not of your archive\nhint: Report it" in outcome.err
+
+
+def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
+    del signals
+    monkeypatch.setattr(sys, "argv", ["metspack", "explain", "nonsense"])
+    with pytest.raises(SystemExit) as leaving:
+        cli.main()
+    assert leaving.value.code == 2
+
+
+def test_windows_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert cli._run() == 4
+    assert capsys.readouterr().err == ("error: metspack runs on Linux and macOS; Windows is not supported\n")
+
+
+@pytest.mark.parametrize(("raised", "code"), [("text", 1), (None, 0), (5, 5)])
+def test_an_exit_from_within_keeps_its_code(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, raised: str | int | None, code: int
+) -> None:
+    def leaving(*_arguments: object) -> None:
+        raise SystemExit(raised)
+
+    monkeypatch.setattr(building, "build", leaving)
+    assert metspack("build", "x", "-o", "y").code == code
+
+
+def test_heavy_modules_are_loaded_by_the_commands_that_need_them(program: Program, tmp_path: Path) -> None:
+    code = "import sys, metspack.cli.app; print(sorted({'lxml', 'jinja2', 'sqlite3'} & sys.modules.keys()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_interrupt_whatever_runs(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+        except Exception as error:
+            raise AssertionError from error
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)  # a second one does not disturb the cleaning up
+            time.sleep(0.01)
+
+    monkeypatch.setattr(building, "build", interrupted)
+    assert metspack("build", "x", "-o", "y") == Outcome(code=130, out="", err=INTERRUPTED)
+
+
+def test_a_hang_up_is_ignored_where_the_caller_ignored_it(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+
+    def built(*_arguments: object) -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        raise SourceError("went on")
+
+    monkeypatch.setattr(building, "build", built)
+    assert metspack("build", "x", "-o", "y").code == 3
+
+
+def _begun(folder: Path) -> bool:
+    return any((folder / "out.partial").glob("package/*_lobseg_*/content"))
+
+
+def _planning(folder: Path) -> bool:
+    return (folder / "out.partial").is_dir()
+
+
+def _group(leader: int) -> list[int]:
+    """Return the processes of a session but its leader."""
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "-s", str(leader)], capture_output=True, text=True, check=False
+    ).stdout.split()
+    return [int(each) for each in found if int(each) != leader]
+
+
+def _gone(leader: int) -> bool:
+    return not _group(leader)
+
+
+def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.005)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A signal, whether it reaches every process, with how many workers, when, and how long after that."""
+
+    number: signal.Signals = signal.SIGINT
+    everybody: bool = True
+    jobs: int = 4
+    when: Callable[[Path], bool] = _begun
+    delay: float = 0.0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(),
+        Case(jobs=1),
+        *(Case(when=_planning, delay=delay) for delay in (0.0, 0.1, 0.2, 0.3)),
+        Case(number=signal.SIGTERM, everybody=False),
+        Case(number=signal.SIGTERM, everybody=False, jobs=1),
+        Case(number=signal.SIGTERM),
+        Case(number=signal.SIGHUP, everybody=False),
+    ],
+    ids=str,
+)
+def test_an_interrupted_build_leaves_nothing_behind(
+    program: Program, large: Path, tmp_path: Path, case: Case
+) -> None:
+    run = program.start("build", large, "-o", "out", "--max-files", "4", "-j", str(case.jobs), cwd=tmp_path)
+    _until(lambda: case.when(tmp_path))
+    time.sleep(case.delay)
+    # Ctrl-C reaches every process of the terminal; a service manager may tell the first one alone.
+    (os.killpg if case.everybody else os.kill)(run.pid, case.number)
+    out, err = run.communicate(timeout=30)
+    assert (run.returncode, out, err) == (130, "", INTERRUPTED)
+    assert names(tmp_path) == set()
+    _until(lambda: _gone(run.pid), 5)
+
+
+def test_a_worker_that_is_killed_ends_the_build_with_an_error(
+    program: Program, large: Path, tmp_path: Path
+) -> None:
+    run = program.start("build", large, "-o", "out", "--max-files", "1", "-j", "2", cwd=tmp_path)
+    _until(lambda: _begun(tmp_path))
+    workers = [each for each in _group(run.pid) if b"spawn_main" in _command(each)]
+    assert workers
+    os.kill(workers[0], signal.SIGKILL)
+    out, err = run.communicate(timeout=30)
+    assert (run.returncode, out) == (4, "")
+    assert err.startswith("error: a worker process was ended from outside\nhint: ")
+    assert names(tmp_path) == set()
+    _until(lambda: _gone(run.pid), 5)
+
+
+def _command(number: int) -> bytes:
+    with contextlib.suppress(FileNotFoundError):
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    return b""
+
+
+def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: Path) -> None:
+    run = program.start("build", large, "-o", "out", "--max-files", "1", "-j", "2", cwd=tmp_path)
+    _until(lambda: _begun(tmp_path))
+    run.kill()
+    run.communicate(timeout=30)
+    _until(lambda: _gone(run.pid), 10)
+    assert names(tmp_path) == {"out.partial"}  # a kill cannot be cleaned up after, and nothing is published
+    again = program("build", large, "-o", "out", cwd=tmp_path)
+    assert again.code == 4
+    assert "out.partial exists already: an earlier build was stopped" in again.err
+
+
+@pytest.mark.parametrize("segments", ["1", "100000"])
+def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path, segments: str) -> None:
+    siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*program.command, "plan", "Small.siard", "--max-files", segments],
+        cwd=tmp_path,
+        env=program.environment,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_head_takes_the_first_line(program: Program, tmp_path: Path) -> None:
+    siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
+    command = f"{sys.executable} -m metspack plan Small.siard --max-files 1 | head -1"
+    done = subprocess.run(  # noqa: S602 -- a pipe as a person writes it
+        command,
+        shell=True,
+        cwd=tmp_path,
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Small.siard: SIARD 2.2")
+
+
+def test_a_full_disk_under_the_output_is_said(program: Program, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    siards.siard(tmp_path / "Small.siard", b"x")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*program.command, "plan", "Small.siard"],
+            cwd=tmp_path,
+            env=program.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert done.stderr == (
+        "error: cannot write the result: No space left on device\n"
+        "hint: Free space where the output goes, or send it elsewhere.\n"
+    )
+
+
+def test_a_closed_output_is_said(program: Program, tmp_path: Path) -> None:
+    siards.siard(tmp_path / "Small.siard", b"x")
+    done = subprocess.run(  # noqa: S602 -- closed as a person does it
+        f"{sys.executable} -m metspack plan Small.siard >&-",
+        shell=True,
+        cwd=tmp_path,
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: cannot write the result: stdout is closed\n")
+
+
+def test_an_output_that_cannot_hold_a_letter_gets_its_code(program: Program, tmp_path: Path) -> None:
+    siards.packed(tmp_path / "Small.siard", siards.parts([], dbname="čeština"))
+    outcome = program("inspect", "Small.siard", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "database  \\u010de\\u0161tina" in outcome.out
+
+
+def test_a_name_that_is_no_text_can_be_shown(program: Program, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.siard")
+    siards.siard(tmp_path / name, b"x")
+    outcome = program("plan", name, cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("caf\\udce9.siard: SIARD 2.2")
+    assert json.loads(program("plan", name, "--json", cwd=tmp_path).out)["name"] == "caf_"
+
+
+def test_progress_is_plain_lines_where_there_is_no_terminal(
+    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_EVERY", -1)
+    outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1", "--max-files", "4")
+    assert outcome.code == 0
+    assert re.search(
+        r"^Placing: [0-9,]+ bytes.* at [0-9.]+ MB/s, [0-9]+ %, [0-9]+ s left$", outcome.err, re.MULTILINE
+    )
+    assert re.search(
+        r"^Checking what lies on disk: [0-9,]+ bytes.* at [0-9.]+ MB/s$", outcome.err, re.MULTILINE
+    )
+
+
+def test_progress_is_a_bar_on_a_terminal(
+    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_errors", Console(stderr=True, force_terminal=True, soft_wrap=True))
+    outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1")
+    assert outcome.code == 0
+    assert "Placing" in outcome.err
+    assert "\x1b[?25h" in outcome.err, "the cursor is shown again"
+    assert metspack("build", northwind, "-o", tmp_path / "quiet", "-q").err == ""
+
+
+class Unwilling(io.TextIOWrapper):
+    """A stdout that fails in a way of its own."""
+
+    def __init__(self, error: OSError, file: BinaryIO) -> None:
+        super().__init__(file, encoding="utf-8")
+        self.error = error
+
+    def write(self, _text: str) -> int:
+        raise self.error
+
+    def flush(self) -> None:
+        """Have nothing to hand over."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "err"),
+    [
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+        (OSError(errno.EIO, "Input/output error"), 4, "error: cannot write the result: Input/output error\n"),
+    ],
+)
+def test_an_output_that_fails(
+    metspack: Commands,
+    northwind: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: OSError,
+    code: int,
+    err: str,
+) -> None:
+    with (tmp_path / "stdout").open("wb") as file:
+        monkeypatch.setattr(sys, "stdout", Unwilling(error, file))
+        for options in ((), ("--json",)):
+            outcome = metspack("plan", northwind, *options)
+            assert (outcome.code, outcome.err[: len(err)]) == (code, err)
+        monkeypatch.undo()
+
+
+def test_no_output_at_all(metspack: Commands, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    outcome = metspack("plan", northwind)
+    assert (outcome.code, outcome.err.splitlines()[0]) == (
+        4,
+        "error: cannot write the result: stdout is closed",
+    )
+    assert metspack("plan", northwind, "-q").code == 0
+
+
+def test_a_bar_that_has_no_stage_yet_takes_bytes() -> None:
+    with console._Bar() as bar:
+        bar.advance(1)
+
+
+def test_the_app_is_the_same_for_the_console_script_and_the_module(program: Program, tmp_path: Path) -> None:
+    assert program("--version", cwd=tmp_path).out == f"metspack {package.__version__}\n"
+    assert app.info.name == "metspack"

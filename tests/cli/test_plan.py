@@ -1,0 +1,125 @@
+"""``metspack plan``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.shared_data import shared
+from tests.trees import names, tree
+
+SMALL = ("--max-files", "4", "--max-bytes", "45000")
+
+
+def test_the_plan_is_a_table(metspack: Commands, northwind: Path) -> None:
+    assert metspack.fine("plan", northwind, *SMALL).splitlines() == [
+        "Northwind.siard: SIARD 2.2, at most 4 files and 45,000 bytes in a segment",
+        "segment             files   bytes  closed by",
+        "Northwind_lobseg_0      4  44,021  file limit",
+        "Northwind_lobseg_1      3  35,749  byte limit",
+        "Northwind_lobseg_2      1  12,069  end",
+        "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "at most 100,000 files and 4,000,000,000 bytes"),
+        (("--preset", "recommendation-0.16"), "at most 10,000 files and 1,000,000,000,000 bytes"),
+        (("--preset", "dbptk"), "at most 1,000 files and any number of bytes"),
+        (("--preset", "dbptk", "--max-bytes", "4GiB"), "at most 1,000 files and 4,294,967,296 bytes"),
+        (
+            ("--max-files", "none", "--max-bytes", "none"),
+            "at most any number of files and any number of bytes",
+        ),
+        (("--max-files", "1_000", "--max-bytes", "1.5 MB"), "at most 1,000 files and 1,500,000 bytes"),
+    ],
+)
+def test_limits_are_said_exactly(
+    metspack: Commands, northwind: Path, options: tuple[str, ...], words: str
+) -> None:
+    assert words in metspack.fine("plan", northwind, *options).splitlines()[0]
+
+
+def test_the_example_archive_is_planned_as_expected(metspack: Commands) -> None:
+    source = shared("data", "northwind", "Northwind.siard")
+    expected = json.loads(shared("data", "northwind", "expected-plan.json").read_bytes())
+    said = json.loads(metspack.fine("plan", source, "--json", *SMALL))
+    assert said["limits"] == expected["limits"]
+    assert [(each["name"], each["files"], each["bytes"]) for each in said["segments"]] == [
+        (each["name"], len(each["files"]), each["bytes"]) for each in expected["segments"]
+    ]
+
+
+def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> None:
+    said = json.loads(metspack.fine("plan", northwind, "--json", "--name", "N", *SMALL))
+    assert said == {
+        "name": "N",
+        "siard_version": "2.2",
+        "limits": {"max_files": 4, "max_bytes": 45000},
+        "files": 8,
+        "bytes": 91_839,
+        "segments": [
+            {
+                "name": f"N_lobseg_{n}",
+                "segment": n,
+                "first": f"s0.t2.c4.r{first}",
+                "last": f"s0.t2.c4.r{last}",
+                "files": last - first + 1,
+                "bytes": size,
+                "closed_by": why,
+            }
+            for n, first, last, size, why in (
+                (0, 1, 4, 44_021, "file limit"),
+                (1, 5, 7, 35_749, "byte limit"),
+                (2, 8, 8, 12_069, "end"),
+            )
+        ],
+    }
+
+
+def test_a_plan_file_holds_a_header_and_a_line_per_segment(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.jsonl"
+    said = metspack.fine("plan", northwind, "-o", plan, *SMALL)
+    assert said.splitlines()[-1] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
+    lines = [json.loads(line) for line in plan.read_text(encoding="utf-8").splitlines()]
+    assert lines[0]["metspack_plan"] == 1
+    assert lines[0]["source"]["size"] == northwind.stat().st_size
+    assert [(each["files"], each["bytes"]) for each in lines[1:]] == [(4, 44_021), (3, 35_749), (1, 12_069)]
+
+
+def test_planning_writes_nothing_else(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one", b"two")
+    before = tree(tmp_path)
+    metspack.fine("plan", source)
+    assert tree(tmp_path) == before
+
+
+def test_an_archive_without_lobs_has_no_segments(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard")
+    assert metspack.fine("plan", source).splitlines()[1:] == [
+        "0 segments, 0 LOBs, 0 bytes. Nothing was written."
+    ]
+
+
+def test_quiet_prints_nothing_and_still_writes(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    assert metspack.fine("plan", northwind, "-q", "-o", tmp_path / "plan") == ""
+    assert names(tmp_path) == {"plan"}
+
+
+def test_a_plan_file_that_exists_is_not_overwritten(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan"
+    plan.write_text("mine", encoding="utf-8")
+    outcome = metspack("plan", northwind, "-o", plan)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err.startswith(f"error: cannot write {plan}: File exists\n")
+    assert plan.read_text(encoding="utf-8") == "mine"

@@ -1,0 +1,197 @@
+"""The console transcripts of README.md and docs/: every command is run, and must print what stands there."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+DOCUMENTS = sorted(
+    path
+    for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md"))
+    if "```console" in path.read_text(encoding="utf-8")
+)
+_FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
+_EXIT = re.compile(r"\(exit ([0-9]+)\)")
+ANYTHING = "..."
+"""Alone on a line of the expected output, it stands for any number of lines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A command of a transcript with what it prints, stdout and stderr together, and its exit code."""
+
+    line: int
+    command: str
+    output: tuple[str, ...]
+    code: int
+
+
+def steps(document: str) -> Iterator[Step]:
+    """Yield the commands of a document's console blocks in order."""
+    for block in _FENCE.finditer(document):
+        line = document.count("\n", 0, block.start(2)) + 1
+        rows = [row.removeprefix(block[1]) for row in block[2].splitlines()]
+        starts = [number for number, row in enumerate(rows) if row.startswith("$ ")]
+        assert starts[:1] == [0], f"line {line}: a console block begins with a command ($ ...)"
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            command, output = [rows[start][2:]], rows[start + 1 : stop]
+            while command[-1].endswith("\\"):
+                command.append(output.pop(0).removeprefix("> "))
+            code = 0
+            if output and (said := _EXIT.fullmatch(output[-1])):
+                code = int(said[1])
+                output.pop()
+            yield Step(line=line + start, command="\n".join(command), output=tuple(output), code=code)
+
+
+def matches(expected: tuple[str, ...], found: list[str]) -> bool:
+    """Tell whether lines are as expected, ``...`` standing for any number of them."""
+    pattern = "".join(r"(?:.*\n)*" if row == ANYTHING else f"{re.escape(row)}\n" for row in expected)
+    return re.fullmatch(pattern, "".join(f"{row}\n" for row in found)) is not None
+
+
+def run(document: str, folder: Path, commands: Path) -> Iterator[str]:
+    """Run a document's commands one after the other in a folder; yields what is not as it stands there."""
+    kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+    environment = kept | {
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "LC_ALL": "C.UTF-8",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "COLUMNS": "100",
+        "SOURCE_DATE_EPOCH": "1456185600",
+    }
+    for step in steps(document):
+        done = subprocess.run(
+            ["bash", "-c", step.command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        found = [row.rstrip() for row in done.stdout.splitlines()]
+        if not matches(step.output, found):
+            differences = "\n".join(
+                difflib.unified_diff(step.output, found, "expected", "found", lineterm="")
+            )
+            yield f"line {step.line}: $ {step.command}\n{differences}"
+        if done.returncode != step.code:
+            yield f"line {step.line}: $ {step.command}\nexit code {done.returncode}, expected {step.code}"
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Path:
+    """A folder with ``metspack`` as this checkout has it, to be put on PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "metspack"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m metspack "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_the_transcripts_are_true(document: Path, tmp_path: Path, commands: Path) -> None:
+    folder = tmp_path / "here"
+    (folder / "samples" / "northwind").mkdir(parents=True)
+    for source in (CHECKOUT / "samples" / "northwind").glob("*.siard"):
+        shutil.copy(source, folder / "samples" / "northwind")
+    faults = list(run(document.read_text(encoding="utf-8"), folder, commands))
+    assert not faults, f"{document} is not true:\n\n" + "\n\n".join(faults)
+
+
+def test_the_readme_has_a_transcript() -> None:
+    assert CHECKOUT / "README.md" in DOCUMENTS
+
+
+GOOD = """
+Words, and what is no transcript:
+
+```sh
+$ false
+```
+
+```console
+$ metspack --version
+...
+$ printf 'one\\ntwo\\n' > file; cat file \\
+> | tail -1
+two
+$ ls file none
+...
+file
+(exit 2)
+$ true
+```
+
+ * A list may hold one, too:
+
+    ```console
+    $ seq 5
+    1
+    ...
+    5
+    $ echo "$SOURCE_DATE_EPOCH"; exit 3
+    1456185600
+    (exit 3)
+    ```
+"""
+
+
+def test_a_true_document_has_no_faults(tmp_path: Path, commands: Path) -> None:
+    assert [step.command for step in steps(GOOD)] == [
+        "metspack --version",
+        "printf 'one\\ntwo\\n' > file; cat file \\\n| tail -1",
+        "ls file none",
+        "true",
+        "seq 5",
+        'echo "$SOURCE_DATE_EPOCH"; exit 3',
+    ]
+    assert [(step.line, step.code) for step in steps(GOOD)] == [
+        (9, 0),
+        (11, 0),
+        (14, 2),
+        (18, 0),
+        (24, 0),
+        (28, 3),
+    ]
+    assert list(run(GOOD, tmp_path, commands)) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ("", "+two"),
+        ("one", "+two"),
+        ("one\nthree", "-three"),
+        ("one\n...\ntwo\nthree", "-three"),
+        ("one\ntwo\n(exit 1)", "exit code 0, expected 1"),
+        ("on.\ntwo", "-on."),
+    ],
+)
+def test_an_untrue_document_is_found_out(tmp_path: Path, commands: Path, output: str, fault: str) -> None:
+    document = f"```console\n$ printf 'one\\ntwo\\n'\n{output}\n```\n".replace("\n\n", "\n")
+    (said,) = run(document, tmp_path, commands)
+    assert said.startswith("line 2: $ printf")
+    assert fault in said.splitlines()
+
+
+def test_a_block_without_a_command_is_a_mistake() -> None:
+    with pytest.raises(AssertionError, match="begins with a command"):
+        list(steps("```console\nmetspack plan\n```\n"))

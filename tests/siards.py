@@ -1,0 +1,85 @@
+"""Small SIARD 2.2 archives, made with the standard library alone, to be bent by a test."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+METADATA = "header/metadata.xml"
+TABLE = "content/schema0/table0/table0.xml"
+_METADATA_NAMESPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
+_TABLE_NAMESPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lob:
+    """A LOB of the one column; None in ``entry`` leaves the bytes out of the archive.
+
+    ``file`` and ``attributes`` are what the cell says; left out, it says what is right.
+    """
+
+    data: bytes
+    file: str | None = None
+    entry: str | None = ""
+    attributes: str | None = None
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def lobs(*contents: bytes) -> list[Lob]:
+    return [Lob(data=data) for data in contents]
+
+
+def parts(given: Iterable[Lob], *, version: str = "2.2", dbname: str = "Small") -> dict[str, bytes]:
+    """Return an archive's entries by name, in order: the LOBs, their table, the metadata."""
+    found: dict[str, bytes] = {}
+    rows = []
+    for number, lob in enumerate(given, 1):
+        name = f"content/schema0/table0/lob2/record{number - 1}.bin"
+        file = lob.file or name
+        if lob.entry is not None:
+            found[lob.entry or file] = lob.data
+        said = lob.attributes
+        if said is None:
+            said = f'length="{len(lob.data)}" digestType="MD5" digest="{md5(lob.data)}"'
+        rows.append(f'<row><c1>{number}</c1><c2 file="{file}" {said}/></row>')
+    text = "\n".join((f'<table xmlns="{_TABLE_NAMESPACE}" version="{version}">', *rows, "</table>", ""))
+    found[TABLE] = b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()
+    found[METADATA] = metadata(len(rows), version=version, dbname=dbname)
+    return found
+
+
+def metadata(rows: int, *, version: str = "2.2", dbname: str = "Small") -> bytes:
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<siardArchive xmlns="{_METADATA_NAMESPACE}" version="{version}">
+  <dbname>{dbname}</dbname>
+  <dataOwner>Nobody</dataOwner>
+  <dataOriginTimespan>2020</dataOriginTimespan>
+  <schemas><schema><name>S</name><folder>schema0</folder><tables><table>
+    <name>T</name><folder>table0</folder>
+    <columns>
+      <column><name>id</name><type>INTEGER</type></column>
+      <column><name>content</name><type>BLOB</type></column>
+    </columns>
+    <rows>{rows}</rows>
+  </table></tables></schema></schemas>
+</siardArchive>
+""".encode()
+
+
+def packed(path: Path, entries: Mapping[str, bytes], *, method: int = zipfile.ZIP_STORED) -> Path:
+    """Write entries as a zip archive at ``path`` and return it."""
+    with zipfile.ZipFile(path, "w", method) as container:
+        for name, data in entries.items():
+            container.writestr(zipfile.ZipInfo(name, (2025, 6, 1, 12, 0, 0)), data, method)
+    return path
+
+
+def siard(path: Path, *contents: bytes) -> Path:
+    """Write an archive with these LOBs at ``path`` and return it."""
+    return packed(path, parts(lobs(*contents)))

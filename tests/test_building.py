@@ -1,0 +1,112 @@
+"""Building as a function: laws over archives of any shape, and what it gives back."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metspack import building, checking
+from metspack.building import BuildOptions, Built
+from metspack.errors import PlanError, SourceError
+from metspack.mets.dialects.recommendation import Software
+from metspack.model import Limits
+from metspack.progress import Silent
+from tests import siards
+from tests.trees import names, tree
+
+SOFTWARE = Software(name="metspack", version="metspack 0")
+
+
+def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
+    return BuildOptions(
+        created="2016-02-23T00:00:00Z", software=SOFTWARE, limits=Limits(files=files, bytes=size), jobs=jobs
+    )
+
+
+CONTENTS = st.lists(st.binary(max_size=40), max_size=12)
+LIMITS = st.tuples(st.none() | st.integers(1, 5), st.none() | st.integers(40, 120))
+
+
+@given(contents=CONTENTS, limits=LIMITS, method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+@settings(max_examples=25, deadline=None)
+def test_every_lob_is_where_its_cell_says_and_nothing_is_lost(
+    tmp_path_factory: pytest.TempPathFactory,
+    contents: list[bytes],
+    limits: tuple[int | None, int | None],
+    method: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    source = siards.packed(folder / "A.siard", siards.parts(siards.lobs(*contents)), method=method)
+    built = building.build(source, folder / "out", options(*limits))
+    assert (built.files, built.bytes, built.warnings) == (len(contents), sum(map(len, contents)), ())
+    with zipfile.ZipFile(folder / "out" / "A.siard") as container:
+        table = container.read(siards.TABLE).decode()
+        left = [name for name in container.namelist() if name.startswith("content/")]
+    assert left == [siards.TABLE]
+    files = [part.partition('"')[0] for part in table.split(' file="')[1:]]
+    assert [(folder / "out" / file).read_bytes() for file in files] == contents
+    folders = [file.partition("/")[0] for file in files]
+    assert sorted(set(folders), key=folders.index) == [f"A_lobseg_{n}" for n in range(built.segments)]
+    most_files, most_bytes = limits
+    for segment in set(folders):
+        sizes = [len(data) for data, where in zip(contents, folders, strict=True) if where == segment]
+        assert most_files is None or len(sizes) <= most_files
+        assert most_bytes is None or sum(sizes) <= most_bytes
+    assert not list(checking.check(folder / "out", checking.Level.FULL))
+    assert names(folder) == {"A.siard", "out"}
+    shutil.rmtree(folder)
+
+
+def test_what_was_built_is_said(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A b.siard", b"one", b"two")
+    built = building.build(source, tmp_path / "out", options(1, None), Silent())
+    assert built == Built(
+        target=tmp_path / "out", objid=built.objid, name="A_b", segments=2, files=2, bytes=6, warnings=()
+    )
+    assert built.objid.startswith("urn:uuid:")
+
+
+def test_the_objid_depends_on_name_and_metadata_and_not_on_the_lobs(tmp_path: Path) -> None:
+    def objid(stem: str, *contents: bytes, dbname: str = "Small") -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        parts = siards.parts(siards.lobs(*contents), dbname=dbname)
+        source = siards.packed(folder / f"{stem}.siard", parts)
+        return building.build(source, folder / "out", options(None, None)).objid
+
+    assert objid("A", b"one") == objid("A", b"two")
+    assert len({objid("A", b"1"), objid("B", b"1"), objid("A", b"1", dbname="Large")}) == 3
+
+
+def test_a_built_archive_is_left_as_it_is_by_a_second_build(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one")
+    building.build(source, tmp_path / "out", options(None, None))
+    before = tree(tmp_path / "out")
+    with suppress(SourceError):  # whether its LOBs outside can be taken again or not
+        building.build(tmp_path / "out" / "A.siard", tmp_path / "again", options(None, None))
+    assert tree(tmp_path / "out") == before
+    assert names(tmp_path) - {"again"} == {"A.siard", "out"}
+
+
+def test_an_error_while_planning_leaves_nothing(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"small", b"much larger")
+    with pytest.raises(PlanError, match=r"s0\.t0\.c2\.r2 has 11 bytes"):
+        building.build(source, tmp_path / "out", options(None, 10))
+    assert names(tmp_path) == {"A.siard"}
+
+
+def test_a_relative_target_is_beside_its_partial_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    siards.siard(tmp_path / "A.siard", b"one")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    built = building.build(Path("../A.siard"), Path("../out"), options(None, None))
+    assert built.target == tmp_path / "out"
+    assert names(tmp_path) == {"A.siard", "below", "out"}

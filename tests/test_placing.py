@@ -1,0 +1,215 @@
+"""Copying LOBs to their place: slices of the plan, digests and lengths, lines of the manifests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack import placing, reading
+from metspack.errors import SourceError, TargetError
+from metspack.model import Digest, LobCell, LobPlace, LobRef, ZipExtent
+from metspack.placing import Fingerprint, PlacedFile, Placements
+from metspack.siard.archive import Archive
+from tests import siards
+from tests.trees import tree
+
+NUMBERS = st.integers(0, 1 << 60)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+DIGESTS = st.builds(Digest, algorithm=TEXTS, value=TEXTS)
+LOBS = st.builds(
+    LobRef,
+    cell=st.builds(
+        LobCell,
+        place=st.builds(LobPlace, schema=NUMBERS, table=NUMBERS, cell=TEXTS, row=NUMBERS),
+        file=TEXTS,
+        length=st.none() | NUMBERS,
+        digest=st.none() | DIGESTS,
+    ),
+    size=NUMBERS,
+    extension=TEXTS,
+    media_type=TEXTS,
+    extent=st.builds(
+        ZipExtent,
+        name=TEXTS,
+        offset=NUMBERS,
+        limit=NUMBERS,
+        compressed=NUMBERS,
+        size=NUMBERS,
+        crc=NUMBERS,
+        method=NUMBERS,
+        flags=NUMBERS,
+    ),
+)
+
+
+@given(st.lists(LOBS, max_size=5))
+def test_a_slice_of_the_plan_gives_back_its_lobs(
+    tmp_path_factory: pytest.TempPathFactory, lobs: list[LobRef]
+) -> None:
+    path = tmp_path_factory.mktemp("slice") / "slice"
+    path.write_bytes(b"".join(placing.slice_line(lob) for lob in lobs))
+    assert list(placing.slice_lobs(path)) == lobs
+
+
+def lobs_of(source: Path) -> list[LobRef]:
+    with Archive(source) as archive:
+        return list(archive.lobs())
+
+
+def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[PlacedFile], list[int]]:
+    amounts: list[int] = []
+    with reading.opening(source) as descriptor:
+        found = list(
+            placing.placed(
+                lobs_of(source), source=descriptor, segment=segment, checksum=checksum, moved=amounts.append
+            )
+        )
+    return found, amounts
+
+
+def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "a.siard", b"one", b"", b"three" * 500_000)
+    found, amounts = place_all(source, tmp_path / "segment", "SHA-1")
+    column = "content/schema0/table0/lob2"
+    assert [(each.id, each.path, each.size) for each in found] == [
+        ("s0.t0.c2.r1", f"{column}/record0.bin", 3),
+        ("s0.t0.c2.r2", f"{column}/record1.bin", 0),
+        ("s0.t0.c2.r3", f"{column}/record2.bin", 2_500_000),
+    ]
+    assert found[0].md5 == siards.md5(b"one")
+    assert found[0].sha256 == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    assert found[0].checksum == "fe05bcdcdc4928012781a5f1a2a77cbb5398e106"
+    assert sum(amounts) == 2_500_003
+    files = {name: data for name, data in tree(tmp_path / "segment").items() if not name.endswith("/")}
+    assert files == {
+        f"{column}/record0.bin": b"one",
+        f"{column}/record1.bin": b"",
+        f"{column}/record2.bin": b"three" * 500_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ('length="9"', "has 5 bytes (4 characters), but its cell says length 9"),
+        (
+            f'digestType="SHA-1" digest="{"0" * 40}"',
+            f"has the SHA-1 a62ccbb38b5c94789e97dd52353bde4ab1a14aa6, but its cell says {'0' * 40}",
+        ),
+    ],
+)
+def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attributes: str, words: str) -> None:
+    lob = siards.Lob(data="häh?".encode(), attributes=attributes)
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob]))
+    with pytest.raises(SourceError) as refused:
+        place_all(source, tmp_path / "segment")
+    assert refused.value.message.startswith("LOB s0.t0.c2.r1 (content/schema0/table0/lob2/record0.bin) ")
+    assert words in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("length", ["5", "4", ""])
+def test_a_length_counts_bytes_or_characters_or_is_not_given(tmp_path: Path, length: str) -> None:
+    lob = siards.Lob(data="häh?".encode(), attributes=f'length="{length}"')
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob]))
+    (found,), _ = place_all(source, tmp_path / "segment")
+    assert found.size == 5
+
+
+def test_a_segment_that_exists_is_not_written_into(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "a.siard", b"one")
+    (tmp_path / "segment").mkdir()
+    with pytest.raises(TargetError, match="File exists"):
+        place_all(source, tmp_path / "segment")
+
+
+def placed_file(path: str) -> PlacedFile:
+    return PlacedFile(
+        id=path,
+        path=path,
+        size=1,
+        media_type="a/b",
+        checksum="c",
+        md5=siards.md5(path.encode()),
+        sha256="5" * 64,
+    )
+
+
+PATHS = st.lists(
+    st.lists(st.text("aZ0./é🍏-_ ", min_size=1, max_size=4), min_size=1, max_size=3).map("/".join),
+    unique=True,
+    max_size=12,
+)
+
+
+@given(PATHS)
+def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str]
+) -> None:
+    work = tmp_path_factory.mktemp("work")
+    paths = [path for path in paths if path != "mets.xml"]
+    with closing(Placements()) as placements:
+        for path in paths:
+            placements.add(placed_file(path))
+        assert [each.path for each in placements.files()] == paths == list(placements.ids())
+        placing.manifest_fragments(placements, "seg", work, placed_file("mets.xml"))
+    for algorithm in placing.MANIFESTS:
+        lines = (work / f"seg.{algorithm}").read_bytes().decode().splitlines()
+        assert [line.partition("  ")[2] for line in lines] == [
+            f"seg/{path}" for path in sorted((*paths, "mets.xml"), key=str.encode)
+        ]
+    assert f"{siards.md5(b'mets.xml')}  seg/mets.xml\n" in (work / "seg.MD5").read_text(encoding="utf-8")
+
+
+def test_a_manifest_line_is_as_md5sum_reads_it() -> None:
+    assert placing.manifest_line("0a", "a/ä") == "0a  a/ä\n".encode()
+
+
+def _appended(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"!")
+
+
+def _touched(path: Path) -> None:
+    os.utime(path, ns=(1, 1))
+
+
+def _replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    status = path.stat()
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [_appended, _touched, _replaced])
+def test_a_fingerprint_tells_that_a_file_is_another(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"content")
+
+    def taken() -> Fingerprint:
+        with reading.opening(path) as descriptor:
+            return Fingerprint.of(descriptor)
+
+    before = taken()
+    assert taken() == before
+    change(path)
+    assert taken() != before
+
+
+def rows(*paths: str) -> Iterator[tuple[str, str, str]]:
+    return ((path, "", "") for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("given_rows", "expected"),
+    [(("a", "c"), "abc"), ((), "b"), (("c",), "bc"), (("a",), "ab")],
+)
+def test_one_more_row_is_put_where_it_belongs(given_rows: tuple[str, ...], expected: str) -> None:
+    found = placing._with(rows(*given_rows), ("b", "", ""))
+    assert "".join(path for path, _, _ in found) == expected

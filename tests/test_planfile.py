@@ -1,0 +1,140 @@
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metspack import planfile
+from metspack.errors import MetspackError, PlanError
+from metspack.model import ClosedBy, Limits, Segment
+from metspack.planfile import PlanFile
+
+HEAD = planfile.header("Northwind", source_size=1234, metadata=b"<m/>", limits=Limits(files=4, bytes=45_000))
+SEGMENTS = [
+    Segment(
+        index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
+    ),
+    Segment(index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r8", files=4, bytes=0, closed_by=ClosedBy.END),
+]
+
+
+def saved(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "plan.jsonl"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def whole() -> list[str]:
+    return list(planfile.lines(HEAD, SEGMENTS))
+
+
+def test_a_plan_is_lines_of_json_with_known_keys():
+    head, first, _last = (json.loads(line) for line in whole())
+    assert head == {
+        "metspack_plan": 1,
+        "name": "Northwind",
+        "source": {"size": 1234, "metadata_sha256": HEAD.metadata_sha256},
+        "options": {"layout": "lobseg", "max_files": 4, "max_bytes": 45_000},
+    }
+    assert first == {
+        "segment": 0,
+        "first": "s0.t2.c4.r1",
+        "last": "s0.t2.c4.r4",
+        "files": 4,
+        "bytes": 44_021,
+        "closed_by": "file limit",
+    }
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in whole())
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(files=1), Limits(bytes=1), Limits(files=2, bytes=3)])
+def test_a_plan_is_read_back_as_it_was_written(tmp_path, limits):
+    head = planfile.header("N", source_size=1, metadata=b"", limits=limits)
+    plan = PlanFile(saved(tmp_path, *planfile.lines(head, SEGMENTS)))
+    assert plan.header == head
+    assert list(plan.segments()) == SEGMENTS
+
+
+def test_segments_are_read_one_at_a_time(tmp_path):
+    plan = PlanFile(saved(tmp_path, *whole(), "broken\n"))
+    segments = plan.segments()
+    assert [next(segments), next(segments)] == SEGMENTS
+    with pytest.raises(PlanError, match="line 4 is not a line of a plan"):
+        next(segments)
+
+
+@pytest.mark.parametrize("first", ["", "{}\n", '{"metspack_plan": 2}\n'])
+def test_what_has_no_header_is_no_plan(tmp_path, first):
+    with pytest.raises(
+        PlanError, match=r"plan.jsonl line 1 is not the header of a plan \(metspack_plan 1\)"
+    ) as caught:
+        PlanFile(saved(tmp_path, first))
+    assert "metspack plan SOURCE -o" in caught.value.hint
+
+
+HEADERS: list[Callable[[dict[str, object]], object]] = [
+    lambda head: head.pop("name"),
+    lambda head: head.pop("options"),
+    lambda head: head.update(source=[]),
+    lambda head: head.update(source={"size": "many", "metadata_sha256": ""}),
+    lambda head: head.update(options={"max_files": 0, "max_bytes": 1}),
+    lambda head: head.update(options={"max_files": "4", "max_bytes": 1}),
+]
+
+
+@pytest.mark.parametrize("bend", HEADERS)
+def test_a_header_that_is_damaged_is_refused(tmp_path, bend):
+    head = json.loads(whole()[0])
+    bend(head)
+    with pytest.raises(PlanError, match="line 1 is not a line of a plan"):
+        PlanFile(saved(tmp_path, json.dumps(head)))
+
+
+@pytest.mark.parametrize("line", ["[1]\n", "{\n", "\n", "[" * 200_000, f'{{"a": {"9" * 5000}}}\n'])
+def test_a_line_that_is_no_object_is_refused(tmp_path, line):
+    with pytest.raises(PlanError, match="line 1 is not a line of a plan") as caught:
+        PlanFile(saved(tmp_path, line))
+    assert "metspack plan" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("segment", None), ("segment", 1.5), ("files", "many"), ("closed_by", "someone")]
+)
+def test_a_segment_that_is_damaged_is_refused(tmp_path, key, value):
+    segment = json.loads(whole()[1]) | {key: value}
+    plan = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment)))
+    with pytest.raises(PlanError, match="line 2 is not a line of a plan"):
+        list(plan.segments())
+
+
+@pytest.mark.parametrize("before", [b"", b"\n".join([whole()[0].rstrip().encode(), b""])])
+def test_a_file_that_is_no_text_is_refused(tmp_path, before):
+    path = tmp_path / "Northwind.siard"
+    path.write_bytes(before + b"PK\x03\x04\xff\xfe\x80")
+    with pytest.raises(PlanError, match=r"Northwind.siard line \d is not a line of a plan"):
+        list(PlanFile(path).segments())
+
+
+def test_a_file_that_is_missing_is_refused(tmp_path):
+    with pytest.raises(PlanError, match="cannot read the plan .*none: No such file"):
+        PlanFile(tmp_path / "none")
+    with pytest.raises(PlanError, match="cannot read the plan .*: Is a directory"):
+        PlanFile(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(MetspackError, match="named pipe"):
+        PlanFile(tmp_path / "pipe")
+
+
+def test_a_plan_fits_its_source_and_no_other(tmp_path):
+    plan = PlanFile(saved(tmp_path, *whole()))
+    plan.fitting(HEAD)
+    larger = planfile.header("Northwind", source_size=1235, metadata=b"<m/>", limits=HEAD.limits)
+    with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
+        plan.fitting(larger)
+    assert "plan again" in caught.value.hint
+    other = planfile.header("Northwind", source_size=1234, metadata=b"<n/>", limits=HEAD.limits)
+    with pytest.raises(
+        PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
+    ):
+        plan.fitting(other)

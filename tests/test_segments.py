@@ -1,0 +1,200 @@
+"""Segments as units of work: the same result whoever does it, in whatever order."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import placing, reading, segments
+from metspack.errors import SourceError
+from metspack.mets.dialects.recommendation import Setting, Software
+from metspack.placing import Fingerprint
+from metspack.segments import SegmentTask
+from metspack.siard.archive import Archive
+from tests import siards
+from tests.trees import tree
+
+SETTING = Setting(
+    version="2.2",
+    created="2016-02-23T00:00:00Z",
+    checksum_type="MD5",
+    software=Software(name="metspack", version="metspack 0"),
+    agents=(),
+    profile="http://SIARD2.0.xml",
+    href_style="relative",
+)
+CONTENTS = tuple(bytes([65 + n]) * (n + 1) * 100_000 for n in range(6))
+
+
+class Amounts:
+    """Takes note of what it is told."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def stage(self, name: str, total: int | None) -> None:
+        raise AssertionError(f"placing begins no stage: {name} {total}")
+
+    def advance(self, amount: int) -> None:
+        assert amount >= 0
+        self.total += amount
+
+
+def tasks(source: Path, folder: Path) -> list[SegmentTask]:
+    """Return a task for every LOB of an archive, each a segment of its own."""
+    (folder / "package").mkdir(parents=True)
+    (folder / "work").mkdir()
+    with reading.opening(source) as descriptor:
+        fingerprint = Fingerprint.of(descriptor)
+    with Archive(source) as archive:
+        for index, lob in enumerate(archive.lobs()):
+            segments.slice_path(folder / "work", index).write_bytes(placing.slice_line(lob))
+    return [
+        SegmentTask(
+            source=source,
+            fingerprint=fingerprint,
+            package=folder / "package",
+            work=folder / "work",
+            folder=f"A_lobseg_{index}",
+            index=index,
+            objid="urn:x",
+            setting=SETTING,
+        )
+        for index in range(len(list((folder / "work").iterdir())))
+    ]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return siards.siard(tmp_path / "A.siard", *CONTENTS)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_segments_come_in_the_order_of_their_tasks(source: Path, tmp_path: Path, jobs: int) -> None:
+    amounts = Amounts()
+    found = list(segments.all_placed(tasks(source, tmp_path / "made"), jobs, amounts))
+    assert [each.folder for each in found] == [f"A_lobseg_{n}" for n in range(6)]
+    for each in found:
+        mets = (tmp_path / "made" / "package" / each.folder / "mets.xml").read_bytes()
+        assert (each.mets.size, each.mets.checksum) == (len(mets), siards.md5(mets))
+    assert amounts.total == sum(map(len, CONTENTS))
+
+
+def test_the_result_does_not_depend_on_order_or_number_of_workers(source: Path, tmp_path: Path) -> None:
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    list(segments.all_placed(reversed(tasks(source, alone)), 1, Amounts()))
+    list(segments.all_placed(tasks(source, together), 2, Amounts()))
+    assert tree(alone) == tree(together)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_first_error_in_order_ends_the_rest(source: Path, tmp_path: Path, jobs: int) -> None:
+    given = tasks(source, tmp_path / "made")
+    wrong = replace(given[1].fingerprint, size=1)
+    given[1:3] = [replace(each, fingerprint=wrong) for each in given[1:3]]
+    found = segments.all_placed(given, jobs, Amounts())
+    assert next(found).folder == "A_lobseg_0"
+    with pytest.raises(SourceError, match="was changed while it was read") as refused:
+        next(found)
+    assert refused.value.hint
+    assert not list(found)
+
+
+def test_more_tasks_than_may_wait_are_handed_out_one_by_one(source: Path, tmp_path: Path) -> None:
+    taken = []
+
+    def given() -> Iterator[SegmentTask]:
+        for each in tasks(source, tmp_path / "made"):
+            taken.append(each.index)
+            yield each
+
+    found = segments.all_placed(given(), 2, Amounts())
+    next(found)
+    assert taken == [0, 1, 2, 3, 4], (
+        "two are worked on and two wait for each worker; the rest is not asked for"
+    )
+    found.close()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a worker process knows, in this one."""
+
+    class Flag:
+        value = 0
+
+    known = {"counts": [0, 0, 0], "seat": 1, "stop": Flag()}
+    monkeypatch.setattr(segments, "_worker", known)
+    return known
+
+
+def test_a_worker_counts_for_itself(source: Path, tmp_path: Path, worker: dict[str, Any]) -> None:
+    given = tasks(source, tmp_path / "made")
+    segments._run(given[5])
+    segments._run(given[0])
+    assert worker["counts"] == [0, 700_000, 0]
+
+
+def test_a_worker_that_is_no_longer_wanted_ends_its_work(
+    source: Path, tmp_path: Path, worker: dict[str, Any]
+) -> None:
+    worker["stop"].value = 1
+    with pytest.raises(segments._Stopped):
+        segments._run(tasks(source, tmp_path / "made")[5])
+
+
+def test_a_worker_takes_a_seat_and_leaves_ctrl_c_to_its_parent(
+    worker: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Seats:
+        value = 2
+
+        def get_lock(self) -> threading.Lock:
+            return threading.Lock()
+
+    seats = Seats()
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(segments, "_end_with_parent", lambda: None)
+    try:
+        segments._begin([], seats, None)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert worker == {"counts": [], "seat": 2, "stop": None}
+    assert seats.value == 3
+
+
+def test_a_process_without_a_parent_goes_on() -> None:
+    segments._end_with_parent()
+
+
+def test_a_process_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parent:
+        joined = False
+
+        def join(self) -> None:
+            self.joined = True
+
+    parent, codes = Parent(), list[int]()
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
+    monkeypatch.setattr("os._exit", codes.append)
+    segments._end_with_parent()
+    assert (parent.joined, codes) == (True, [1])
+
+
+def test_signals_wait_while_a_worker_is_started() -> None:
+    got: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: got.append(number))
+    try:
+        with segments._undisturbed():
+            signal.raise_signal(signal.SIGTERM)
+            assert got == []
+        assert got == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,25 @@
+"""What lies below a folder, for comparing packages byte for byte."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder by its path; folders have a slash, links what they name."""
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = b"-> " + os.fsencode(path.readlink())
+        elif path.is_dir():
+            found[f"{name}/"] = b""
+        else:
+            found[name] = path.read_bytes()
+    return found
+
+
+def names(folder: Path) -> set[str]:
+    """Return what lies in a folder, not below it."""
+    return {path.name for path in folder.iterdir()}
