@@ -31,12 +31,13 @@ def _fresh(target: Path, command: list[str]) -> Measured:
 def _ways(path: Path, target: Path) -> dict[str, list[str]]:
     metspack = [sys.executable, "-m", "metspack", "build", str(path), "-o", str(target), "-q"]
     unzip = f"unzip -q {path} -d {target}"
+    files = f"find {target} -type f -print0"
     return {
         "unzip": ["sh", "-c", unzip],
         "unzip, md5sum, sha256sum": [
             "sh",
             "-c",
-            f"{unzip} && find {target} -type f -print0 | xargs -0 md5sum && find {target} -type f -print0 | xargs -0 sha256sum",
+            " && ".join((unzip, f"{files} | xargs -0 md5sum", f"{files} | xargs -0 sha256sum")),
         ],
         "zipfile.extractall": [sys.executable, "-c", _EXTRACT, str(path), str(target)],
         "metspack build -j 1": [*metspack, "-j", "1"],

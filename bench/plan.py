@@ -45,9 +45,8 @@ assert sum(each.files for each in segments) == int(sys.argv[2])
 def main(folder: Path) -> None:
     """Print one line per archive."""
     nothing = measured([sys.executable, "-c", "pass"], times=3)
-    print(
-        f"{'LOBs':>9}  {'expat us/LOB':>12}  {'plan us/LOB':>11}  {'ratio':>5}  {'RSS expat MB':>12}  {'RSS plan MB':>11}"
-    )
+    head = ("LOBs", "expat us/LOB", "plan us/LOB", "ratio", "RSS expat MB", "RSS plan MB")
+    print("{:>9}  {:>12}  {:>11}  {:>5}  {:>12}  {:>11}".format(*head))
     peaks = {}
     for count in _COUNTS:
         path = folder / f"synthetic-{count}.siard"

@@ -22,6 +22,8 @@ _LOCATOR64 = struct.Struct("<4sLQL")
 _DATE = (1 << 5) | 1  # 1 January 1980, the zip format's first day
 _MAX16 = 0xFFFF
 
+_TABLE_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.2">"""
 _METADATA = """<?xml version="1.0" encoding="UTF-8"?>
 <siardArchive xmlns="http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd" version="2.2">
   <dbname>synthetic</dbname><dataOwner>nobody</dataOwner><dataOriginTimespan>2016</dataOriginTimespan>
@@ -40,10 +42,7 @@ def lob(row: int, size: int) -> bytes:
 
 def entries(count: int, size: int) -> Iterator[tuple[str, bytes]]:
     """Yield the archive's entries; the table's document comes first, as SIARD Suite writes it."""
-    rows = [
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.2">'
-    ]
+    rows = [_TABLE_HEAD]
     for row in range(count):
         digest = hashlib.md5(lob(row, size), usedforsecurity=False).hexdigest().upper()
         rows.append(

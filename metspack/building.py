@@ -17,7 +17,6 @@ from metspack.mets import writer
 from metspack.mets.dialects import recommendation
 from metspack.mets.dialects.recommendation import Setting, SiardFile, Software
 from metspack.model import Budgets, Limits, LobCell, LobRef, Segment, Severity
-from metspack.placing import Fingerprint
 from metspack.planfile import PlanFile
 from metspack.planning import planned
 from metspack.progress import Progress, Silent
@@ -132,7 +131,9 @@ class _Work:
         self.limits = self.plan.header.limits if self.plan else options.limits
         self.name = _name(archive, options, self.plan)
         self.objid = (
-            identifiers.package_objid(self.name, markup.document(archive.metadata_document))
+            identifiers.package_objid(
+                self.name, markup.document(archive.metadata_document, depth=archive.budgets.depth)
+            )
             if options.objid is None
             else identifiers.given_objid(options.objid)
         )
@@ -265,11 +266,11 @@ class _Work:
 
     def _placed(self, staging: fsio.Staging, course: _Course) -> list[SegmentPlaced]:
         self.progress.stage("Placing", course.bytes)
-        fingerprint = Fingerprint.of(self.archive.container.descriptor)
+        medium = self.archive.container.medium
         tasks = (
             SegmentTask(
-                source=self.archive.path,
-                fingerprint=fingerprint,
+                source=medium.paths,
+                stamps=medium.stamps,
                 package=staging.package,
                 work=staging.work,
                 folder=lobseg.segment_name(self.name, segment.index),

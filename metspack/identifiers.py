@@ -88,7 +88,7 @@ def element_id(objid: str, purpose: str) -> str:
 
 
 def ncname(text: str) -> str:
-    """Return ``text`` as an NCName: what XML does not take becomes ``_``, a first digit gets one before it."""
+    """Return ``text`` as an NCName: what it may not hold becomes ``_``, and a first digit gets one before."""
     name = _NOT_IN_NCNAMES.sub("_", text)
     return name if re.match(r"[A-Za-z_]", name) else f"_{name}"
 

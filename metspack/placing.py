@@ -7,7 +7,6 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,26 +17,12 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.lengths import Lengths
+from metspack.media import Medium
 from metspack.model import Digest, LobCell, LobPlace, LobRef, ZipExtent
 from metspack.siard import zipcontents
 
 MANIFESTS = ("MD5", "SHA-256")
 """The algorithms of the two manifests, always both."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
-    """What tells that a source is still the file it was: size, time of change, inode."""
-
-    size: int
-    modified: int
-    inode: int
-
-    @classmethod
-    def of(cls, descriptor: int) -> Fingerprint:
-        """Return the fingerprint of an open file."""
-        status = os.fstat(descriptor)
-        return cls(size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +127,7 @@ def slice_lobs(path: Path) -> Iterator[LobRef]:
 def placed(
     lobs: Iterable[LobRef],
     *,
-    source: int,
+    source: Medium,
     segment: Path,
     checksum: str,
     moved: Callable[[int], None],
@@ -173,7 +158,9 @@ def placed(
         )
 
 
-def _copied(lob: LobRef, source: int, target: Path, checksum: str, moved: Callable[[int], None]) -> Hashers:
+def _copied(
+    lob: LobRef, source: Medium, target: Path, checksum: str, moved: Callable[[int], None]
+) -> Hashers:
     expected = lob.cell.digest
     hashers = Hashers(dict.fromkeys((*MANIFESTS, checksum, *((expected.algorithm,) if expected else ()))))
     # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack import placing, reading
+from metspack import placing
 from metspack.errors import SourceError, TargetError
+from metspack.media import Medium, Stamp
 from metspack.mets.dialects import recommendation
 from metspack.mets.dialects.recommendation import ChildMets, Setting
-from metspack.placing import Fingerprint, PlacedFile, Placements
+from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
@@ -33,10 +34,13 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentTask:
-    """One segment to be placed and described."""
+    """One segment to be placed and described.
 
-    source: Path
-    fingerprint: Fingerprint
+    ``source`` is the archive's file, or the parts it was cut into; ``stamps`` theirs.
+    """
+
+    source: tuple[Path, ...]
+    stamps: tuple[Stamp, ...]
     package: Path
     work: Path
     folder: str
@@ -65,7 +69,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> SegmentPlaced:
     """
     segment = task.package / task.folder
     checksum = task.setting.checksum_type
-    with reading.opening(task.source) as source, closing(Placements()) as placements:
+    with Medium(task.source) as source, closing(Placements()) as placements:
         _expect(task, source)
         lobs = placing.slice_lobs(slice_path(task.work, task.index))
         for file in placing.placed(lobs, source=source, segment=segment, checksum=checksum, moved=moved):
@@ -96,10 +100,10 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> SegmentPlaced:
     )
 
 
-def _expect(task: SegmentTask, source: int) -> None:
-    if (found := Fingerprint.of(source)) != task.fingerprint:
+def _expect(task: SegmentTask, source: Medium) -> None:
+    if source.stamped() != task.stamps:
         raise SourceError(
-            f"{task.source} was changed while it was read: {task.fingerprint} became {found}",
+            f"{task.source[0]} was changed while it was read",
             hint="Build again when nothing writes to it any more.",
         )
 

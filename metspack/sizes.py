@@ -14,6 +14,7 @@ _UNITS = {
 }
 _WHOLE = "[0-9][0-9_,]{0,39}"  # far more than any limit needs, far less than int() refuses
 _SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
+_SHOWN = ("kB", "MB", "GB", "TB", "PB", "EB")
 _NO_LIMIT = "none"
 
 
@@ -61,13 +62,11 @@ def shown(number: int) -> str:
     exact = f"{number:,} bytes" if number != 1 else "1 byte"
     if number < 10_000:  # noqa: PLR2004 -- below this the exact figure is as easy to read
         return exact
-    value = float(number)
-    unit = "bytes"
-    for unit in ("kB", "MB", "GB", "TB", "PB", "EB"):
-        value /= 1000
-        if value < 999.95:  # noqa: PLR2004 -- what would be rounded to 1000.0 takes the next unit
-            break
-    return f"{exact} ({value:.1f} {unit})"
+    power = 1
+    # What would be rounded to 1000.0 takes the next unit.
+    while power < len(_SHOWN) and number / 1000**power >= 999.95:  # noqa: PLR2004
+        power += 1
+    return f"{exact} ({number / 1000**power:.1f} {_SHOWN[power - 1]})"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

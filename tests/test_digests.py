@@ -1,5 +1,6 @@
 import base64
 import hashlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ MD5 = SAMPLE["MD5"].hexdigest()
 
 
 @pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
-def test_several_digests_come_out_of_one_pass(algorithm):
+def test_several_digests_come_out_of_one_pass(algorithm: str) -> None:
     hashers = Hashers(HASHLIB_NAMES)
     for block in (b"sam", b"", b"ple"):
         hashers.update(block)
@@ -21,7 +22,7 @@ def test_several_digests_come_out_of_one_pass(algorithm):
     assert hashers.size == 6
 
 
-def test_a_copy_goes_its_own_way():
+def test_a_copy_goes_its_own_way() -> None:
     one = Hashers(("MD5",))
     one.update(b"sam")
     other = one.copy()
@@ -31,7 +32,7 @@ def test_a_copy_goes_its_own_way():
     assert one.digest("MD5").value == hashlib.md5(b"sam", usedforsecurity=False).hexdigest()
 
 
-def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error():
+def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         hasher("CRC32")
     with pytest.raises(KeyError):
@@ -53,21 +54,23 @@ def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error():
         ("SHA-3", None),
     ],
 )
-def test_algorithms_are_known_however_they_are_spelled(spelling, name):
+def test_algorithms_are_known_however_they_are_spelled(spelling: str, name: str | None) -> None:
     assert algorithm_name(spelling) == name
 
 
 @pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
 @pytest.mark.parametrize("case", [str.lower, str.upper])
 @pytest.mark.parametrize("joint", ["", ":"])
-def test_a_prefixed_digest_is_read_in_every_spelling(algorithm, case, joint):
+def test_a_prefixed_digest_is_read_in_every_spelling(
+    algorithm: str, case: Callable[[str], str], joint: str
+) -> None:
     digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
     for prefix in (algorithm, algorithm.replace("-", ""), algorithm.lower()):
         assert parsed(f" {prefix}{joint}{case(digest.value)}\n") == digest
 
 
 @pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
-def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm):
+def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm: str) -> None:
     digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
     assert parsed(digest.value, algorithm) == digest
     assert parsed(digest.value.upper(), algorithm.lower()) == digest
@@ -75,14 +78,14 @@ def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["SHA-1", "SHA-256"])
-def test_a_digest_in_base64_is_read_as_siard_2_0_allows(algorithm):
+def test_a_digest_in_base64_is_read_as_siard_2_0_allows(algorithm: str) -> None:
     text = base64.b64encode(SAMPLE[algorithm].digest()).decode()
     digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
     assert parsed(f"{algorithm}:{text}") == digest
     assert parsed(f"{algorithm}{text}") == digest
 
 
-def test_an_empty_algorithm_is_as_good_as_none():
+def test_an_empty_algorithm_is_as_good_as_none() -> None:
     assert parsed(f"md5{MD5}", "") == Digest(algorithm="MD5", value=MD5)
 
 
@@ -107,13 +110,13 @@ def test_an_empty_algorithm_is_as_good_as_none():
         ("no digest", None),
     ],
 )
-def test_what_is_no_digest_is_none(text, algorithm):
+def test_what_is_no_digest_is_none(text: str, algorithm: str | None) -> None:
     assert parsed(text, algorithm) is None
 
 
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-1", "SHA-256"])
 @given(old=st.binary(), new=st.binary())
-def test_a_digest_takes_the_form_of_another(algorithm, old, new):
+def test_a_digest_takes_the_form_of_another(algorithm: str, old: bytes, new: bytes) -> None:
     was, becomes = (hashlib.new(HASHLIB_NAMES[algorithm], each) for each in (old, new))
     digest = Digest(algorithm=algorithm, value=becomes.hexdigest())
     lower, upper = was.hexdigest(), was.hexdigest().upper()
@@ -127,14 +130,14 @@ def test_a_digest_takes_the_form_of_another(algorithm, old, new):
         )
 
 
-def test_a_digest_that_looks_like_its_prefix_is_exchanged_where_it_stands():
+def test_a_digest_that_looks_like_its_prefix_is_exchanged_where_it_stands() -> None:
     new = Digest(algorithm="MD5", value=MD5)
     assert in_form_of(f"md5{'d5' * 16}", None, new) == f"md5{MD5}"
 
 
-def test_hex_of_digits_alone_has_no_letter_case_and_gives_lower():
+def test_hex_of_digits_alone_has_no_letter_case_and_gives_lower() -> None:
     assert in_form_of("1" * 32, "MD5", Digest(algorithm="MD5", value=MD5)) == MD5
 
 
-def test_where_no_digest_stands_none_is_exchanged():
+def test_where_no_digest_stands_none_is_exchanged() -> None:
     assert in_form_of("none", None, Digest(algorithm="MD5", value=MD5)) == "none"

@@ -16,7 +16,7 @@ from metspack.fsio import Journal, NewFile, Staging
 
 
 @pytest.fixture(autouse=True)
-def _no_descriptor_is_left_open():
+def _no_descriptor_is_left_open() -> Iterator[None]:
     gc.collect()  # what other tests dropped
     before = os.listdir("/dev/fd")
     yield
@@ -33,10 +33,20 @@ def files_no_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def put(path: Path, kind: str) -> None:
+    """Put something in the way."""
+    if kind == "file":
+        path.write_bytes(b"mine")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"link": os.devnull, "dangling": "nowhere"}[kind])
+
+
 # --- NewFile ------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_written_from_start_to_end(tmp_path):
+def test_a_file_is_written_from_start_to_end(tmp_path: Path) -> None:
     with NewFile(tmp_path / "new") as file:
         for block in (b"one", b"", b"two", b"x" * (1 << 19), b"three"):
             file.write(block)
@@ -46,20 +56,15 @@ def test_a_file_is_written_from_start_to_end(tmp_path):
 
 
 @pytest.mark.parametrize("in_the_way", ["file", "folder", "link", "dangling"])
-def test_what_exists_is_not_overwritten(tmp_path, in_the_way):
-    path, other = tmp_path / "new", tmp_path / "other"
-    {
-        "file": lambda: path.write_bytes(b"old"),
-        "folder": path.mkdir,
-        "link": lambda: (other.write_bytes(b"old"), path.symlink_to(other)),
-        "dangling": lambda: path.symlink_to(other),
-    }[in_the_way]()
+def test_what_exists_is_not_overwritten(tmp_path: Path, in_the_way: str) -> None:
+    path = tmp_path / "new"
+    put(path, in_the_way)
     with pytest.raises(TargetError, match=f"cannot write {path}: File exists"):
         NewFile(path)
-    assert in_the_way != "dangling" or not other.exists()
+    assert not (tmp_path / "nowhere").exists()
 
 
-def test_bytes_are_patched_in_place(tmp_path):
+def test_bytes_are_patched_in_place(tmp_path: Path) -> None:
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123456789")
         file.patch(2, b"ab")
@@ -68,7 +73,7 @@ def test_bytes_are_patched_in_place(tmp_path):
     assert (tmp_path / "new").read_bytes() == b"01ab456789X"
 
 
-def test_a_patch_cut_short_is_an_error(tmp_path, monkeypatch):
+def test_a_patch_cut_short_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123")
         monkeypatch.setattr(os, "pwrite", lambda *_: 1)
@@ -76,7 +81,7 @@ def test_a_patch_cut_short_is_an_error(tmp_path, monkeypatch):
             file.patch(0, b"ab")
 
 
-def test_what_was_appended_is_read_back(tmp_path):
+def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123456789")
         assert b"".join(file.written(2, 5)) == b"234"
@@ -87,7 +92,7 @@ def test_what_was_appended_is_read_back(tmp_path):
             list(file.written(0, 12))
 
 
-def test_short_writes_are_continued(tmp_path, monkeypatch):
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, block: whole(descriptor, bytes(block[:3])))
     with NewFile(tmp_path / "new") as file:
@@ -96,15 +101,20 @@ def test_short_writes_are_continued(tmp_path, monkeypatch):
     assert (tmp_path / "new").read_bytes() == b"0123456789abc"
 
 
-def test_an_error_inside_the_block_only_closes(tmp_path, monkeypatch):
+def test_an_error_inside_the_block_only_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("nothing is to be kept"))
-    with pytest.raises(KeyError), NewFile(tmp_path / "new") as file:
-        file.write(b"lost")
-        raise KeyError
+
+    def interrupted() -> None:
+        with NewFile(tmp_path / "new") as file:
+            file.write(b"lost")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
     assert (tmp_path / "new").read_bytes() == b""
 
 
-def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path):
+def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path: Path) -> None:
     file = NewFile(tmp_path / "new")
     file.close()
     other = NewFile(tmp_path / "other")  # takes the number that the first one had
@@ -115,28 +125,28 @@ def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path):
     assert (tmp_path / "other").read_bytes() == b"still open"
 
 
-def test_a_file_too_large_for_the_disk_is_explained(tmp_path):
-    with files_no_larger_than(1 << 19), pytest.raises(TargetError, match="File too large") as caught:
-        with NewFile(tmp_path / "new") as file:
-            file.write(b"x" * (1 << 20))
+def test_a_file_too_large_for_the_disk_is_explained(tmp_path: Path) -> None:
+    refused = pytest.raises(TargetError, match="File too large")
+    with files_no_larger_than(1 << 19), refused as caught, NewFile(tmp_path / "new") as file:
+        file.write(b"x" * (1 << 20))
     assert "Free space or choose another target" in caught.value.hint
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_explained(tmp_path, monkeypatch, number):
+def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def full(*_: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    with pytest.raises(
-        TargetError, match=f"cannot write {tmp_path / 'new'}: {os.strerror(number)}"
-    ) as caught:
-        with NewFile(tmp_path / "new") as file:
-            file.write(b"x")
-            monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "write", full)
+    refused = pytest.raises(TargetError, match=f"cannot write {tmp_path / 'new'}: {os.strerror(number)}")
+    with refused as caught, NewFile(tmp_path / "new") as file:
+        file.write(b"x")
     assert "disk or quota is full" in caught.value.hint
 
 
-def test_a_disk_that_fails_at_last_is_an_error_and_leaves_the_file_closed(tmp_path, monkeypatch):
+def test_a_disk_that_fails_at_last_is_an_error_and_leaves_the_file_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
@@ -148,7 +158,7 @@ def test_a_disk_that_fails_at_last_is_an_error_and_leaves_the_file_closed(tmp_pa
 @pytest.mark.parametrize(
     ("number", "words"), [(errno.EACCES, "may write to"), (errno.EROFS, "may write to"), (errno.EIO, "")]
 )
-def test_hints_follow_the_error(tmp_path, number, words):
+def test_hints_follow_the_error(tmp_path: Path, number: int, words: str) -> None:
     with pytest.raises(TargetError) as caught, fsio.explained(tmp_path):
         raise OSError(number, "said")
     assert caught.value.message == f"cannot write {tmp_path}: said"
@@ -156,15 +166,15 @@ def test_hints_follow_the_error(tmp_path, number, words):
     assert bool(words) == bool(caught.value.hint)
 
 
-def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path):
-    with pytest.raises(TargetError, match="cannot write .*: just so"), fsio.explained(tmp_path):
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"cannot write .*: just so"), fsio.explained(tmp_path):
         raise OSError("just so")
 
 
 # --- folders ------------------------------------------------------------------------------------------
 
 
-def test_folders_are_made_once_or_as_needed(tmp_path):
+def test_folders_are_made_once_or_as_needed(tmp_path: Path) -> None:
     fsio.make_directory(tmp_path / "a")
     with pytest.raises(TargetError, match="File exists"):
         fsio.make_directory(tmp_path / "a")
@@ -173,7 +183,7 @@ def test_folders_are_made_once_or_as_needed(tmp_path):
     assert (tmp_path / "a" / "b" / "c").is_dir()
 
 
-def test_the_deepest_folder_is_on_disk_first(tmp_path, monkeypatch):
+def test_the_deepest_folder_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     synced: list[Path] = []
     monkeypatch.setattr(fsio, "sync_directory", synced.append)
@@ -181,13 +191,13 @@ def test_the_deepest_folder_is_on_disk_first(tmp_path, monkeypatch):
     assert synced == [tmp_path / "a" / "b", tmp_path / "a", tmp_path]
 
 
-def test_a_folder_that_cannot_be_put_on_disk_is_an_error(tmp_path):
+def test_a_folder_that_cannot_be_put_on_disk_is_an_error(tmp_path: Path) -> None:
     fsio.sync_directory(tmp_path)
     with pytest.raises(TargetError, match="No such file"):
         fsio.sync_directory(tmp_path / "none")
 
 
-def test_everything_below_is_removed_and_no_link_followed(tmp_path):
+def test_everything_below_is_removed_and_no_link_followed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").write_bytes(b"")
@@ -202,7 +212,7 @@ def test_everything_below_is_removed_and_no_link_followed(tmp_path):
     assert (kept / "file").exists()
 
 
-def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path):
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").write_bytes(b"")
@@ -212,7 +222,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path):
     assert not os.path.lexists(tmp_path / "link")
 
 
-def test_a_file_and_what_is_gone_already_are_removed(tmp_path):
+def test_a_file_and_what_is_gone_already_are_removed(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     fsio.remove(tmp_path / "file")
     fsio.remove(tmp_path / "file")
@@ -222,7 +232,7 @@ def test_a_file_and_what_is_gone_already_are_removed(tmp_path):
 # --- the journal --------------------------------------------------------------------------------------
 
 
-def test_the_journal_holds_a_line_an_event(tmp_path):
+def test_the_journal_holds_a_line_an_event(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     journal.record(event="begin", source="é")
     journal.record(event="end")
@@ -231,7 +241,9 @@ def test_the_journal_holds_a_line_an_event(tmp_path):
     assert [json.loads(line) for line in lines] == [{"event": "begin", "source": "é"}, {"event": "end"}]
 
 
-def test_the_journal_is_never_half_written_in_silence(tmp_path, monkeypatch):
+def test_the_journal_is_never_half_written_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     journal = Journal(tmp_path / "journal")
     monkeypatch.setattr(os, "write", lambda *_: 1)
     with pytest.raises(TargetError, match="short write"):
@@ -242,10 +254,17 @@ def test_the_journal_is_never_half_written_in_silence(tmp_path, monkeypatch):
 # --- staging ------------------------------------------------------------------------------------------
 
 
-def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(tmp_path, monkeypatch):
-    renamed: list[tuple[object, object]] = []
+def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed: list[tuple[Path, Path]] = []
     rename = os.rename
-    monkeypatch.setattr(os, "rename", lambda *paths: (renamed.append(paths), rename(*paths)))
+
+    def noted(source: Path, target: Path) -> None:
+        renamed.append((source, target))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", noted)
     staging = Staging(tmp_path / "out")
     (staging.package / "mets.xml").write_bytes(b"<mets/>")
     (staging.work / "slice").write_bytes(b"")
@@ -260,7 +279,7 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(tmp_path,
     assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
 
 
-def test_what_is_discarded_leaves_nothing(tmp_path):
+def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
     staging = Staging(tmp_path / "out")
     (staging.package / "folder").mkdir()
     (staging.package / "folder" / "file").write_bytes(b"")
@@ -271,13 +290,9 @@ def test_what_is_discarded_leaves_nothing(tmp_path):
 
 @pytest.mark.parametrize("name", ["out", "out.partial"])
 @pytest.mark.parametrize("in_the_way", ["file", "folder", "dangling"])
-def test_nothing_may_be_in_the_way(tmp_path, name, in_the_way):
+def test_nothing_may_be_in_the_way(tmp_path: Path, name: str, in_the_way: str) -> None:
     path = tmp_path / name
-    {
-        "file": lambda: path.write_bytes(b"mine"),
-        "folder": path.mkdir,
-        "dangling": lambda: path.symlink_to("nowhere"),
-    }[in_the_way]()
+    put(path, in_the_way)
     with pytest.raises(TargetError, match=f"{path} exists already") as caught:
         Staging(tmp_path / "out")
     assert caught.value.hint
@@ -286,7 +301,9 @@ def test_nothing_may_be_in_the_way(tmp_path, name, in_the_way):
 
 
 @pytest.mark.parametrize("target", [".", "..", "folder/..", "folder/"])
-def test_a_target_that_names_a_folder_there_is_refused(tmp_path, monkeypatch, target):
+def test_a_target_that_names_a_folder_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(TargetError, match="exists already"):
@@ -294,7 +311,7 @@ def test_a_target_that_names_a_folder_there_is_refused(tmp_path, monkeypatch, ta
 
 
 @pytest.mark.parametrize("above", ["none", "file"])
-def test_the_folder_for_the_target_must_be_there(tmp_path, above):
+def test_the_folder_for_the_target_must_be_there(tmp_path: Path, above: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(
         TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be made in it"
@@ -303,7 +320,9 @@ def test_the_folder_for_the_target_must_be_there(tmp_path, above):
     assert caught.value.hint == "Make the folder first."
 
 
-def test_a_target_is_made_where_a_link_above_it_leads(tmp_path, monkeypatch):
+def test_a_target_is_made_where_a_link_above_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     monkeypatch.chdir(tmp_path)
@@ -313,7 +332,7 @@ def test_a_target_is_made_where_a_link_above_it_leads(tmp_path, monkeypatch):
     assert staging.target == tmp_path.resolve() / "real" / "out"
 
 
-def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path):
+def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     staging = Staging(tmp_path / "out")
     (tmp_path / "out").mkdir()
     with pytest.raises(TargetError, match="came to exist"):
@@ -322,7 +341,7 @@ def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
-def test_staging_that_fails_to_begin_leaves_nothing(tmp_path, monkeypatch):
+def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(_: Path) -> None:
         raise TargetError("no journal")
 

@@ -18,7 +18,8 @@ from metspack.identifiers import (
 )
 from metspack.siard.markup import document
 
-METADATA = """<siardArchive version="2.2"><dbname>Näme</dbname>{database}{digest}<schemas><schema><name>s</name>
+METADATA = """<siardArchive version="2.2"><dbname>Näme</dbname>{database}{digest}<schemas>
+<schema><name>s</name>
 <tables><table><name>t</name><columns><column><name>c</name>{column}<type>BLOB</type></column></columns>
 </table></tables></schema></schemas></siardArchive>"""
 
@@ -40,23 +41,24 @@ def objid(
         ("a-b_c", "a-b_c"),
     ],
 )
-def test_names_are_letters_digits_hyphen_and_underline(stem, name):
+def test_names_are_letters_digits_hyphen_and_underline(stem: str, name: str) -> None:
     assert package_name(stem) == name
 
 
 @given(st.text())
-def test_a_name_is_one_safe_word_or_an_error(stem):
-    try:
-        name = package_name(stem)
-    except ConfigError as error:
-        assert "--name" in error.hint
-    else:
-        assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
-        assert package_name(name) == name
+def test_a_name_is_one_safe_word_or_an_error(stem: str) -> None:
+    if not re.search(r"[A-Za-z0-9]", stem):
+        with pytest.raises(ConfigError) as caught:
+            package_name(stem)
+        assert "--name" in caught.value.hint
+        return
+    name = package_name(stem)
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
+    assert package_name(name) == name
 
 
 @pytest.mark.parametrize("stem", ["", "(...)", "___", "数据库"])
-def test_a_stem_without_letter_or_digit_names_nothing(stem):
+def test_a_stem_without_letter_or_digit_names_nothing(stem: str) -> None:
     with pytest.raises(ConfigError, match="gives no name for the package"):
         package_name(stem)
 
@@ -71,44 +73,44 @@ def test_a_stem_without_letter_or_digit_names_nothing(stem):
         ("a\0", "separator"),
     ],
 )
-def test_a_name_given_must_be_one(name, words):
+def test_a_name_given_must_be_one(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         given_name(name)
     assert "Northwind" in caught.value.hint
 
 
-def test_a_name_given_becomes_what_a_stem_would():
+def test_a_name_given_becomes_what_a_stem_would() -> None:
     assert given_name("My.Base") == "My_Base"
 
 
 @pytest.mark.parametrize("value", ["ID.AVID.RA.18005", "urn:uuid:1-2", "a/b?c=%20d", "x~y!$&'()*+,;=@"])
-def test_an_objid_that_can_be_a_link_is_taken_as_it_is(value):
+def test_an_objid_that_can_be_a_link_is_taken_as_it_is(value: str) -> None:
     assert given_objid(value) == value
 
 
 @pytest.mark.parametrize(
     ("value", "wrong"), [("a b", "' '"), ("a%zz", "'%'"), ("ä", "'ä'"), ("<a>", "'<' '>'"), ("a#b", "'#'")]
 )
-def test_an_objid_that_cannot_be_a_link_is_refused_naming_what_is_wrong(value, wrong):
+def test_an_objid_that_cannot_be_a_link_is_refused_naming_what_is_wrong(value: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as caught:
         given_objid(value)
     assert f"holds {wrong}, which" in caught.value.message
 
 
 @pytest.mark.parametrize("value", ["", " \t"])
-def test_an_empty_objid_is_refused(value):
+def test_an_empty_objid_is_refused(value: str) -> None:
     with pytest.raises(ConfigError, match="the OBJID is empty"):
         given_objid(value)
 
 
-def test_a_package_has_a_uuid_urn():
+def test_a_package_has_a_uuid_urn() -> None:
     found = objid()
     assert found.startswith("urn:uuid:")
     assert uuid.UUID(found.removeprefix("urn:uuid:")).version == 5
     assert given_objid(found) == found
 
 
-def test_folders_digests_and_indentation_do_not_count():
+def test_folders_digests_and_indentation_do_not_count() -> None:
     moved = objid(
         database="\n  <lobFolder>./</lobFolder>",
         digest="<messageDigest><digestType>MD5</digestType><digest>00</digest></messageDigest>",
@@ -128,36 +130,36 @@ def test_folders_digests_and_indentation_do_not_count():
         ("table", "tab"),
     ],
 )
-def test_everything_else_counts(old, new):
+def test_everything_else_counts(old: str, new: str) -> None:
     assert objid(text=METADATA.replace(old, new)) != objid()
 
 
-def test_the_name_counts():
+def test_the_name_counts() -> None:
     assert objid("Southwind") != objid()
 
 
-def test_where_an_element_ends_counts():
+def test_where_an_element_ends_counts() -> None:
     one = package_objid("n", document(b"<a><b><c/></b></a>"))
     assert one != package_objid("n", document(b"<a><b/><c/></a>"))
 
 
-def test_element_ids_are_made_from_what_they_name():
+def test_element_ids_are_made_from_what_they_name() -> None:
     assert element_id("o", "p") == element_id("o", "p")
     assert len({element_id(a, b) for a in "op" for b in "pq"}) == 4
     assert re.fullmatch(r"ID[0-9a-f-]{36}", element_id("o", "p"))
 
 
 @given(st.text())
-def test_an_ncname_is_one(text):
+def test_an_ncname_is_one(text: str) -> None:
     etree.fromstring(f"<{ncname(text)}/>")
 
 
 @pytest.mark.parametrize(
     ("text", "name"), [("a.b-c_1", "a.b-c_1"), ("1a", "_1a"), ("a:b", "a_b"), ("", "_"), ("-", "_-")]
 )
-def test_an_ncname_keeps_what_it_can(text, name):
+def test_an_ncname_keeps_what_it_can(text: str, name: str) -> None:
     assert ncname(text) == name
 
 
-def test_a_child_is_named_by_its_segment():
+def test_a_child_is_named_by_its_segment() -> None:
     assert child_objid("Northwind_lobseg_0") == "ID_Northwind_lobseg_0_mets"

@@ -19,11 +19,11 @@ from metspack.mediatypes import BY_EXTENSION, DEFAULT, media_type
         (None, "", DEFAULT),
     ],
 )
-def test_the_column_says_or_the_extension_does(declared, extension, expected):
+def test_the_column_says_or_the_extension_does(declared: str | None, extension: str, expected: str) -> None:
     assert media_type(declared, extension) == expected
 
 
-def test_the_table_is_sorted_and_well_formed():
+def test_the_table_is_sorted_and_well_formed() -> None:
     assert list(BY_EXTENSION) == sorted(BY_EXTENSION)
     assert all(re.fullmatch(r"[a-z0-9]+", key) for key in BY_EXTENSION)
     assert all(media_type(value, "") == value for value in BY_EXTENSION.values())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack import placing, reading
+from metspack import placing
 from metspack.errors import SourceError, TargetError
+from metspack.media import Medium
 from metspack.model import Digest, LobCell, LobPlace, LobRef, ZipExtent
-from metspack.placing import Fingerprint, PlacedFile, Placements
+from metspack.placing import PlacedFile, Placements
 from metspack.siard.archive import Archive
 from tests import siards
 from tests.trees import tree
@@ -64,10 +64,10 @@ def lobs_of(source: Path) -> list[LobRef]:
 
 def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[PlacedFile], list[int]]:
     amounts: list[int] = []
-    with reading.opening(source) as descriptor:
+    with Medium((source,)) as medium:
         found = list(
             placing.placed(
-                lobs_of(source), source=descriptor, segment=segment, checksum=checksum, moved=amounts.append
+                lobs_of(source), source=medium, segment=segment, checksum=checksum, moved=amounts.append
             )
         )
     return found, amounts
@@ -169,37 +169,6 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
 
 def test_a_manifest_line_is_as_md5sum_reads_it() -> None:
     assert placing.manifest_line("0a", "a/ä") == "0a  a/ä\n".encode()
-
-
-def _appended(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"!")
-
-
-def _touched(path: Path) -> None:
-    os.utime(path, ns=(1, 1))
-
-
-def _replaced(path: Path) -> None:
-    other = path.with_name("other")
-    other.write_bytes(path.read_bytes())
-    status = path.stat()
-    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
-    other.replace(path)
-
-
-@pytest.mark.parametrize("change", [_appended, _touched, _replaced])
-def test_a_fingerprint_tells_that_a_file_is_another(tmp_path: Path, change: Callable[[Path], None]) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"content")
-
-    def taken() -> Fingerprint:
-        with reading.opening(path) as descriptor:
-            return Fingerprint.of(descriptor)
-
-    before = taken()
-    assert taken() == before
-    change(path)
-    assert taken() != before
 
 
 def rows(*paths: str) -> Iterator[tuple[str, str, str]]:

@@ -33,7 +33,7 @@ def segments(sizes: tuple[int, ...], limits: Limits) -> list[tuple[int, int, Clo
     return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, Segment)]
 
 
-def test_the_recommendation_divides_categories_into_four_three_and_one():
+def test_the_recommendation_divides_categories_into_four_three_and_one() -> None:
     events = list(planned(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
     assert [each for each in events if isinstance(each, Segment)] == [
         Segment(
@@ -48,21 +48,21 @@ def test_the_recommendation_divides_categories_into_four_three_and_one():
     ]
 
 
-def test_equal_to_the_byte_limit_fits_and_one_more_does_not():
+def test_equal_to_the_byte_limit_fits_and_one_more_does_not() -> None:
     assert segments((40, 60), Limits(bytes=100)) == [(2, 100, ClosedBy.END)]
     assert segments((40, 61), Limits(bytes=100)) == [(1, 40, ClosedBy.BYTES), (1, 61, ClosedBy.END)]
 
 
-def test_equal_to_the_file_limit_fits_and_one_more_does_not():
+def test_equal_to_the_file_limit_fits_and_one_more_does_not() -> None:
     assert segments((1, 1), Limits(files=2)) == [(2, 2, ClosedBy.END)]
     assert segments((1, 1, 1), Limits(files=2)) == [(2, 2, ClosedBy.FILES), (1, 1, ClosedBy.END)]
 
 
-def test_where_both_limits_are_reached_the_file_limit_is_named():
+def test_where_both_limits_are_reached_the_file_limit_is_named() -> None:
     assert segments((5, 5, 5), Limits(files=2, bytes=10))[0] == (2, 10, ClosedBy.FILES)
 
 
-def test_a_lob_of_exactly_the_limit_has_a_segment_to_itself_but_for_empty_ones():
+def test_a_lob_of_exactly_the_limit_has_a_segment_to_itself_but_for_empty_ones() -> None:
     assert segments((1, 100, 0, 1), Limits(bytes=100)) == [
         (1, 1, ClosedBy.BYTES),
         (2, 100, ClosedBy.BYTES),
@@ -70,7 +70,7 @@ def test_a_lob_of_exactly_the_limit_has_a_segment_to_itself_but_for_empty_ones()
     ]
 
 
-def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit():
+def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
     events = planned(lobs(1, 45_001), Limits(bytes=45_000))
     assert isinstance(next(events), Slot)
     with pytest.raises(PlanError) as caught:
@@ -79,19 +79,19 @@ def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit():
     assert caught.value.hint == "Raise the byte limit to 45001 or more (--max-bytes)."
 
 
-def test_empty_lobs_count_as_files():
+def test_empty_lobs_count_as_files() -> None:
     assert segments((0, 0, 0), Limits(files=2, bytes=1)) == [(2, 0, ClosedBy.FILES), (1, 0, ClosedBy.END)]
 
 
-def test_without_limits_all_lobs_share_a_segment():
+def test_without_limits_all_lobs_share_a_segment() -> None:
     assert segments(CATEGORIES, Limits()) == [(8, sum(CATEGORIES), ClosedBy.END)]
 
 
-def test_without_lobs_there_is_no_segment():
+def test_without_lobs_there_is_no_segment() -> None:
     assert list(planned(iter(()), Limits(files=1, bytes=1))) == []
 
 
-def test_a_slot_is_given_before_the_next_lob_is_asked_for():
+def test_a_slot_is_given_before_the_next_lob_is_asked_for() -> None:
     asked = []
 
     def endless() -> Iterator[LobRef]:
@@ -106,7 +106,7 @@ def test_a_slot_is_given_before_the_next_lob_is_asked_for():
     assert asked == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_the_default_preset_is_the_recommendations():
+def test_the_default_preset_is_the_recommendations() -> None:
     assert PRESETS[DEFAULT_PRESET] == Limits(files=100_000, bytes=4_000_000_000)
 
 
@@ -119,7 +119,9 @@ SIZES = st.lists(st.integers(0, 30), max_size=60).map(tuple)
 
 
 @given(SIZES, LIMITS)
-def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(sizes, limits):
+def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(
+    sizes: tuple[int, ...], limits: Limits
+) -> None:
     events = list(planned(lobs(*sizes), limits))
     slots = [each for each in events if isinstance(each, Slot)]
     assert [each.lob for each in slots] == list(lobs(*sizes))
@@ -136,7 +138,9 @@ def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(sizes, limits
 
 
 @given(SIZES, LIMITS)
-def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(sizes, limits):
+def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(
+    sizes: tuple[int, ...], limits: Limits
+) -> None:
     closed = [each for each in planned(lobs(*sizes), limits) if isinstance(each, Segment)]
     at = 0
     for segment in closed:

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from metspack import placing, reading, segments
+from metspack import placing, segments
 from metspack.errors import SourceError
 from metspack.mets.dialects.recommendation import Setting, Software
-from metspack.placing import Fingerprint
 from metspack.segments import SegmentTask
 from metspack.siard.archive import Archive
 from tests import siards
@@ -50,15 +49,14 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
     """Return a task for every LOB of an archive, each a segment of its own."""
     (folder / "package").mkdir(parents=True)
     (folder / "work").mkdir()
-    with reading.opening(source) as descriptor:
-        fingerprint = Fingerprint.of(descriptor)
     with Archive(source) as archive:
+        stamps = archive.container.medium.stamps
         for index, lob in enumerate(archive.lobs()):
             segments.slice_path(folder / "work", index).write_bytes(placing.slice_line(lob))
     return [
         SegmentTask(
-            source=source,
-            fingerprint=fingerprint,
+            source=(source,),
+            stamps=stamps,
             package=folder / "package",
             work=folder / "work",
             folder=f"A_lobseg_{index}",
@@ -96,8 +94,8 @@ def test_the_result_does_not_depend_on_order_or_number_of_workers(source: Path, 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_first_error_in_order_ends_the_rest(source: Path, tmp_path: Path, jobs: int) -> None:
     given = tasks(source, tmp_path / "made")
-    wrong = replace(given[1].fingerprint, size=1)
-    given[1:3] = [replace(each, fingerprint=wrong) for each in given[1:3]]
+    wrong = (replace(given[1].stamps[0], size=1),)
+    given[1:3] = [replace(each, stamps=wrong) for each in given[1:3]]
     found = segments.all_placed(given, jobs, Amounts())
     assert next(found).folder == "A_lobseg_0"
     with pytest.raises(SourceError, match="was changed while it was read") as refused:

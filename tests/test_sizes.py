@@ -28,7 +28,7 @@ from metspack.sizes import count, counted, shown, size
         (" None ", None),
     ],
 )
-def test_sizes_are_decimal_or_binary(text, expected):
+def test_sizes_are_decimal_or_binary(text: str, expected: int | None) -> None:
     assert size(text, "--max-bytes") == expected
 
 
@@ -50,15 +50,15 @@ def test_sizes_are_decimal_or_binary(text, expected):
         "0." + "1" * 5000,
     ],
 )
-def test_what_is_no_size_is_refused_by_name(text):
+def test_what_is_no_size_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^--max-bytes .* is no size$") as caught:
         size(text, "--max-bytes")
     assert "4GiB (binary)" in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["0", "0.5", "0 GB", "0.0001kB"])
-def test_a_size_under_one_byte_is_refused(text):
-    with pytest.raises(ConfigError, match="--max-bytes .* leaves no room") as caught:
+def test_a_size_under_one_byte_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"--max-bytes .* leaves no room") as caught:
         size(text, "--max-bytes")
     assert "at least one byte" in caught.value.hint
 
@@ -66,17 +66,17 @@ def test_a_size_under_one_byte_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "expected"), [("10000", 10_000), ("10,000", 10_000), (" 7 ", 7), ("NONE", None)]
 )
-def test_counts_are_whole_numbers(text, expected):
+def test_counts_are_whole_numbers(text: str, expected: int | None) -> None:
     assert count(text, "--max-files") == expected
 
 
 @pytest.mark.parametrize("text", ["", "few", "1.5", "-3", "10k", "\u0661", "9" * 5000])
-def test_what_is_no_count_is_refused_by_name(text):
+def test_what_is_no_count_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^--max-files .* is no count$"):
         count(text, "--max-files")
 
 
-def test_a_count_of_nothing_is_refused():
+def test_a_count_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="--max-files 0 leaves no room") as caught:
         count("0", "--max-files")
     assert "at least one file" in caught.value.hint
@@ -96,12 +96,12 @@ def test_a_count_of_nothing_is_refused():
         (10**22, "10,000,000,000,000,000,000,000 bytes (10000.0 EB)"),
     ],
 )
-def test_sizes_are_shown_exactly_and_then_rounded(number, expected):
+def test_sizes_are_shown_exactly_and_then_rounded(number: int, expected: str) -> None:
     assert shown(number) == expected
 
 
 @given(st.integers(1, 10**18))
-def test_what_is_shown_can_be_given(number):
+def test_what_is_shown_can_be_given(number: int) -> None:
     assert size(shown(number).partition(" (")[0].replace("bytes", "B").replace("byte", "B"), "-") == number
 
 
@@ -115,5 +115,5 @@ def test_what_is_shown_can_be_given(number):
         (1, ("entry", "entries"), "1 entry"),
     ],
 )
-def test_numbers_go_with_their_nouns(number, words, expected):
+def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expected: str) -> None:
     assert counted(number, *words) == expected

@@ -79,8 +79,9 @@ def _run() -> int:
 def _called() -> int:
     from metspack.cli.app import app  # noqa: PLC0415
 
+    code: object = None
     try:
         app(prog_name="metspack")
     except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    return 0
+        code = leaving.code
+    return code if isinstance(code, int) else int(code is not None)

@@ -22,7 +22,7 @@ _FAIL_ON = ("error", "warning", "never")
 _ALL = 0
 
 
-def check(
+def check(  # noqa: PLR0917 -- a command's options
     package: Annotated[
         Path,
         typer.Argument(metavar="PACKAGE", help="A package's folder, or its METS file.", show_default=False),

@@ -53,6 +53,11 @@ class Archive:
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
+            self._structure = frozenset(
+                f"{table.folder_path}/{table.folder}.{kind}"
+                for table in self.metadata.tables
+                for kind in ("xml", "xsd")
+            )
         except BaseException:
             self.container.close()
             raise
@@ -66,7 +71,8 @@ class Archive:
             )
         if extent.size > self.budgets.metadata:
             raise SourceError(
-                f"{self.path}: {metadata.NAME} has {extent.size:,} bytes, more than {self.budgets.metadata:,}",
+                f"{self.path}: {metadata.NAME} has {extent.size:,} bytes, expected at most "
+                f"{self.budgets.metadata:,}",
                 hint="If that is what it should be, raise the budget: --budget metadata=BYTES.",
             )
         return b"".join(self.container.contents(extent))
@@ -93,7 +99,11 @@ class Archive:
         return extent
 
     def located(self, table: Table, tally: Tally | None = None) -> Iterator[Located]:
-        """Yield a table's LOB cells with the entries they name, in document order."""
+        """Yield a table's LOB cells with the entries they name, in document order.
+
+        Raises ``SourceError`` where table and metadata.xml contradict each other and where a cell names
+        an entry that is no LOB.
+        """
         columns: dict[str, _Column] = {}
         blocks = self.container.contents(self.document(table))
         for cell in tables.cells(blocks, table, self.budgets, tally):
@@ -107,12 +117,17 @@ class Archive:
                         hint="Table and metadata contradict each other; get a correct copy of the archive.",
                     )
                 column = columns[path] = _Column(self.metadata, table, path)
-            yield Located(
-                table=table,
-                cell=cell,
-                extent=self._extent(column, cell.file),
-                outside=column.outside,
-            )
+            extent = self._extent(column, cell.file)
+            if extent is not None and self._is_structure(extent.name):
+                raise SourceError(
+                    f"{self.path}: {self._cell(table, cell)} names {cell.file!r}, which is no LOB but part "
+                    "of the archive itself",
+                    hint="The cell is wrong: taking that entry out would destroy the archive.",
+                )
+            yield Located(table=table, cell=cell, extent=extent, outside=column.outside)
+
+    def _is_structure(self, name: str) -> bool:
+        return name.startswith("header/") or name.endswith("/") or name in self._structure
 
     def _extent(self, column: _Column, file: str) -> ZipExtent | None:
         # Almost every archive names the entry in full; only that look-up is on the way of a million LOBs.
@@ -149,11 +164,14 @@ class Archive:
                 )
 
     def _absent(self, located: Located) -> str:
-        place = located.cell.place
-        where = f"{self.path}: table {located.table.label} row {place.row:,}, cell {place.cell} ({place.id})"
+        where = f"{self.path}: {self._cell(located.table, located.cell)}"
         if located.outside:
             return f"{where}: its LOB {located.cell.file!r} lies outside the archive"
         return f"{where} names {located.cell.file!r}, but the archive has no such entry"
+
+    @staticmethod
+    def _cell(table: Table, cell: LobCell) -> str:
+        return f"table {table.label} row {cell.place.row:,}, cell {cell.place.cell} ({cell.place.id})"
 
     def close(self) -> None:
         """Close the archive."""
@@ -232,8 +250,8 @@ def _wrapped(container: Container) -> str:
     for name in container.names():
         if name.endswith(f"/{metadata.NAME}"):
             return (
-                f"Everything lies below {name.removesuffix(metadata.NAME)!r}: pack the archive again with content/ "
-                "and header/ at its root (SIARD 2.2 P_4.2-1)."
+                f"Everything lies below {name.removesuffix(metadata.NAME)!r}: pack the archive again with "
+                "content/ and header/ at its root (SIARD 2.2 P_4.2-1)."
             )
     return "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 

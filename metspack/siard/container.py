@@ -6,9 +6,8 @@ disk, so that ten million entries need no more memory than ten. Nothing is ever 
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 from metspack import reading
 from metspack.errors import SourceError, TargetError
+from metspack.media import Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.siard.zipcontents import Span, contents, span
 from metspack.siard.zipdirectory import CentralRecords, Directory, directory, read
@@ -37,50 +37,56 @@ class CentralRecord:
 
 
 class Container:
-    """A zip file opened for reading: its checked directory and one read-only descriptor.
+    """A zip file opened for reading: its checked directory, over one file or the parts of one.
 
     ``zip64`` is whether the archive has a ZIP64 end record, or an entry that asks for version 4.5.
-    To be used by one thread; ``contents`` the function serves others with the descriptor alone.
+    To be used by one thread; ``contents`` the function serves others with the medium alone.
     """
 
-    __slots__ = ("_directory", "_index", "_stamp", "comment", "descriptor", "path", "size", "zip64")
+    __slots__ = ("_directory", "_index", "comment", "medium", "path", "size", "zip64")
 
-    def __init__(self, path: Path, descriptor: int, budgets: Budgets) -> None:
+    def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
         """Read and check the directory of an open file; ``opened`` is the way in."""
         self.path = path
-        self.descriptor = descriptor
-        self._stamp = _stamp(descriptor)
-        self.size = self._stamp[0]
-        self._directory = directory(descriptor, self.size, str(path))
+        self.medium = medium
+        self.size = medium.size
+        self._directory = directory(medium, self.size, str(path))
         self.comment = self._directory.comment
         if self._directory.entries > budgets.entries:
             raise SourceError(
                 f"{path}: has {self._directory.entries:,} entries; expected at most {budgets.entries:,}",
-                hint="Raise the budget for entries if the archive is to be trusted.",
+                hint="If that is what it should be, raise the budget: --budget entries=N.",
             )
-        records = CentralRecords(descriptor, self._directory, budgets, str(path))
+        records = CentralRecords(medium, self._directory, budgets, str(path))
         self._index = _index(records, self._directory, str(path))
         self.zip64 = self._directory.zip64 or records.zip64
 
     @classmethod
-    def opened(cls, path: Path, budgets: Budgets = Budgets()) -> Self:  # noqa: B008 - frozen
+    def opened(
+        cls,
+        path: Path,
+        budgets: Budgets = Budgets(),  # noqa: B008 - frozen
+        parts: Sequence[Path] = (),
+    ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
+
+        ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2).
 
         Raises SourceError when there is no such file, it is no zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
         TargetError when the temporary disk is full.
         """
         try:
-            descriptor = reading.opened(path)
+            medium = Medium(parts or (path,))
         except OSError as error:
             raise SourceError(
                 f"{path}: cannot be opened: {error.strerror or error}",
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error
         try:
-            return cls(path, descriptor, budgets)
+            return cls(path, medium, budgets)
         except BaseException:
-            os.close(descriptor)
+            medium.close()
             raise
 
     def __len__(self) -> int:
@@ -97,7 +103,7 @@ class Container:
     def records(self) -> Iterator[CentralRecord]:
         """Yield every entry in physical order, by the offset of its local header."""
         rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
-        window = _Window(self.descriptor, self._directory.stop, str(self.path))
+        window = _Window(self.medium, self._directory.stop, str(self.path))
         for row, limit in _limited(rows, self._directory.start):
             yield CentralRecord(
                 extent=_extent(row, limit), raw=window.record(row[7]), is_directory=row[1].endswith("/")
@@ -112,11 +118,11 @@ class Container:
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""
-        return contents(self.descriptor, extent, what=str(self.path))
+        return contents(self.medium, extent, what=str(self.path))
 
     def unchanged(self) -> None:
         """Raise SourceError when the file's size, time or inode differ from when it was opened."""
-        if _stamp(self.descriptor) != self._stamp:
+        if self.medium.stamped() != self.medium.stamps:
             raise SourceError(
                 f"{self.path}: was changed while it was read",
                 hint="Wait until nothing else writes to it and start again.",
@@ -125,7 +131,7 @@ class Container:
     def close(self) -> None:
         """Close the file and remove the temporary index."""
         self._index.close()
-        os.close(self.descriptor)
+        self.medium.close()
 
     def __enter__(self) -> Self:
         return self
@@ -134,11 +140,6 @@ class Container:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _stamp(descriptor: int) -> tuple[int, int, int]:
-    status = os.fstat(descriptor)
-    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
@@ -274,10 +275,10 @@ def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
 class _Window:
     """Central records by offset: read ahead while they are asked for in their own order."""
 
-    __slots__ = ("_block", "_descriptor", "_next", "_start", "_stop", "_what")
+    __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
 
-    def __init__(self, descriptor: int, stop: int, what: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, medium: Medium, stop: int, what: str) -> None:
+        self._medium = medium
         self._stop = stop
         self._what = what
         self._block = b""
@@ -290,7 +291,7 @@ class _Window:
         if raw is None:
             # Out of order, a record is read alone; in order, a megabyte of them.
             ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
-            self._block = read(self._descriptor, at, min(ahead, self._stop - at), self._what)
+            self._block = read(self._medium, at, min(ahead, self._stop - at), self._what)
             self._start = at
             raw = self._held(at)
         if raw is None:

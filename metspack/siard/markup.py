@@ -53,9 +53,7 @@ def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     while True:
         closing = encoding.found(">", data, at)
         # Looked for no further than the bracket: a document without such quotes must not be read whole.
-        quotes = [
-            (found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0
-        ]
+        quotes = [(found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0]
         if not quotes:
             return closing + encoding.unit
         opened, mark = min(quotes)

@@ -17,7 +17,7 @@ NAME = "header/metadata.xml"
 
 VERSIONS = ("1.0", "2.0", "2.1", "2.2")
 
-_NOT_NEEDED = frozenset(
+NOT_NEEDED = frozenset(
     {
         "views",
         "routines",
@@ -31,6 +31,7 @@ _NOT_NEEDED = frozenset(
         "primaryKey",
     }
 )
+"""Elements that say nothing of LOBs; they are passed over with all below."""
 _ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
 _LOB_TYPES = re.compile(
     r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
@@ -133,7 +134,7 @@ def read(data: bytes, *, depth: int = 100) -> Metadata:
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
     version that is not known, a schema or table without a folder of its own).
     """
-    return of(markup.document(data, skipped=_NOT_NEEDED, depth=depth))
+    return of(markup.document(data, skipped=NOT_NEEDED, depth=depth))
 
 
 def of(root: Element) -> Metadata:

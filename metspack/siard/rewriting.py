@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from metspack import digests, fsio, reading
+from metspack import digests, fsio
 from metspack.digests import Hashers
 from metspack.model import Digest, LobCell
 from metspack.siard import markup, metadata
@@ -114,7 +114,10 @@ def rewritten(
             seals.update(block)
         for record in _records(archive.container, moved.entries, header=True):
             if record.extent.name == metadata.NAME:
-                writer.write(record, (described(archive.metadata_document, moved.columns, seals),))
+                document = described(
+                    archive.metadata_document, moved.columns, seals, depth=archive.budgets.depth
+                )
+                writer.write(record, (document,))
             else:
                 writer.copy(record, _raw(archive, record))
         writer.finish(archive.container.comment)
@@ -132,7 +135,7 @@ def copied(archive: Archive, target: Path, algorithms: Iterable[str]) -> Hashers
     """Write an archive from which nothing moves, byte for byte; returns its digests and size."""
     hashers = Hashers(algorithms)
     with fsio.NewFile(target) as file:
-        for block in reading.chunks(archive.container.descriptor):
+        for block in archive.container.medium.chunks():
             hashers.update(block)
             file.write(block)
     return hashers
@@ -150,8 +153,8 @@ def _records(container: Container, departures: Departures, *, header: bool) -> I
 
 
 def _raw(archive: Archive, record: CentralRecord) -> Iterator[bytes]:
-    where = span(archive.container.descriptor, record.extent, what=str(archive.path))
-    return reading.chunks(archive.container.descriptor, where.start, where.stop)
+    where = span(archive.container.medium, record.extent, what=str(archive.path))
+    return archive.container.medium.chunks(where.start, where.stop)
 
 
 def sealed(archive: Archive) -> int:
@@ -166,7 +169,7 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
     ``read`` is told the bytes as they are read: all that the digest covers.
     """
     hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
-    for block in reading.chunks(archive.container.descriptor, 0, sealed(archive)):
+    for block in archive.container.medium.chunks(0, sealed(archive)):
         hashers.update(block)
         read(len(block))
     for digest in archive.metadata.digests:
@@ -174,12 +177,14 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
             yield digest, found
 
 
-def described(document: bytes, columns: Mapping[str, frozenset[int]], seals: Hashers) -> bytes:
+def described(
+    document: bytes, columns: Mapping[str, frozenset[int]], seals: Hashers, *, depth: int = 100
+) -> bytes:
     """Return metadata.xml as it describes the archive after the move.
 
     ``seals`` holds the digests of the new content, for messageDigest.
     """
-    root = markup.document(document)
+    root = markup.document(document, skipped=metadata.NOT_NEEDED, depth=depth)
     encoding = detected(document[:1024])
     facts = metadata.of(root)
     edits = [
@@ -222,7 +227,7 @@ def _column_edits(
             else:
                 gone = [present]
             for field in _fields(column):
-                gone += (field.child("lobFolder"), field.child("folder"))
+                gone += (field.child("lobFolder"), field.child("folder") if number in moving else None)
             for found in gone:
                 if found is not None:
                     yield _removing(found, document, encoding)
@@ -240,15 +245,8 @@ def _digest_edits(root: Element, seals: Hashers) -> Iterator[Edit]:
         algorithm = element.value("digestType")
         if value is None or (old := digests.parsed(value.text, algorithm)) is None:
             continue
-        new = seals.digest(old.algorithm).value
-        # What stands before the hex ("MD5") and the letter case of the hex stay as the archive has them.
-        text = value.text
-        at = text.lower().index(old.value)
-        held = text[at : at + len(old.value)]
-        new = new.upper() if held == held.upper() and held != held.lower() else new
-        yield Edit(
-            start=value.inner, stop=value.inner_stop, text=text[:at] + new + text[at + len(old.value) :]
-        )
+        text = digests.in_form_of(value.text, algorithm, seals.digest(old.algorithm))
+        yield Edit(start=value.inner, stop=value.inner_stop, text=text)
 
 
 def _replacing(element: Element, text: str) -> Edit:

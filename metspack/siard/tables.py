@@ -136,7 +136,8 @@ class CellReader:
     def _cell(self, cell: str, attributes: dict[str, str]) -> LobCell:
         if not _CELL.fullmatch(cell):
             raise SourceError(
-                f"{self._where()}: a file attribute stands at {cell[:100]!r}, expected c<n> with u<n> or a<n> below it",
+                f"{self._where()}: a file attribute stands at {cell[:100]!r}, "
+                "expected c<n> with u<n> or a<n> below it",
                 hint="Cells are named by SIARD 2.2 T_6.1-1 and T_6.1-4.",
             )
         place = LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=self._tally.rows)

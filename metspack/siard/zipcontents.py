@@ -1,8 +1,7 @@
-"""The bytes of one zip entry, from the archive's descriptor and the entry's extent alone."""
+"""The bytes of one zip entry, from the archive's medium and the entry's extent alone."""
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from metspack import reading
 from metspack.errors import SourceError
+from metspack.media import Medium
 from metspack.model import ZipExtent
 from metspack.siard.zipdirectory import read, unreadable
 from metspack.siard.zipformat import (
@@ -47,7 +47,7 @@ class Span:
     stop: int
 
 
-def contents(descriptor: int, extent: ZipExtent, *, what: str) -> Iterator[bytes]:
+def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]:
     """Yield an entry's bytes, inflated, in blocks of at most ``reading.CHUNK``; none when it is empty.
 
     ``what`` names the archive in errors. Raises SourceError when the local header or the data
@@ -56,9 +56,9 @@ def contents(descriptor: int, extent: ZipExtent, *, what: str) -> Iterator[bytes
     bytes are proven when the iterator has ended.
     """
     # Most LOBs are small: one read then gets header, data and descriptor.
-    head = _head(descriptor, extent, reading.CHUNK, what)
-    place = _span(descriptor, head, extent, what)
-    blocks = _data(descriptor, head, place, what)
+    head = _head(medium, extent, reading.CHUNK, what)
+    place = _span(medium, head, extent, what)
+    blocks = _data(medium, head, place, what)
     if extent.method == DEFLATED:
         blocks = _inflated(blocks, extent, what)
     crc = 0
@@ -70,24 +70,24 @@ def contents(descriptor: int, extent: ZipExtent, *, what: str) -> Iterator[bytes
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-def span(descriptor: int, extent: ZipExtent, *, what: str) -> Span:
+def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
     """Return where an entry's structures lie in the archive, for copying it as it is.
 
     Raises SourceError when the local header or the data descriptor differs from the central
     directory, or the entry reaches into the next one.
     """
-    return _span(descriptor, _head(descriptor, extent, _HEADER_GUESS, what), extent, what)
+    return _span(medium, _head(medium, extent, _HEADER_GUESS, what), extent, what)
 
 
-def _head(descriptor: int, extent: ZipExtent, length: int, what: str) -> bytes:
+def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:
     """Return the entry's first bytes, ``length`` of them or fewer, with the whole local header."""
     room = extent.limit - extent.offset
     try:
-        head = os.pread(descriptor, min(length, room), extent.offset)
+        head = medium.pread(min(length, room), extent.offset)
     except OSError as error:
         raise unreadable(what, error, extent.offset) from error
     if len(head) < LOCAL.size:
-        head = read(descriptor, extent.offset, LOCAL.size, what)
+        head = read(medium, extent.offset, LOCAL.size, what)
     *_, named, extra = LOCAL.unpack_from(head)
     needed = LOCAL.size + named + extra
     if needed > room:
@@ -95,10 +95,10 @@ def _head(descriptor: int, extent: ZipExtent, length: int, what: str) -> bytes:
             f"its local header takes {needed:,} bytes; expected at most {room:,}, where other data begins"
         )
         raise refusal(what, extent.name, problem, MISLEADING)
-    return head if len(head) >= needed else read(descriptor, extent.offset, needed, what)
+    return head if len(head) >= needed else read(medium, extent.offset, needed, what)
 
 
-def _span(descriptor: int, head: bytes, extent: ZipExtent, what: str) -> Span:
+def _span(medium: Medium, head: bytes, extent: ZipExtent, what: str) -> Span:
     header, described, required = local_header_length(head, extent, what)
     data = extent.offset + header
     end = data + extent.compressed
@@ -112,7 +112,7 @@ def _span(descriptor: int, head: bytes, extent: ZipExtent, what: str) -> Span:
         wanted = min(DESCRIPTOR_MAX, room)
         tail = head[at : at + wanted]
         if len(tail) < wanted:
-            tail = read(descriptor, end, wanted, what)
+            tail = read(medium, end, wanted, what)
         length = descriptor_length(tail, extent, room)
         if length is None:
             problem = (
@@ -124,14 +124,14 @@ def _span(descriptor: int, head: bytes, extent: ZipExtent, what: str) -> Span:
     return Span(start=extent.offset, data=data, end_of_data=end, stop=stop)
 
 
-def _data(descriptor: int, head: bytes, place: Span, what: str) -> Iterator[bytes]:
+def _data(medium: Medium, head: bytes, place: Span, what: str) -> Iterator[bytes]:
     """Yield the compressed bytes, those in ``head`` first."""
     first = head[place.data - place.start : place.end_of_data - place.start]
     if first:
         yield first
     start = place.data + len(first)
     try:
-        for block in reading.chunks(descriptor, start, place.end_of_data):
+        for block in medium.chunks(start, place.end_of_data):
             yield block
             start += len(block)
     except OSError as error:

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from metspack import reading
 from metspack.errors import SourceError
+from metspack.media import Medium
 from metspack.model import Budgets
 from metspack.siard.zipformat import (
     CENTRAL,
@@ -43,10 +43,10 @@ _ZIP64_VERSION = 45
 _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 
 
-def read(descriptor: int, start: int, length: int, what: str) -> bytes:
+def read(medium: Medium, start: int, length: int, what: str) -> bytes:
     """Return exactly ``length`` bytes from ``start``; raises SourceError when they cannot be had."""
     try:
-        blocks = list(reading.chunks(descriptor, start, start + length))
+        blocks = list(medium.chunks(start, start + length))
     except OSError as error:
         raise unreadable(what, error, start) from error
     data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
@@ -89,7 +89,7 @@ class _End:
     start: int
 
 
-def directory(descriptor: int, size: int, what: str) -> Directory:
+def directory(medium: Medium, size: int, what: str) -> Directory:
     """Return where the central directory of a zip file of ``size`` bytes lies.
 
     Raises SourceError when the file is no zip, is cut off, has other bytes before or after the
@@ -98,16 +98,16 @@ def directory(descriptor: int, size: int, what: str) -> Directory:
     if not size:
         raise SourceError(f"{what}: is empty; expected a zip file", hint=DAMAGED)
     base = max(0, size - _TAIL)
-    tail = read(descriptor, base, size - base, what)
-    position = _end_position(descriptor, tail, base, size, what)
+    tail = read(medium, base, size - base, what)
+    position = _end_position(medium, tail, base, size, what)
     comment = tail[position - base + END.size :]
     short = _end(tail, position - base)
     locator_at = position - LOCATOR.size
     stop, end, zip64 = position, short, False
     if locator_at >= 0:
-        locator = read(descriptor, locator_at, LOCATOR.size, what)
+        locator = read(medium, locator_at, LOCATOR.size, what)
         if locator.startswith(LOCATOR_SIGNATURE.to_bytes(4, "little")):
-            stop, end = _end64(descriptor, locator, locator_at, what)
+            stop, end = _end64(medium, locator, locator_at, what)
             zip64 = True
             _check_both(short, end, position, what)
     if end.disk or end.directory_disk or end.here != end.entries:
@@ -116,7 +116,7 @@ def directory(descriptor: int, size: int, what: str) -> Directory:
             f"with {end.here:,} of {end.entries:,} entries); expected one",
             hint=SPLIT,
         )
-    _check_place(descriptor, end, stop, what)
+    _check_place(medium, end, stop, what)
     if end.entries * CENTRAL.size > end.length:
         raise _count_lies(end.entries, f"at most {end.length // CENTRAL.size:,}", what)
     return Directory(entries=end.entries, start=end.start, stop=stop, zip64=zip64, comment=comment)
@@ -137,7 +137,7 @@ def _end(data: bytes, position: int) -> _End:
     )
 
 
-def _end_position(descriptor: int, tail: bytes, base: int, size: int, what: str) -> int:
+def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) -> int:
     """Return the offset of the end record: the one whose comment reaches to the last byte."""
     position = tail.find(_END_MAGIC)
     stray = -1
@@ -156,7 +156,7 @@ def _end_position(descriptor: int, tail: bytes, base: int, size: int, what: str)
         position = tail.find(_END_MAGIC, position + 1)
     if stray >= 0:
         _refuse_trailing(tail, stray, base, size, what)
-    raise _no_zip(read(descriptor, 0, min(size, 1024), what), what)
+    raise _no_zip(read(medium, 0, min(size, 1024), what), what)
 
 
 def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
@@ -192,7 +192,7 @@ def _no_zip(head: bytes, what: str) -> SourceError:
     )
 
 
-def _end64(descriptor: int, locator: bytes, locator_at: int, what: str) -> tuple[int, _End]:
+def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[int, _End]:
     """Return the offset of the ZIP64 end record and what it says (APPNOTE 4.3.14, 4.3.15)."""
     _, disk, position, disks = LOCATOR.unpack(locator)
     if disk or disks > 1:
@@ -206,7 +206,7 @@ def _end64(descriptor: int, locator: bytes, locator_at: int, what: str) -> tuple
             f"expected at most {locator_at - END64.size:,}",
             hint=DAMAGED,
         )
-    record = read(descriptor, position, END64.size, what)
+    record = read(medium, position, END64.size, what)
     signature, length, _, _, disk, directory_disk, here, entries, extent, start = END64.unpack(record)
     if signature != END64_SIGNATURE or position + 12 + length != locator_at:
         raise SourceError(
@@ -249,13 +249,13 @@ _WORDS = {
 }
 
 
-def _check_place(descriptor: int, end: _End, stop: int, what: str) -> None:
+def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
     """Raise SourceError unless the central directory ends where the end records begin."""
     found = stop - end.length - end.start
     if not found:
         return
-    if found > 0 and read(descriptor, found, 4, what) == _LOCAL_MAGIC:
-        head = read(descriptor, 0, min(found, 1024), what)
+    if found > 0 and read(medium, found, 4, what) == _LOCAL_MAGIC:
+        head = read(medium, 0, min(found, 1024), what)
         before = "another zip file" if head.startswith(_LOCAL_MAGIC) else kind(head)
         raise SourceError(
             f"{what}: {found:,} bytes stand before the archive ({before}); expected none",
@@ -277,10 +277,10 @@ class CentralRecords:
     when the directory is not what the end record says.
     """
 
-    __slots__ = ("_budgets", "_descriptor", "_directory", "_what", "ordered", "zip64")
+    __slots__ = ("_budgets", "_directory", "_medium", "_what", "ordered", "zip64")
 
-    def __init__(self, descriptor: int, directory: Directory, budgets: Budgets, what: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, medium: Medium, directory: Directory, budgets: Budgets, what: str) -> None:
+        self._medium = medium
         self._directory = directory
         self._budgets = budgets
         self._what = what
@@ -291,7 +291,7 @@ class CentralRecords:
         start, stop, said = self._directory.start, self._directory.stop, self._directory.entries
         least = found = 0
         while start < stop:
-            buffer = read(self._descriptor, start, min(_BLOCK, stop - start), self._what)
+            buffer = read(self._medium, start, min(_BLOCK, stop - start), self._what)
             taken, count, least = yield from self._rows(buffer, start, least)
             if not taken:
                 raise SourceError(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from metspack import fsio
+from metspack.errors import TargetError
 from metspack.siard.container import CentralRecord
 
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -25,6 +26,7 @@ _ZIP64_EXTRA = 1
 _ZIP64_VERSION = 45
 _UTF8_NAME = 1 << 11
 _DEFLATED = 8
+_GROWTH = 16
 
 
 class ZipWriter:
@@ -50,15 +52,20 @@ class ZipWriter:
         """Append an entry with new contents in place of those it has."""
         central = _Central(record.raw)
         offset = self.file.size
-        # Sizes are patched in afterwards, so room for 8-byte ones must be left now; a document whose
-        # values grow does not double.
-        large = 2 * record.extent.size >= _MAX32
+        # Sizes are patched in afterwards, so room for 8-byte ones must be left now. A row of one LOB with
+        # the shortest value becomes at most 16 times as long: file names end at 255 bytes.
+        large = _GROWTH * record.extent.size >= _MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
         sums = _Sums()
         for piece in _packed(sums.over(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
+        if not large and max(compressed, sums.size) >= _MAX32:
+            raise TargetError(
+                f"{record.extent.name!r} has grown to {sums.size:,} bytes, more than was thought possible",
+                hint="Choose a shorter --name, and report it as a fault of metspack.",
+            )
         self.file.patch(
             offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
         )

@@ -70,6 +70,11 @@ def archive(request: pytest.FixtureRequest, northwind: Path, northwind_full: Pat
     return shared("data", *places[name])
 
 
+def limits(archive: Path) -> tuple[str, ...]:
+    """Return limits that give an archive more than one segment, and not thousands."""
+    return ("--max-files", "500") if archive.stat().st_size > 1_000_000 else SMALL
+
+
 def test_northwind_gives_the_segments_of_the_recommendations_example(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -122,7 +127,7 @@ def test_every_tool_an_archivist_has_accepts_the_package(
     metspack: Commands, archive: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    assert metspack("build", archive, "-o", out, *SMALL).code == 0
+    assert metspack("build", archive, "-o", out, *limits(archive)).code == 0
     siard = next(out.glob("*.siard")).name
     commands = (
         ["md5sum", "--quiet", "--strict", "-c", "manifest-md5.txt"],
@@ -146,7 +151,7 @@ def test_every_mets_is_valid_and_every_link_leads_somewhere(
     metspack: Commands, archive: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    assert metspack("build", archive, "-o", out, *SMALL, "--agent", 'Archive "A" & B <x>').code == 0
+    assert metspack("build", archive, "-o", out, *limits(archive), "--agent", 'Archive "A" & B <x>').code == 0
     faults = [fault for document in all_mets(out) for fault in mets_faults(document)]
     assert not faults, "\n".join(faults)
     parent = parsed(out / "mets.xml")

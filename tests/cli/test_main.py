@@ -227,6 +227,10 @@ class Case:
     when: Callable[[Path], bool] = _begun
     delay: float = 0.0
 
+    def __str__(self) -> str:
+        whom = "all" if self.everybody else "first"
+        return f"{self.number.name} to {whom} of {self.jobs}, {self.when.__name__} {self.delay}"
+
 
 @pytest.mark.parametrize(
     "case",
@@ -414,27 +418,26 @@ class Unwilling(io.TextIOWrapper):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "err"),
+    "failure",
     [
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
         (OSError(errno.EIO, "Input/output error"), 4, "error: cannot write the result: Input/output error\n"),
     ],
+    ids=["broken pipe", "other"],
 )
 def test_an_output_that_fails(
     metspack: Commands,
     northwind: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    error: OSError,
-    code: int,
-    err: str,
+    failure: tuple[OSError, int, str],
 ) -> None:
-    with (tmp_path / "stdout").open("wb") as file:
-        monkeypatch.setattr(sys, "stdout", Unwilling(error, file))
-        for options in ((), ("--json",)):
+    error, code, err = failure
+    for options in ((), ("--json",)):
+        with (tmp_path / "stdout").open("wb") as file, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", Unwilling(error, file))
             outcome = metspack("plan", northwind, *options)
-            assert (outcome.code, outcome.err[: len(err)]) == (code, err)
-        monkeypatch.undo()
+        assert (outcome.code, outcome.err[: len(err)]) == (code, err)
 
 
 def test_no_output_at_all(metspack: Commands, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from metspack.mets import writer
 
 
 @pytest.fixture
-def template(tmp_path, monkeypatch):
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., bytes]]:
     """Return the function that makes a dialect with one template and writes from it."""
     folder = tmp_path / "templates" / "mine"
     folder.mkdir(parents=True)
@@ -37,7 +38,7 @@ XML_TEXT = st.text(
 
 
 @given(XML_TEXT)
-def test_any_value_is_read_back_from_attribute_and_element(value):
+def test_any_value_is_read_back_from_attribute_and_element(value: str) -> None:
     shown = writer.finalized(value)
     root = etree.fromstring(f'<a b="{shown}">{shown}</a>')
     assert root.get("b") == value
@@ -45,18 +46,18 @@ def test_any_value_is_read_back_from_attribute_and_element(value):
 
 
 @pytest.mark.parametrize("bad", ["\0", "\x01", "\x1f", "\x0b", "\ufffe", "\uffff", "\ud800"])
-def test_what_xml_cannot_hold_is_refused_by_its_number(bad):
+def test_what_xml_cannot_hold_is_refused_by_its_number(bad: str) -> None:
     with pytest.raises(ConfigError, match=f"holds the character U\\+{ord(bad):04X}") as caught:
         writer.finalized(f"a{bad}b")
     assert "without control characters" in caught.value.hint
 
 
-def test_numbers_are_written_and_markup_is_left():
+def test_numbers_are_written_and_markup_is_left() -> None:
     assert writer.finalized(4_000_000_000) == "4000000000"
     assert writer.finalized(Markup("<a/>")) == "<a/>"
 
 
-def test_a_document_is_hashed_as_it_is_written(template, tmp_path):
+def test_a_document_is_hashed_as_it_is_written(template: Callable[..., bytes], tmp_path: Path) -> None:
     data = template('<a b="{{ value }}">é</a>\n', value="<&\">'\n")
     assert data == '<a b="&lt;&amp;&#34;&gt;&#39;&#10;">é</a>\n'.encode()
     (tmp_path / "mets.xml").unlink()
@@ -66,7 +67,7 @@ def test_a_document_is_hashed_as_it_is_written(template, tmp_path):
     assert hashers.digest("SHA-256").value == hashlib.sha256(written).hexdigest()
 
 
-def test_a_document_streams_from_an_iterator(template, tmp_path):
+def test_a_document_streams_from_an_iterator(template: Callable[..., bytes], tmp_path: Path) -> None:
     sizes: list[int] = []
 
     def values() -> Iterator[str]:
@@ -78,12 +79,12 @@ def test_a_document_streams_from_an_iterator(template, tmp_path):
     assert sizes[-1] > 1_000_000
 
 
-def test_a_fact_that_is_missing_is_an_error(template):
+def test_a_fact_that_is_missing_is_an_error(template: Callable[..., bytes]) -> None:
     with pytest.raises(UndefinedError, match="missing"):
         template("{{ missing }}")
 
 
-def test_what_exists_is_not_overwritten(template, tmp_path):
+def test_what_exists_is_not_overwritten(template: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "mets.xml").write_bytes(b"old")
     with pytest.raises(TargetError, match="File exists"):
         template("new")

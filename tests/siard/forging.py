@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 METADATA = "header/metadata.xml"
 NAMESPACES = {
@@ -42,7 +43,7 @@ def field(
 
 
 def _settings(name: str, folder: str | None, lob_folder: str | None) -> str:
-    settings = f"\n     <name>{name}</name>"
+    settings = f"\n     <name>{name}</name>" if name else ""  # 2.0 has no name of a field
     for tag, value in (("folder", folder), ("lobFolder", lob_folder)):
         if value is not None:
             settings += f"\n     <{tag}>{value}</{tag}>" if value else f"\n     <{tag}/>"
@@ -76,7 +77,8 @@ class Table:
         rows = "\n".join(f"<row>{row}</row>" for row in self.rows)
         return (
             '<?xml version="1.0" encoding="utf-8"?>\n<!-- > \' " -->\n'
-            f'<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.1">\n{rows}\n</table>\n'
+            '<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.1">\n'
+            f"{rows}\n</table>\n"
         ).encode()
 
 
@@ -164,14 +166,14 @@ def siard(
     """
     packing, tables = packing or Packing(), tuple(tables)
     target = io.BytesIO()
-    stream = _Pipe(target) if packing.streamed else target
+    stream: Any = _Pipe(target) if packing.streamed else target  # the stubs ask for more than is needed
     content: dict[str, bytes] = {name: b"" for name in folders if name.startswith("content/")}
     for table in tables:
         content[table.path] = table.data
         content[table.path.replace(".xml", ".xsd")] = b"<xsd/>"
     content.update(lobs or {})
     others = {name: b"" for name in folders if name not in content}
-    with zipfile.ZipFile(stream, "w", packing.method) as archive:  # type: ignore[arg-type] -- no more than it needs
+    with zipfile.ZipFile(stream, "w", packing.method) as archive:
         archive.comment = packing.comment
 
         def add(entries: Mapping[str, bytes]) -> None:

@@ -88,7 +88,7 @@ def test_real_archives_read_as_the_standard_library_reads_them(name: str) -> Non
             )
             assert record.is_directory == info.is_dir()
             assert record.raw in raw
-            place = span(archive.descriptor, extent, what="it")
+            place = span(archive.medium, extent, what="it")
             assert (place.start, place.end_of_data - place.data) == (stop, extent.compressed)
             assert place.stop == extent.limit  # no gaps in any of them
             stop = place.stop
@@ -265,7 +265,7 @@ def test_data_descriptors_in_every_form(
         assert everything(archive) == {"e": data, "f": b"f"}
         extent = archive.extent("e")
         assert extent is not None
-        place = span(archive.descriptor, extent, what="it")
+        place = span(archive.medium, extent, what="it")
         assert place.stop - place.end_of_data == len(descriptor)
         assert place.stop == extent.limit
 
@@ -276,7 +276,7 @@ def test_a_gap_behind_an_entry_is_not_taken_for_its_descriptor(written: Written)
     with Container.opened(written(forged(entry))) as archive:
         extent = archive.extent("e")
         assert extent is not None
-        place = span(archive.descriptor, extent, what="it")
+        place = span(archive.medium, extent, what="it")
         assert (place.stop - place.end_of_data, extent.limit - place.stop) == (24, 3)
 
 
@@ -316,7 +316,7 @@ def test_large_entries_come_in_blocks_that_stay_small(written: Written) -> None:
         for name, expected in (("noise", noise), ("zeros", zeros), ("deflated", noise)):
             extent = archive.extent(name)
             assert extent is not None
-            blocks = list(contents(archive.descriptor, extent, what="it"))
+            blocks = list(contents(archive.medium, extent, what="it"))
             assert b"".join(blocks) == expected
             assert max(map(len, blocks)) <= 1 << 20
 
@@ -331,7 +331,7 @@ def test_names_and_extra_fields_may_be_long(written: Written) -> None:
         assert set(everything(archive).values()) == {b"x"}
         extent = archive.extent(f"{name}7")
         assert extent is not None
-        place = span(archive.descriptor, extent, what="it")
+        place = span(archive.medium, extent, what="it")
         assert place.data - place.start == 30 + len(name) + 1 + 9004
 
 

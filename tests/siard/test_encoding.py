@@ -27,7 +27,7 @@ from metspack.siard.encoding import Encoding, detected
         (b"", "utf-8", 1),
     ],
 )
-def test_the_encoding_is_found_from_mark_and_declaration(head, codec, unit):
+def test_the_encoding_is_found_from_mark_and_declaration(head: bytes, codec: str, unit: int) -> None:
     assert detected(head) == Encoding(codec=codec, unit=unit)
 
 
@@ -35,7 +35,7 @@ def test_the_encoding_is_found_from_mark_and_declaration(head, codec, unit):
     "name",
     ["Shift_JIS", "GB18030", "UTF-7", "IBM037", "unheard-of", "rot13", "UTF-16", "utf-8-sig", "base64"],
 )
-def test_an_encoding_that_cannot_be_spliced_is_refused_by_name(name):
+def test_an_encoding_that_cannot_be_spliced_is_refused_by_name(name: str) -> None:
     with pytest.raises(SourceError) as caught:
         detected(f'<?xml version="1.0" encoding="{name}"?><table/>'.encode())
     assert caught.value.message == (
@@ -55,7 +55,9 @@ ENCODINGS = st.sampled_from(
 
 
 @given(ENCODINGS, st.text(st.sampled_from('a>"\u3e00\u003e\u203e\u3e3e\xa0é')), st.sampled_from(">\"'"))
-def test_a_character_is_found_where_it_stands_and_not_inside_another(encoding, text, character):
+def test_a_character_is_found_where_it_stands_and_not_inside_another(
+    encoding: Encoding, text: str, character: str
+) -> None:
     data = text.encode(encoding.codec, "xmlcharrefreplace")
     shown = data.decode(encoding.codec)
     at = shown.find(character)
@@ -65,6 +67,6 @@ def test_a_character_is_found_where_it_stands_and_not_inside_another(encoding, t
     assert encoding.found(character, data, 0, max(expected, 0)) == -1
 
 
-def test_what_an_encoding_lacks_becomes_a_reference():
+def test_what_an_encoding_lacks_becomes_a_reference() -> None:
     assert Encoding(codec="iso8859-1", unit=1).encoded("é€") == b"\xe9&#8364;"
     assert Encoding(codec="utf-8", unit=1).decoded("é€".encode()) == "é€"

@@ -25,7 +25,7 @@ def written(text: str, codec: str) -> bytes:
 
 
 @pytest.mark.parametrize("codec", ENCODINGS)
-def test_elements_lie_at_the_bytes_they_say(codec):
+def test_elements_lie_at_the_bytes_they_say(codec: str) -> None:
     data = written(DOCUMENT, codec)
     codec = {"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(codec, codec)
     root = document(data)
@@ -41,7 +41,7 @@ def test_elements_lie_at_the_bytes_they_say(codec):
     assert (full.text, full.attributes, full.line) == ("é <c>&", {"k": "<1>"}, 5)
 
 
-def test_elements_are_found_by_name_and_path():
+def test_elements_are_found_by_name_and_path() -> None:
     root = document(DOCUMENT.encode())
     assert root.child("b") is root.children[0]
     assert root.child("z") is None
@@ -53,23 +53,23 @@ def test_elements_are_found_by_name_and_path():
     assert root.value("z") is None
 
 
-def test_text_around_children_is_all_the_elements_own():
+def test_text_around_children_is_all_the_elements_own() -> None:
     assert document(b"<a>1<b>2</b>3<c/>4</a>").text == "134"
 
 
-def test_elements_skipped_leave_nothing_behind():
+def test_elements_skipped_leave_nothing_behind() -> None:
     root = document(b"<a>1<v>2<w><v>3</v></w>4</v>5<b/></a>", skipped=frozenset({"v"}))
     assert [each.name for each in root.children] == ["b"]
     assert root.text == "15"
 
 
-def test_the_root_is_never_skipped():
+def test_the_root_is_never_skipped() -> None:
     root = document(b"<views><table/></views>", skipped=frozenset({"views"}))
     assert root.name == "views"
     assert [each.name for each in root.children] == ["table"]
 
 
-def test_nesting_over_the_budget_is_refused_with_the_way_out():
+def test_nesting_over_the_budget_is_refused_with_the_way_out() -> None:
     nested = b"<a>" * 5 + b"</a>" * 5
     assert document(nested, depth=5).name == "a"
     with pytest.raises(safexml.XmlError, match="nested more than 4 deep") as caught:
@@ -79,18 +79,18 @@ def test_nesting_over_the_budget_is_refused_with_the_way_out():
     assert "--budget depth=N" in caught.value.hint
 
 
-def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks():
+def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks() -> None:
     with pytest.raises(safexml.XmlError, match="not well-formed") as caught:
         document(b"<a>\n <b></a>")
     assert (caught.value.line, caught.value.column) == (2, 7)
 
 
-def test_a_dtd_is_refused():
+def test_a_dtd_is_refused() -> None:
     with pytest.raises(safexml.DoctypeError):
         document(b"<!DOCTYPE a><a/>")
 
 
-def test_an_encoding_that_cannot_be_spliced_is_refused():
+def test_an_encoding_that_cannot_be_spliced_is_refused() -> None:
     with pytest.raises(SourceError, match="Shift_JIS"):
         document(b'<?xml version="1.0" encoding="Shift_JIS"?><a/>')
 
@@ -99,14 +99,14 @@ def test_an_encoding_that_cannot_be_spliced_is_refused():
     "tag", ["<a>", "<a/>", "</a >", "<a b='>'>", "<a b=\">'\" c='\">'>", "<a b=''>", "<a b='1' c='2'>"]
 )
 @pytest.mark.parametrize(("codec", "unit"), [("utf-8", 1), ("utf-16-le", 2), ("utf-16-be", 2)])
-def test_a_tag_ends_behind_the_bracket_that_no_quotes_hold(tag, codec, unit):
+def test_a_tag_ends_behind_the_bracket_that_no_quotes_hold(tag: str, codec: str, unit: int) -> None:
     before, after = "'>\"", "text > ' \" >"
     data = f"{before}{tag}{after}".encode(codec)
     encoding = Encoding(codec=codec, unit=unit)
     assert tag_end(data, len(before) * unit, encoding) == (len(before) + len(tag)) * unit
 
 
-def test_many_elements_take_no_more_than_their_own_time():
+def test_many_elements_take_no_more_than_their_own_time() -> None:
     # A search for a quote that looked to the end of the document would take minutes.
     root = document(b"<a>" + b"<b>\n</b>" * 100_000 + b"</a>")
     assert len(root.children) == 100_000

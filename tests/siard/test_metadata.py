@@ -1,3 +1,5 @@
+import zipfile
+
 import pytest
 
 from metspack import safexml
@@ -48,7 +50,7 @@ def with_tables(*folders: str, schemas: tuple[str, ...] = ("schema0",)) -> bytes
     return f'<siardArchive version="2.1"><schemas>{inner}</schemas></siardArchive>'.encode()
 
 
-def test_the_archive_describes_itself():
+def test_the_archive_describes_itself() -> None:
     found = read(METADATA.encode())
     assert found.version == "2.2"
     assert found.dbname == r"Data base \u0041"
@@ -59,7 +61,7 @@ def test_the_archive_describes_itself():
     assert found.unread_digests == ("00",)
 
 
-def test_tables_are_numbered_by_their_folders():
+def test_tables_are_numbered_by_their_folders() -> None:
     first, second = read(METADATA.encode()).tables
     assert (first.schema, first.number, first.rows) == (1, 7, 12)
     assert first.label == "sa.t"
@@ -68,7 +70,7 @@ def test_tables_are_numbered_by_their_folders():
     assert (second.number, second.folder, second.rows) == (9, "table9", None)
 
 
-def test_columns_have_their_fields():
+def test_columns_have_their_fields() -> None:
     a, b, c = read(METADATA.encode()).tables[0].columns
     assert (a.number, a.name, a.type, a.is_lob) == (1, "a", "INTEGER", False)
     assert (b.lob_folder, b.mime_type, b.is_lob) == ("x/", "image/png", True)
@@ -91,7 +93,7 @@ def test_columns_have_their_fields():
         ("c4.u1", []),
     ],
 )
-def test_a_cell_path_is_followed_as_far_as_it_goes(cell, names):
+def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) -> None:
     table = read(METADATA.encode()).tables[0]
     assert [each.name for each in table.chain(cell)] == names
 
@@ -116,7 +118,7 @@ def test_a_cell_path_is_followed_as_far_as_it_goes(cell, names):
         ("", False),
     ],
 )
-def test_large_objects_are_known_by_their_types(sql, is_lob):
+def test_large_objects_are_known_by_their_types(sql: str, is_lob: bool) -> None:
     column = Field(number=1, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())
     assert column.is_lob is is_lob
 
@@ -128,12 +130,12 @@ def test_large_objects_are_known_by_their_types(sql, is_lob):
         (f"SHA-256:{SHA}", Digest(algorithm="SHA-256", value=SHA)),
     ],
 )
-def test_digests_of_older_versions_are_text(text, expected):
+def test_digests_of_older_versions_are_text(text: str, expected: Digest) -> None:
     data = f'<siardArchive version="1.0"><messageDigest>{text}</messageDigest></siardArchive>'.encode()
     assert read(data).digests == (expected,)
 
 
-def test_a_digest_not_understood_is_told_apart():
+def test_a_digest_not_understood_is_told_apart() -> None:
     found = read(b'<siardArchive version="1.0"><messageDigest>soon</messageDigest></siardArchive>')
     assert (found.digests, found.unread_digests) == ((), ("soon",))
 
@@ -151,17 +153,19 @@ def test_a_digest_not_understood_is_told_apart():
         ([], []),
     ],
 )
-def test_folders_without_a_number_of_their_own_take_their_position(folders, expected):
+def test_folders_without_a_number_of_their_own_take_their_position(
+    folders: list[str], expected: list[int | str]
+) -> None:
     assert numbers(folders) == expected
 
 
 @pytest.mark.parametrize("folder", ["", " ", "/", "a/b", ".", ".."])
-def test_a_folder_that_is_none_is_refused(folder):
+def test_a_folder_that_is_none_is_refused(folder: str) -> None:
     with pytest.raises(SourceError, match=r"line 1: table n0 has the folder .*, expected one folder name"):
         read(with_tables(folder))
 
 
-def test_a_folder_that_is_missing_is_refused():
+def test_a_folder_that_is_missing_is_refused() -> None:
     data = b'<siardArchive version="2.1"><schemas><schema><tables/></schema></schemas></siardArchive>'
     with pytest.raises(SourceError, match=r"schema \(unnamed\) has the folder ''"):
         read(data)
@@ -177,36 +181,36 @@ def test_a_folder_that_is_missing_is_refused():
         ),
     ],
 )
-def test_a_folder_that_two_share_is_refused(data, words):
+def test_a_folder_that_two_share_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(SourceError, match=words):
         read(data)
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])
-def test_known_versions_are_read(version):
+def test_known_versions_are_read(version: str) -> None:
     assert read(f'<siardArchive version="{version}"/>'.encode()).version == version
 
 
 @pytest.mark.parametrize(
     ("attribute", "said"), [("", r"\(none\)"), ('version="3.0"', "3.0"), ('version="2"', "2")]
 )
-def test_an_unknown_version_is_refused_naming_those_known(attribute, said):
+def test_an_unknown_version_is_refused_naming_those_known(attribute: str, said: str) -> None:
     with pytest.raises(SourceError, match=f"version {said}, expected one of 1.0, 2.0, 2.1, 2.2"):
         read(f"<siardArchive {attribute}/>".encode())
 
 
 @pytest.mark.parametrize("root", ["html", "views", "users"])
-def test_another_document_is_refused_by_its_root(root):
+def test_another_document_is_refused_by_its_root(root: str) -> None:
     with pytest.raises(SourceError, match=f"begins with <{root}>, expected <siardArchive>"):
         read(f"<{root}/>".encode())
 
 
-def test_a_document_nested_too_deep_is_refused():
+def test_a_document_nested_too_deep_is_refused() -> None:
     with pytest.raises(safexml.XmlError, match="nested more than 3 deep"):
         read(METADATA.encode(), depth=3)
 
 
-def test_only_escapes_of_two_digits_are_undone():
+def test_only_escapes_of_two_digits_are_undone() -> None:
     assert unescaped(r"\u0041\u00e9\u1234\u00zz") == r"\u0041é\u1234\u00zz".replace(r"\u0041", "A")
 
 
@@ -217,9 +221,7 @@ def test_only_escapes_of_two_digits_are_undone():
         (("data", "siard", "sample-datalink-2.2.siard"), "2.2", 0),
     ],
 )
-def test_real_archives_say_their_version(parts, version, tables):
-    import zipfile
-
+def test_real_archives_say_their_version(parts: tuple[str, ...], version: str, tables: int) -> None:
     with zipfile.ZipFile(shared(*parts)) as archive:
         found = read(archive.read(metadata.NAME))
     assert found.version == version

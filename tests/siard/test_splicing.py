@@ -1,6 +1,6 @@
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -12,7 +12,7 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, LobCell
 from metspack.siard.encoding import Encoding
 from metspack.siard.metadata import Table
-from metspack.siard.splicing import Edit, edited, spliced_table
+from metspack.siard.splicing import Edit, _file_value, edited, spliced_table
 
 TABLE = Table(
     schema=0,
@@ -36,12 +36,14 @@ def in_blocks(data: bytes, sizes: list[int]) -> Iterator[bytes]:
         at += size
 
 
-def spliced(data: bytes, value: object = "NEW", sizes: tuple[int, ...] = (1 << 20,)) -> bytes:
-    exchanged = value if callable(value) else lambda _cell: value
+def spliced(
+    data: bytes, value: str | Callable[[LobCell], str | None] = "NEW", sizes: tuple[int, ...] = (1 << 20,)
+) -> bytes:
+    exchanged = (lambda _cell: value) if isinstance(value, str) else value
     return b"".join(spliced_table(in_blocks(data, list(sizes)), TABLE, Budgets(), exchanged))
 
 
-def test_edits_are_made_in_order_of_place():
+def test_edits_are_made_in_order_of_place() -> None:
     edits = [
         Edit(start=6, stop=6, text="ü"),
         Edit(start=2, stop=4, text="X"),
@@ -72,7 +74,7 @@ def test_edits_are_made_in_order_of_place():
 )
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
 @pytest.mark.parametrize("size", [1, 5, 1 << 20])
-def test_only_the_value_of_file_gives_way(tag, expected, codec, size):
+def test_only_the_value_of_file_gives_way(tag: str, expected: str, codec: str, size: int) -> None:
     if "\u3d27" in tag and codec.startswith("utf-8"):
         assert "\U0001f600" in tag  # four bytes, and two UTF-16 units
     before, after = "<table><!-- <c1 file='no'/> --><row><c2>>\"'</c2>", "</row></table>\n"
@@ -82,7 +84,7 @@ def test_only_the_value_of_file_gives_way(tag, expected, codec, size):
     assert spliced(data, sizes=(size,)) == whole
 
 
-def test_the_new_value_is_escaped_and_encoded():
+def test_the_new_value_is_escaped_and_encoded() -> None:
     head = b"<?xml version='1.0' encoding='ISO-8859-1'?>"
     data = head + b"<table><row><c1 file='\xe9'/></row></table>"
     assert spliced(data, "a&<>\"'\xe9\u20ac") == (
@@ -90,12 +92,12 @@ def test_the_new_value_is_escaped_and_encoded():
     )
 
 
-def test_a_cell_without_a_new_value_stays():
+def test_a_cell_without_a_new_value_stays() -> None:
     data = b"<table><row><c1 file='a'/><c2 file='b'/></row></table>"
     assert spliced(data, lambda cell: "B" if cell.file == "b" else None) == data.replace(b"'b'", b"'B'")
 
 
-def test_values_are_asked_for_in_document_order():
+def test_values_are_asked_for_in_document_order() -> None:
     asked: list[str] = []
 
     def value(cell: LobCell) -> None:
@@ -105,12 +107,17 @@ def test_values_are_asked_for_in_document_order():
     assert asked == ["s0.t0.c1.r1", "s0.t0.c2.r1", "s0.t0.c1.r2"]
 
 
-def test_a_document_that_cannot_be_read_is_refused():
+def test_a_document_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(SourceError, match="not well-formed"):
         spliced(b"<table><row><c1 file='a'></row></table>")
 
 
-def test_what_was_read_is_given_out_before_the_end():
+def test_a_tag_without_the_attribute_is_a_fault_of_ours_and_not_passed_over() -> None:
+    with pytest.raises(AssertionError, match=r"no file attribute in .<c1 profile="):
+        _file_value(b"<c1 profile='a'/>", 0, UTF8)
+
+
+def test_what_was_read_is_given_out_before_the_end() -> None:
     def blocks() -> Iterator[bytes]:
         yield b"<table>"
         for _ in range(1000):
@@ -191,7 +198,9 @@ def document(draw: st.DrawFn) -> tuple[bytes, str]:
 
 @settings(max_examples=400, deadline=None)
 @given(document(), st.lists(st.integers(1, 60), min_size=1, max_size=5), TEXT)
-def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(made, sizes, new):
+def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
+    made: tuple[bytes, str], sizes: list[int], new: str
+) -> None:
     data, codec = made
     numbers = itertools.count()
     values: list[str] = []
@@ -216,11 +225,11 @@ def blanked(data: bytes, codec: str) -> str:
     """Return the document's text with each LOB cell's ``file`` emptied, found by another reader of tags."""
     text = data.decode(codec.replace("-sig", ""))
     pieces = re.split(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", text, flags=re.DOTALL)
-    tag = re.compile(r"""<[a-z][a-z0-9]*(?:[ \n\t]+[^ \n\t=]+[ \n\t]*=[ \n\t]*(?:"[^"]*"|'[^']*'))+""")
+    tag = re.compile(r"""<[a-z][a-z0-9]*(?:[ \n\t]+[^ \n\t=/<>]+[ \n\t]*=[ \n\t]*(?:"[^"]*"|'[^']*'))+""")
     value = re.compile(r"""([ \n\t]file[ \n\t]*=[ \n\t]*)(?:"[^"]*"|'[^']*')""")
 
     def empty(found: re.Match[str]) -> str:
-        attributes = re.split(r"""([ \n\t]+[^ \n\t=]+[ \n\t]*=[ \n\t]*(?:"[^"]*"|'[^']*'))""", found[0])
+        attributes = re.split(r"""([ \n\t]+[^ \n\t=/<>]+[ \n\t]*=[ \n\t]*(?:"[^"]*"|'[^']*'))""", found[0])
         return "".join(
             value.sub(r"\1", each) if re.match(r"[ \n\t]+file[ \n\t]*=", each) else each
             for each in attributes

@@ -47,7 +47,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("method", [0, 8])
-def test_entries_are_copied_or_get_new_contents(tmp_path, method):
+def test_entries_are_copied_or_get_new_contents(tmp_path: Path, method: int) -> None:
     entries = [
         Entry(name="folder/"),
         Entry(name="a.xml", data=b"old" * 100, method=method),
@@ -62,13 +62,13 @@ def test_entries_are_copied_or_get_new_contents(tmp_path, method):
 
 
 @pytest.mark.parametrize("method", [0, 8])
-def test_new_contents_may_be_empty_or_larger_than_a_block(tmp_path, method):
+def test_new_contents_may_be_empty_or_larger_than_a_block(tmp_path: Path, method: int) -> None:
     entries = [Entry(name="a", data=b"x", method=method), Entry(name="b", data=b"y", method=method)]
     new = {"a": b"", "b": bytes(range(256)) * 20_000}
     assert contents(written(tmp_path, *entries, new=new)) == new
 
 
-def test_a_streamed_entry_with_new_contents_has_its_sizes_in_front(tmp_path):
+def test_a_streamed_entry_with_new_contents_has_its_sizes_in_front(tmp_path: Path) -> None:
     descriptor = struct.pack("<4sLLL", b"PK\x07\x08", zlib.crc32(b"old"), 3, 3)
     entry = Entry(
         name="a", data=b"old", flags=8, local={"crc": 0, "compressed": 0, "size": 0}, descriptor=descriptor
@@ -80,7 +80,7 @@ def test_a_streamed_entry_with_new_contents_has_its_sizes_in_front(tmp_path):
         assert archive.getinfo("a").flag_bits == 0
 
 
-def test_everything_else_of_a_record_stays(tmp_path):
+def test_everything_else_of_a_record_stays(tmp_path: Path) -> None:
     extra = b"\x99\x00\x02\x00ab"
     entry = Entry(
         name="a", data=b"old", central={"attributes": 0o100600 << 16, "extra": extra, "comment": b"c"}
@@ -91,7 +91,7 @@ def test_everything_else_of_a_record_stays(tmp_path):
     assert (info.create_system, info.create_version, info.extract_version) == (3, 20, 20)
 
 
-def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path):
+def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path: Path) -> None:
     # The room is chosen by the old size; short values may become long ones in every cell.
     source = tmp_path / "source.zip"
     source.write_bytes(forged(Entry(name="a", data=b"old")))
@@ -108,13 +108,15 @@ def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path):
         assert (struct.unpack_from("<4sH", target.read_bytes())[1] == 45) is large
 
 
-def test_a_document_that_outgrows_its_header_all_the_same_is_an_error(tmp_path, monkeypatch):
+def test_a_document_that_outgrows_its_header_all_the_same_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(zipwriting, "_MAX32", 2_000)
     with pytest.raises(TargetError, match="'a' has grown to 4,000 bytes, more than was thought possible"):
         written(tmp_path, Entry(name="a", data=b"old"), new={"a": b"x" * 4_000})
 
 
-def test_more_entries_than_sixteen_bits_hold(tmp_path):
+def test_more_entries_than_sixteen_bits_hold(tmp_path: Path) -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for number in range(65_540):
@@ -134,7 +136,7 @@ def test_more_entries_than_sixteen_bits_hold(tmp_path):
         assert len(container) == 65_540
 
 
-def test_abandoning_closes_and_finishing_twice_does_not_matter(tmp_path):
+def test_abandoning_closes_and_finishing_twice_does_not_matter(tmp_path: Path) -> None:
     writer = ZipWriter(tmp_path / "target.zip", tmp_path)
     writer.finish(b"")
     writer.abandon()
@@ -158,28 +160,28 @@ def extra_of(raw: bytes) -> bytes:
     return raw[46 + name : 46 + name + extra]
 
 
-def test_a_copied_record_differs_in_its_offset_alone():
+def test_a_copied_record_differs_in_its_offset_alone() -> None:
     raw = record(5, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(77) == record(77, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(MAX32 - 1) == record(MAX32 - 1, extra=b"\x99\x00\x01\x00x")
 
 
 @pytest.mark.parametrize("offset", [MAX32, MAX32 + 1, 5 * GIB])
-def test_an_offset_beyond_four_gib_goes_into_a_zip64_field(offset):
+def test_an_offset_beyond_four_gib_goes_into_a_zip64_field(offset: int) -> None:
     raw = _Central(record(5, extra=b"\x99\x00\x01\x00x")).relocated(offset)
     assert fields(raw) == {"needed": 45, "compressed": 3, "size": 3, "offset": MAX32}
     assert extra_of(raw) == zip64_extra(offset) + b"\x99\x00\x01\x00x"
     assert raw.endswith(b"c")
 
 
-def test_an_offset_that_fits_again_leaves_the_zip64_field():
+def test_an_offset_that_fits_again_leaves_the_zip64_field() -> None:
     raw = record(MAX32, extra=zip64_extra(5 * GIB), needed=45)
     moved = _Central(raw).relocated(7)
     assert fields(moved) == {"needed": 45, "compressed": 3, "size": 3, "offset": 7}
     assert extra_of(moved) == b""
 
 
-def test_large_sizes_of_a_copied_entry_stay():
+def test_large_sizes_of_a_copied_entry_stay() -> None:
     raw = record(5, size=MAX32, compressed=MAX32, extra=zip64_extra(6 * GIB, 5 * GIB), needed=45)
     assert _Central(raw).relocated(77) == record(
         77, size=MAX32, compressed=MAX32, extra=zip64_extra(6 * GIB, 5 * GIB), needed=45
@@ -188,14 +190,14 @@ def test_large_sizes_of_a_copied_entry_stay():
     assert extra_of(moved) == zip64_extra(6 * GIB, 5 * GIB, 8 * GIB)
 
 
-def test_sizes_and_offset_are_taken_from_one_zip64_field_in_their_order():
+def test_sizes_and_offset_are_taken_from_one_zip64_field_in_their_order() -> None:
     raw = record(MAX32, size=MAX32, extra=zip64_extra(6 * GIB, 7 * GIB), needed=45)
     moved = _Central(raw).relocated(8 * GIB)
     assert fields(moved) == {"needed": 45, "compressed": 3, "size": MAX32, "offset": MAX32}
     assert extra_of(moved) == zip64_extra(6 * GIB, 8 * GIB)
 
 
-def test_a_renewed_record_has_new_sums_and_no_descriptor():
+def test_a_renewed_record_has_new_sums_and_no_descriptor() -> None:
     raw = _Central(record(5, flags=0x808)).renewed(offset=6, crc=7, compressed=8, size=9)
     assert fields(raw) == {"needed": 20, "compressed": 8, "size": 9, "offset": 6}
     assert struct.unpack_from(CENTRAL, raw)[3] == 0x800
@@ -204,12 +206,12 @@ def test_a_renewed_record_has_new_sums_and_no_descriptor():
     assert extra_of(large) == zip64_extra(6 * GIB, MAX32, 5 * GIB)
 
 
-def test_an_extra_field_that_is_none_is_kept_as_it_is():
+def test_an_extra_field_that_is_none_is_kept_as_it_is() -> None:
     raw = _Central(record(5, extra=b"\x99\x00\x01\x00xyz")).relocated(5 * GIB)
     assert extra_of(raw) == zip64_extra(5 * GIB) + b"\x99\x00\x01\x00xyz"
 
 
-def test_a_local_header_for_large_sizes_holds_them_in_a_zip64_field():
+def test_a_local_header_for_large_sizes_holds_them_in_a_zip64_field() -> None:
     header = _Central(record(5)).local_header(large=True, crc=1, compressed=5 * GIB, size=6 * GIB)
     needed, *_, compressed, size, name, extra = struct.unpack_from("<4s5H3L2H", header)[1:]
     assert (needed, compressed, size, name, extra) == (45, MAX32, MAX32, 1, 20)
@@ -220,7 +222,9 @@ def test_a_local_header_for_large_sizes_holds_them_in_a_zip64_field():
     ("entries", "start", "length"),
     [(MAX16, 10, 10), (1, MAX32, 10), (1, 10, MAX32), (10_000_000, 5 * GIB, GIB)],
 )
-def test_what_does_not_fit_the_end_record_stands_in_the_zip64_one(entries, start, length):
+def test_what_does_not_fit_the_end_record_stands_in_the_zip64_one(
+    entries: int, start: int, length: int
+) -> None:
     end = _ending(entries, start, length, b"comment")
     kind, size, _, _, _, _, here, whole, wide_length, wide_start = struct.unpack_from("<4sQ2H2L4Q", end)
     assert (kind, size) == (b"PK\x06\x06", 44)
@@ -239,6 +243,6 @@ def test_what_does_not_fit_the_end_record_stands_in_the_zip64_one(entries, start
     assert end.endswith(b"comment")
 
 
-def test_what_fits_the_end_record_needs_no_other():
+def test_what_fits_the_end_record_needs_no_other() -> None:
     assert _ending(MAX16 - 1, MAX32 - 1, MAX32 - 1, b"").startswith(b"PK\x05\x06")
     assert len(_ending(0, 0, 0, b"")) == 22

@@ -1,0 +1,99 @@
+"""One run of bytes over one file or several: an archive that was cut into parts is read as the whole.
+
+SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of one file.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from metspack import reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells that a file is still the one it was: size in bytes, time of change, inode."""
+
+    size: int
+    modified: int
+    inode: int
+
+    @classmethod
+    def of(cls, descriptor: int) -> Stamp:
+        """Return the stamp of an open file."""
+        status = os.fstat(descriptor)
+        return cls(size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+
+
+class Medium:
+    """Files opened for reading and read as one, in the order given; a context manager.
+
+    ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
+    """
+
+    __slots__ = ("_descriptors", "_starts", "paths", "size", "stamps")
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = tuple(paths)
+        self._descriptors: list[int] = []
+        try:
+            for path in self.paths:
+                self._descriptors.append(reading.opened(path))
+            self.stamps = self.stamped()
+        except BaseException:
+            self.close()
+            raise
+        ends = list(accumulate(stamp.size for stamp in self.stamps))
+        self._starts = [0, *ends[:-1]]
+        self.size = ends[-1]
+
+    def stamped(self) -> tuple[Stamp, ...]:
+        """Return the stamps that the files have now."""
+        return tuple(Stamp.of(descriptor) for descriptor in self._descriptors)
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises OSError."""
+        block = b""
+        part = bisect_right(self._starts, offset) - 1
+        while part < len(self._descriptors):
+            more = os.pread(
+                self._descriptors[part], size - len(block), offset + len(block) - self._starts[part]
+            )
+            block = block + more if block else more
+            if len(block) >= size or offset + len(block) < self._end(part):
+                break
+            part += 1
+        return block
+
+    def _end(self, part: int) -> int:
+        return self._starts[part] + self.stamps[part].size
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks of ``reading.CHUNK``.
+
+        Ends early, without an error, when a file was cut; who needs ``stop`` bytes must count.
+        """
+        stop = self.size if stop is None else stop
+        while start < stop and (block := self.pread(min(reading.CHUNK, stop - start), start)):
+            yield block
+            start += len(block)
+
+    def close(self) -> None:
+        """Close the files."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,311 @@
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from metspack.errors import SourceError
+from metspack.model import Budgets, LobRef
+from metspack.siard.archive import Archive, Tallies, extension_of
+from tests.shared_data import shared
+from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
+
+FOLDER = "content/schema0/table0"
+LOB = f"{FOLDER}/lob1/record0.bin"
+
+
+def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
+    """Return the error with which an archive is refused on opening or on reading its LOBs."""
+    with pytest.raises(SourceError) as caught, Archive(path, budgets) as archive:
+        list(archive.lobs())
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def lobs(path: Path, tallies: Tallies | None = None) -> list[LobRef]:
+    with Archive(path) as archive:
+        return list(archive.lobs(tallies))
+
+
+def zipped(path: Path, entries: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return path
+
+
+# --- every LOB, in order ------------------------------------------------------------------------------
+
+
+def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None:
+    names = [f"content/l{n}.bin" for n in range(5)]
+    tables = [
+        Table(
+            folder="table7",
+            columns=(column("A"), column("B", fields=field("x") + field("y"))),
+            rows=(
+                f"<c1 file='{names[4]}'/><c2><u1 file='{names[2]}' length='2'/><u2 file='{names[1]}'/></c2>",
+                "",
+                f"<c1 file='{names[3]}' digestType='MD5' digest='{'0' * 32}'/>",
+            ),
+        ),
+        Table(folder="table2", name="u", columns=(column("A"), column("N", "INTEGER"))),
+        Table(folder="table3", name="v", rows=(f"<c1 file='{names[0]}'/>", "<c1>0A</c1>")),
+    ]
+    data = {name: bytes(number) for number, name in enumerate(names)}
+    tallies = Tallies()
+    found = lobs(siard(tmp_path / "s.siard", tables=tables, lobs=data), tallies)
+    assert [(each.place.id, each.cell.file, each.size) for each in found] == [
+        ("s0.t7.c1.r1", names[4], 4),
+        ("s0.t7.c2.u1.r1", names[2], 2),
+        ("s0.t7.c2.u2.r1", names[1], 1),
+        ("s0.t7.c1.r3", names[3], 3),
+        ("s0.t3.c1.r1", names[0], 0),
+    ]
+    assert {path: (each.rows, each.inline) for path, each in tallies.by_table.items()} == {
+        "content/schema0/table7/table7.xml": (3, 0),
+        "content/schema0/table2/table2.xml": (0, 0),
+        "content/schema0/table3/table3.xml": (2, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "settings", "archive_folder", "entry"),
+    [
+        (LOB, {}, None, LOB),
+        (LOB, {"folder": "lob1"}, ".", LOB),
+        (f"/{LOB}", {}, None, LOB),
+        ("record0.bin", {"folder": "lob1"}, None, LOB),
+        ("lob1/record0.bin", {}, None, LOB),
+        ("record0.bin", {"lob_folder": f"{FOLDER}/lob1/"}, None, LOB),
+        ("record0.bin", {"lob_folder": "schema0/table0/lob1"}, "content/", LOB),
+        ("record%200.bin", {"folder": "lob1"}, None, f"{FOLDER}/lob1/record 0.bin"),
+        (f"{FOLDER}/a%20b", {}, None, f"{FOLDER}/a%20b"),
+        (f"{FOLDER}/a%20b", {}, None, f"{FOLDER}/a b"),
+        (f"{FOLDER}/é", {}, None, f"{FOLDER}/é"),
+        ("./lob1/./record0.bin", {}, None, LOB),
+    ],
+)
+def test_an_entry_is_found_by_every_convention_in_use(
+    tmp_path: Path, cell: str, settings: dict[str, str], archive_folder: str | None, entry: str
+) -> None:
+    table = Table(columns=(column("D", **settings),), rows=(f"<c1 file='{cell}'/>",))
+    path = siard(
+        tmp_path / "s.siard", version="2.0", tables=[table], lobs={entry: b"x"}, lob_folder=archive_folder
+    )
+    (found,) = lobs(path)
+    assert found.extent.name == entry
+    assert found.cell.file == cell
+
+
+def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) -> None:
+    typed = column("A").replace("</type>", "</type><mimeType>image/png</mimeType>")
+    nested = column(
+        "B", fields=field("x").replace("</field>", "<mimeType>text/plain</mimeType></field>") + field("y")
+    )
+    rows = (
+        "<c1 file='content/1.bin'/><c2><u1 file='content/2.bin'/><u2 file='content/3.JPG'/></c2>"
+        "<c3 file='content/4'/>"
+    )
+    table = Table(columns=(typed, nested, column("C")), rows=(rows,))
+    data = {f"content/{name}": b"" for name in ("1.bin", "2.bin", "3.JPG", "4")}
+    assert [
+        (each.extension, each.media_type) for each in lobs(siard(tmp_path / "s", tables=[table], lobs=data))
+    ] == [
+        ("bin", "image/png"),
+        ("bin", "text/plain"),
+        ("JPG", "image/jpeg"),
+        ("bin", "application/octet-stream"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "extension"),
+    [
+        ("a.bin", "bin"),
+        ("a/b.TXT ", "TXT"),
+        ("a", "bin"),
+        ("a.b/c", "bin"),
+        ("a.tar.gz", "gz"),
+        ("a.", "bin"),
+        ("a.\u00e9", "bin"),
+        ("a.abcdefghijk", "bin"),
+        ("a.b\n", "b"),
+        (".bin", "bin"),
+        ("", "bin"),
+    ],
+)
+def test_an_extension_is_letters_and_digits(file: str, extension: str) -> None:
+    assert extension_of(file) == extension
+
+
+@pytest.mark.parametrize(
+    "packing", [Packing(method=zipfile.ZIP_DEFLATED), Packing(streamed=True), Packing(zip64=True)]
+)
+def test_the_extent_is_enough_to_read_a_lob(tmp_path: Path, packing: Packing) -> None:
+    table = Table(rows=(f"<c1 file='{LOB}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x" * 1000}, packing=packing)
+    with Archive(path) as archive:
+        (lob,) = archive.lobs()
+        assert b"".join(archive.container.contents(lob.extent)) == b"x" * 1000
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("northwind", "Northwind.siard"),
+        ("siard", "dbptk-example.siard"),
+        ("siard", "sfdbsakila-2.1.siard"),
+        ("siard", "sfdbsakila-2.2.siard"),
+        ("siard", "sample-datalink-2.2.siard"),
+    ],
+    ids=lambda parts: parts[-1],
+)
+def test_every_lob_inside_a_real_archive_is_found(parts: tuple[str, ...]) -> None:
+    path = shared("data", *parts)
+    with zipfile.ZipFile(path) as archive:
+        documents = [name for name in archive.namelist() if re.search(r"/table\d+\.xml$", name)]
+        cells = [
+            cell
+            for name in documents
+            for cell in etree.fromstring(archive.read(name)).iter()
+            if cell.get("file")
+        ]
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+    found = lobs(path)
+    assert sorted(each.cell.file for each in found) == sorted(cell.get("file", "") for cell in cells)
+    assert all(each.size == sizes[each.extent.name] for each in found)
+    assert len({each.extent.name for each in found}) == len(found)
+    assert len({each.place.id for each in found}) == len(found)
+
+
+# --- what is no archive that can be read --------------------------------------------------------------
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    error = refusal(tmp_path / "none.siard")
+    assert "No such file" in error.message
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    assert refusal(tmp_path).message == f"{tmp_path} is a folder, expected a .siard file"
+    assert refusal(tmp_path).hint == "It holds no .siard file either."
+    siard(tmp_path / "b.siard")
+    siard(tmp_path / "a.siard")
+    (tmp_path / "0.siard").mkdir()
+    assert refusal(tmp_path).hint == f"It holds a.siard, b.siard: name the file, {tmp_path / 'a.siard'}."
+
+
+def test_no_zip_file(tmp_path: Path) -> None:
+    (tmp_path / "s.siard").write_bytes(b"<siardArchive/>" * 10)
+    assert "zip" in refusal(tmp_path / "s.siard").message
+
+
+def test_no_metadata(tmp_path: Path) -> None:
+    error = refusal(zipped(tmp_path / "s.siard", {"content/schema0/table0/table0.xml": b"<table/>"}))
+    assert error.message.endswith("is a zip archive without header/metadata.xml, so it is no SIARD archive")
+    assert "P_4.2-5" in error.hint
+
+
+def test_metadata_wrapped_in_a_folder(tmp_path: Path) -> None:
+    error = refusal(zipped(tmp_path / "s.siard", {"My archive/header/metadata.xml": b"<siardArchive/>"}))
+    assert "without header/metadata.xml" in error.message
+    assert "'My archive/'" in error.hint
+    assert "pack the archive again" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (
+            b"<siardArchive>\n <dbname></siardArchive>",
+            "header/metadata.xml line 2, column 12: not well-formed",
+        ),
+        (b"<!DOCTYPE a><siardArchive/>", "line 1, column 12: the document has a document type declaration"),
+        (b"<html/>", "header/metadata.xml begins with <html>, expected <siardArchive>"),
+        (b"<views/>", "header/metadata.xml begins with <views>"),
+        (b"<siardArchive version='3.0'/>", "SIARD version 3.0, expected one of 1.0, 2.0, 2.1, 2.2"),
+        (b"<siardArchive/>", r"SIARD version \(none\), expected"),
+        (b"<a>" * 101 + b"</a>" * 101, "line 1, column 301: elements are nested more than 100 deep"),
+        (b'<?xml version="1.0" encoding="Shift_JIS"?><a/>', "the document is encoded in Shift_JIS"),
+    ],
+)
+def test_metadata_that_cannot_be_read(tmp_path: Path, document: bytes, words: str) -> None:
+    assert re.search(words, refusal(siard(tmp_path / "s.siard", document=document)).message)
+
+
+def test_metadata_over_budget(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard")
+    size = len(metadata("2.2", []))
+    with Archive(path, Budgets(metadata=size)):
+        pass
+    error = refusal(path, Budgets(metadata=size - 1))
+    assert error.message == f"{path}: {METADATA} has {size:,} bytes, expected at most {size - 1:,}"
+    assert error.hint.endswith("raise the budget: --budget metadata=BYTES.")
+
+
+def test_a_table_without_its_document(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", document=metadata("2.2", [Table()]))
+    assert refusal(path).message == f"{path}: table s.t has no document content/schema0/table0/table0.xml"
+
+
+def test_a_table_document_that_is_damaged(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(document=b"<table>")])
+    with pytest.raises(
+        SourceError, match=r"content/schema0/table0/table0.xml line 1, column 8: not well-formed"
+    ):
+        lobs(path)
+
+
+def test_a_cell_that_names_no_entry(tmp_path: Path) -> None:
+    table = Table(rows=("<c1/>", "<c1 file='record0.bin'/>"))
+    path = siard(tmp_path / "s.siard", tables=[table])
+    error = refusal(path)
+    assert error.message == (
+        f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2) names 'record0.bin', "
+        "but the archive has no such entry"
+    )
+    assert "incomplete" in error.hint
+
+
+@pytest.mark.parametrize(
+    "file", ["../../../etc/passwd", "", "http://example.org/x", "\\\\host\\share", "a%00b"]
+)
+def test_a_cell_that_leaves_the_archive_names_no_entry(tmp_path: Path, file: str) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c1 file='{file}'/>",))])
+    assert refusal(path).message.endswith("but the archive has no such entry")
+
+
+def test_a_lob_outside(tmp_path: Path) -> None:
+    table = Table(columns=(column("D", lob_folder="../lobs/"),), rows=("<c1 file='record0.bin'/>",))
+    error = refusal(siard(tmp_path / "s.siard", tables=[table]))
+    assert error.message.endswith("(s0.t0.c1.r1): its LOB 'record0.bin' lies outside the archive")
+    assert "lobFolder" in error.hint
+
+
+def test_a_lob_of_a_column_that_metadata_does_not_have(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c5 file='{LOB}'/>",))], lobs={LOB: b""})
+    assert "row 1 has a LOB in cell c5, but metadata.xml gives table s.t 1 columns" in refusal(path).message
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        METADATA,
+        f"/{METADATA}",
+        "header/siardversion/2.2/",
+        f"{FOLDER}/table0.xml",
+        f"{FOLDER}/table0.xsd",
+        f"{FOLDER}/lob1/",
+    ],
+)
+def test_a_cell_that_names_a_part_of_the_archive_itself(tmp_path: Path, file: str) -> None:
+    table = Table(rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
+    error = refusal(path)
+    assert error.message.endswith(
+        f"(s0.t0.c1.r1) names {file!r}, which is no LOB but part of the archive itself"
+    )
+    assert "would destroy the archive" in error.hint
