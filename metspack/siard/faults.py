@@ -1,0 +1,145 @@
+"""A cell's LOB that cannot be had: where it was looked for, what was found there, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from metspack.errors import SourceError
+from metspack.location import LocationError
+from metspack.model import LobCell
+from metspack.siard.conventions import Convention
+from metspack.siard.granted import Obstacle
+from metspack.siard.metadata import Table
+from metspack.siard.parts import PartMissing, TooMany
+from metspack.uris import shown
+
+_SHOWN = 6
+_GUESSES = {Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED}
+
+
+class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
+    """A LOB that cannot be had; ``table`` is its label, ``column`` the cell path, ``row`` from 1.
+
+    ``tried`` is one sentence for each place that was looked at, or that was not, and why.
+    """
+
+    def __init__(
+        self, message: str, *, table: str, row: int, column: str, tried: tuple[str, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.table = table
+        self.row = row
+        self.column = column
+        self.tried = tried
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The message is positional; all else would be lost on the way to another process.
+        again = partial(
+            type(self), table=self.table, row=self.row, column=self.column, tried=self.tried, hint=self.hint
+        )
+        return again, (self.message,)
+
+
+class LobMissing(LobUnresolved):
+    """Nothing is there that can be the LOB, or a part of it is missing."""
+
+
+class LobRefused(LobUnresolved):
+    """What the cell names is not read: no reference, outside the granted roots, or no regular file."""
+
+
+class LobAmbiguous(LobUnresolved):
+    """More than one thing can be the LOB, they differ, and no digest decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One place: what was wrong with it, or the size of what is there and does not fit, or nothing there."""
+
+    convention: Convention
+    where: str
+    problem: SourceError | None = None
+    size: int | None = None
+
+
+def unresolved(
+    table: Table, cell: LobCell, tried: Sequence[Tried], refusals: Sequence[SourceError], hint: str
+) -> LobUnresolved:
+    """Return the error for a LOB that was found nowhere; ``hint`` is the best that is known besides."""
+    problems = [each.problem for each in tried if each.problem is not None]
+    kind: type[LobUnresolved] = LobMissing
+    decisive: SourceError | None = None
+    for wanted, meaning in ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing)):
+        if decisive is None:
+            decisive = next((each for each in problems if isinstance(each, wanted)), None)
+            kind = meaning if decisive is not None else kind
+    if decisive is None and _is_refused(tried, refusals):
+        kind, decisive = LobRefused, [*refusals, *problems][0]
+    return error(
+        kind,
+        table,
+        cell,
+        "its LOB is not there" if decisive is None else decisive.message,
+        tried=(*(each.message for each in refusals), *(_sentence(each, cell) for each in tried)),
+        hint=hint or _hint(decisive, [*refusals, *problems]),
+    )
+
+
+def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
+    """Return whether no place could be looked at, or the cell is an error, so that nothing is missing."""
+    looked = [each for each in tried if each.problem is None and each.convention not in _GUESSES]
+    refused = bool(refusals) or any(each.problem is not None for each in tried)
+    return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
+
+
+_ABSENT_HINT = (
+    "The LOBs are incomplete or lie elsewhere: get them, or grant their folder with --lob-root DIR."
+)
+
+
+def _hint(decisive: SourceError | None, others: Sequence[SourceError]) -> str:
+    if decisive is not None:
+        return decisive.hint
+    return next((each.hint for each in others if each.hint), _ABSENT_HINT)
+
+
+def _sentence(tried: Tried, cell: LobCell) -> str:
+    if tried.problem is not None:
+        found = tried.problem.message
+    elif tried.size is None:
+        found = "nothing is there"
+    else:
+        found = f"has {tried.size:,} bytes; expected {_length(cell)}"
+    return f"{tried.convention.letter} {shown(tried.where)}: {found}"
+
+
+def _length(cell: LobCell) -> str:
+    return "any" if cell.length is None else f"{cell.length:,}"
+
+
+def error(
+    kind: type[LobUnresolved],
+    table: Table,
+    cell: LobCell,
+    what: str,
+    *,
+    tried: Sequence[str],
+    hint: str,
+) -> LobUnresolved:
+    """Return an error of a kind that says which cell it is about and where its LOB was looked for."""
+    place = cell.place
+    where = f"table {table.label} row {place.row:,}, cell {place.cell} ({place.id})"
+    sentences = tuple(dict.fromkeys(tried))
+    more = len(sentences) - _SHOWN
+    listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+    return kind(
+        f"{where}, file {shown(cell.file)}: {what}" + (f". Tried: {listed}" if listed else ""),
+        table=table.label,
+        row=place.row,
+        column=place.cell,
+        tried=sentences,
+        hint=hint,
+    )

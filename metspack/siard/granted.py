@@ -1,0 +1,305 @@
+"""The folders that LOBs may be read from, and nothing outside them: places become opened files here.
+
+Each file is opened by ``reading.opened`` below one granted root, so no link is followed. Where a path
+is absolute, or climbs above the .siard's folder, its components are compared with the real paths of
+the roots before anything is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from metspack import reading
+from metspack.errors import SourceError
+from metspack.location import Place
+from metspack.model import FileExtent
+from metspack.siard.conventions import is_lob_folder
+from metspack.siard.levels import collapsed
+from metspack.uris import Kind, Reference, ReferenceRefused, parsed, shown, walked
+
+Mapped = Mapping[tuple[str, ...], Reference]
+"""Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""
+
+_ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
+_LISTED = 100_000
+_REMEMBERED = 64
+_LINE = 1 << 16
+
+
+class PlaceRefused(SourceError):  # noqa: N818 -- a place is refused, nothing has gone wrong
+    """A place that is not read: outside every granted root, or with something else than a file there."""
+
+
+class Obstacle(PlaceRefused):
+    """What stands in a file's place is none, or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A file's names below the granted root with this number."""
+
+    root: int
+    path: tuple[str, ...]
+
+
+class Granted:
+    """The granted roots: the .siard's folder, further ones, then those that drives stand for.
+
+    ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
+    when there is none.
+    """
+
+    __slots__ = ("_drives", "_further", "_mapping", "_real", "_siblings", "roots")
+
+    def __init__(self, roots: Sequence[Path], drives: Mapping[str, Path], mapping: Mapped) -> None:
+        if not roots:
+            raise ValueError("the folder of the .siard is always granted")
+        self.roots = (*roots, *drives.values())
+        self._further = range(1, len(roots))
+        self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
+        self._mapping = mapping
+        self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        # A person may have written a path through a link: both forms name the same root.
+        self._real = [
+            (_names(form(root)), number)
+            for number, root in enumerate(self.roots)
+            for form in (os.path.realpath, os.path.abspath)
+        ]
+
+    def mapped(self, place: Place) -> Iterator[Place]:
+        """Yield where the mapping file has a place outside that is not absolute: below the URI it gives.
+
+        S_8.1.2-0 repeats the segment folder below the URI in its example; its text does not. Both.
+        """
+        for length in range(len(place.segments) - 1, 0, -1) if self._mapping else ():
+            key, rest = place.segments[:length], place.segments[length:]
+            if (target := self._mapping.get(key)) is None:
+                continue
+            for below in ((*target.segments, *key, *rest), (*target.segments, *rest)):
+                yield Place(
+                    inside=False,
+                    absolute=target.kind is not Kind.RELATIVE,
+                    drive=target.drive,
+                    segments=collapsed(below),
+                )
+            return
+
+    def further(self, names: tuple[str, ...]) -> Iterator[Spot]:
+        """Yield the spot of these names in each root that was granted beside the .siard's folder."""
+        return (Spot(root=number, path=names) for number in self._further)
+
+    def spot(self, place: Place) -> Spot:
+        """Return where a place outside lies; raises ``PlaceRefused`` when that is below no granted root."""
+        if place.drive is not None:
+            number = self._drives.get(place.drive)
+            if number is None:
+                raise PlaceRefused(
+                    f"{shown(place.text)} is on drive {place.drive}, which stands for no folder",
+                    hint=f"Say which folder the drive stands for: --map-drive {place.drive}=DIR.",
+                )
+            if ".." in place.segments:
+                raise _ungranted(place.text)
+            return Spot(root=number, path=place.segments)
+        if place.absolute:
+            return self._below_a_root(place.segments, place.text)
+        if place.segments[0] != "..":
+            return Spot(root=0, path=place.segments)
+        try:
+            return self._below_a_root(walked(self._real[0][0], place.segments), place.text)
+        except ReferenceRefused:
+            raise _ungranted(place.text) from None
+
+    def _below_a_root(self, names: tuple[str, ...], text: str) -> Spot:
+        within = [(len(real), number) for real, number in self._real if names[: len(real)] == real]
+        length, number = max(within, default=(len(names), 0), key=lambda each: each[0])
+        if length >= len(names):
+            raise _ungranted(text)
+        return Spot(root=number, path=names[length:])
+
+    def shown(self, spot: Spot) -> str:
+        """Return a spot as a path, for people to read."""
+        return str(self.roots[spot.root].joinpath(*spot.path))
+
+    def file(self, spot: Spot) -> FileExtent | None:
+        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
+        try:
+            with reading.opening(self.roots[spot.root], spot.path) as descriptor:
+                found = os.fstat(descriptor)
+        except OSError as error:
+            what = self._in_the_way(spot)
+            if error.errno in _ABSENT and what is None:
+                return None
+            raise self._obstacle(spot, what or f"cannot be opened: {error.strerror}") from None
+        except SourceError:
+            raise self._obstacle(spot, self._in_the_way(spot) or "is no longer what it was") from None
+        return FileExtent(
+            root=spot.root,
+            path=spot.path,
+            size=found.st_size,
+            modified=found.st_mtime_ns,
+            inode=found.st_ino,
+        )
+
+    def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
+        """Return those of the names that stand in the folder of a spot."""
+        found: list[str] = []
+        with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
+            found = [name for name in names if _mode(name, folder) is not None]
+        return found
+
+    @contextmanager
+    def _folder(self, root: int, path: tuple[str, ...]) -> Iterator[int]:
+        folder = reading.opened_folder(self.roots[root], path)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
+        """Return the names in a folder (of a very large one a part), none when it cannot be listed."""
+        found: list[str] = []
+        with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
+            found = sorted(entry.name for entry in islice(entries, _LISTED))
+        return found
+
+    def lob_folders(self, root: int, path: tuple[str, ...]) -> list[str]:
+        """Return the names in a folder that writers give to LOB folders; each folder is listed once."""
+        key = (root, path)
+        if key not in self._siblings:
+            if len(self._siblings) >= _REMEMBERED:
+                self._siblings.clear()
+            self._siblings[key] = [name for name in self._listed(root, path) if is_lob_folder(name)]
+        return self._siblings[key]
+
+    def alike(self, spot: Spot) -> str | None:
+        """Return a path that is there and differs from a spot's in letter case alone, None when none does."""
+        path: tuple[str, ...] = ()
+        for name in spot.path:
+            listed = self._listed(spot.root, path)
+            folded = name.casefold()
+            cased = (
+                name if name in listed else next((each for each in listed if each.casefold() == folded), None)
+            )
+            if cased is None:
+                return None
+            path = (*path, cased)
+        return None if path == spot.path else self.shown(Spot(root=spot.root, path=path))
+
+    def blocks(self, extent: FileExtent) -> Iterator[bytes]:
+        """Yield a file's bytes; raises ``Obstacle`` when it can no longer be read."""
+        try:
+            with reading.opening(self.roots[extent.root], extent.path) as descriptor:
+                yield from reading.chunks(descriptor)
+        except OSError as error:
+            spot = Spot(root=extent.root, path=extent.path)
+            raise self._obstacle(spot, f"cannot be read: {error.strerror}") from None
+
+    def _obstacle(self, spot: Spot, what: str) -> Obstacle:
+        return Obstacle(
+            f"{shown(self.shown(spot))} {what}",
+            hint="A LOB is read from a regular file alone, reached through folders and no link.",
+        )
+
+    def _in_the_way(self, spot: Spot) -> str | None:
+        """Return what stands in a spot's place or before it and is neither file nor folder there."""
+        for length in range(1, len(spot.path) + 1):
+            *before, name = spot.path[:length]
+            mode = None
+            with suppress(OSError), self._folder(spot.root, tuple(before)) as folder:
+                mode = _mode(name, folder)
+            if mode is None or stat.S_ISREG(mode):
+                break
+            last = length == len(spot.path)
+            if last or not stat.S_ISDIR(mode):
+                what = _KINDS.get(stat.S_IFMT(mode), "something else")
+                return f"is {what}" if last else f"lies beyond {shown('/'.join((*before, name)))}, {what}"
+        return None
+
+
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+}
+
+
+def _mode(name: str, folder: int) -> int | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except OSError:
+        return None
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(name for name in path.split("/") if name)
+
+
+def _ungranted(text: str) -> PlaceRefused:
+    return PlaceRefused(
+        f"{shown(text)} is in no folder that was granted",
+        hint="If its LOBs are to be read, grant the folder that holds them: --lob-root DIR.",
+    )
+
+
+def read_mapping(path: Path) -> Mapped:
+    """Return what a mapping.txt says: each segment folder and the URI of where it lies (S_8.1.2-0).
+
+    One folder, white space and a URI on each line; empty lines mean nothing. A relative URI is from
+    the .siard's folder. Raises ``SourceError`` naming the line that says anything else, or a host.
+    """
+    try:
+        descriptor = reading.opened(path)
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be opened: {error.strerror}", hint="Name the mapping file of the segments."
+        ) from None
+    found: dict[tuple[str, ...], Reference] = {}
+    with open(descriptor, "rb") as file:
+        number = 0
+        while line := file.readline(_LINE):
+            number += 1
+            where = f"{path} line {number:,}"
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise SourceError(f"{where}: is not UTF-8", hint="Write the mapping in UTF-8.") from None
+            if text.strip():
+                folder, target = _mapping_line(text, where)
+                if found.setdefault(folder, target) != target:
+                    raise SourceError(
+                        f"{where}: maps {shown('/'.join(folder))}, which another line maps elsewhere",
+                        hint="Each segment folder lies in one place; keep one of the lines.",
+                    )
+    return found
+
+
+def _mapping_line(text: str, where: str) -> tuple[tuple[str, ...], Reference]:
+    words = text.rsplit(None, 1)
+    if len(words) != 2:  # noqa: PLR2004 -- a folder and a URI
+        raise SourceError(
+            f"{where}: {shown(text.strip())} is one word; expected a segment folder, a space and a URI",
+            hint="As in SIARD 2.2 S_8.1.2-0: Northwind_lobs/s0_t2_c4/seg_0/ file:///srv/store/.",
+        )
+    try:
+        folder, target = parsed(words[0]), parsed(words[1])
+        if target.kind is not Kind.RELATIVE:
+            walked((), target.segments)
+    except ReferenceRefused as refused:
+        raise SourceError(f"{where}: {refused.message}", hint=refused.hint) from None
+    names = collapsed(folder.segments)
+    if folder.kind is not Kind.RELATIVE or ".." in names or not names:
+        raise SourceError(
+            f"{where}: maps {shown(words[0])}; expected a folder below that of the .siard",
+            hint="The first word is relative to the folder that holds the .siard and has no .. in it.",
+        )
+    return names, target

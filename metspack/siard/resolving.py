@@ -1,0 +1,182 @@
+"""Every LOB of every archive: the file or the zip entry that a cell means, and how it was found.
+
+The statement's place with a fitting size ends the search; else the convention that last fitted in
+this column; else all of them in a fixed order, where digests decide among several. Nothing outside
+the granted roots is opened, and which convention it was is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from metspack.model import LobCell
+from metspack.siard.conventions import Convention, Levels
+from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
+from metspack.siard.granted import Granted, Mapped, read_mapping
+from metspack.siard.metadata import Table
+from metspack.siard.parts import Extent
+from metspack.siard.searching import Column, Hit, Search, Sources, Tree
+from metspack.uris import Repair
+
+__all__ = [
+    "LobAmbiguous",
+    "LobMissing",
+    "LobRefused",
+    "LobUnresolved",
+    "Resolution",
+    "Resolver",
+    "Tallied",
+    "Tree",
+    "read_mapping",
+]
+
+# The usual cell: a name that means itself, so that no reference has to be read.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
+_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """A LOB found: its bytes are those of ``extents`` one after the other, ``size`` of them.
+
+    ``repairs`` are what was tolerated in the references; ``warnings`` are sentences, none when the
+    statement on the location of LOBs was followed.
+    """
+
+    extents: tuple[Extent, ...]
+    size: int
+    convention: Convention
+    repairs: tuple[Repair, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallied:
+    """How the LOBs of one column were found: how many by each convention, inside and outside."""
+
+    conventions: Mapping[Convention, int]
+    inside: int
+    outside: int
+
+
+class Resolver:
+    """Finds the LOBs of one archive.
+
+    ``tree`` is None for a folder of LOBs alone. ``roots`` are the granted folders, that of the
+    .siard first; ``siard_name`` is its file name; ``lob_folder`` the database's, as metadata.xml has
+    it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` is what ``read_mapping`` returns.
+    Memory is flat: per column, never per LOB. Raises ValueError without roots.
+    """
+
+    def __init__(
+        self,
+        tree: Tree | None,
+        roots: Sequence[Path],
+        *,
+        siard_name: str,
+        lob_folder: str | None = None,
+        drives: Mapping[str, Path] = MappingProxyType({}),
+        mapping: Mapped = MappingProxyType({}),
+    ) -> None:
+        self._tree = tree
+        self._sources = Sources(tree=tree, granted=Granted(roots, drives, mapping), siard=siard_name)
+        self._lob_folder = lob_folder
+        self._table: Table | None = None
+        self._columns: dict[tuple[str, str], Column] = {}
+        self._here: dict[str, Column] = {}
+        self._counts: dict[tuple[str, str], Counter[tuple[Convention, bool]]] = {}
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The granted roots as ``FileExtent.root`` counts them: those given, then those of drives."""
+        return self._sources.granted.roots
+
+    def tally(self) -> Mapping[tuple[str, str], Tallied]:
+        """Return how LOBs were found so far, by the table's path and the cell's (array elements as one)."""
+        return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
+
+    def resolved(self, table: Table, cell: LobCell) -> Resolution:
+        """Return where the bytes of a cell's LOB are.
+
+        Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
+        that cannot be read.
+        """
+        if table is not self._table:
+            self._table, self._here = table, {}
+        column = self._here.get(cell.place.cell) or self._column(table, cell.place.cell)
+        # Almost every archive names the entry in full; only this look-up is on the way of a million LOBs.
+        if column.inside and self._tree is not None and _PLAIN.fullmatch(cell.file):
+            extent = self._tree.extent(cell.file)
+            if extent is not None and column.fits(extent.size, cell.length):
+                repeats = column.is_content and cell.file.startswith("content/")
+                convention = Convention.F if repeats else Convention.C
+                column.counts[convention, True] += 1
+                return Resolution(
+                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
+                )
+        return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
+
+    def _column(self, table: Table, path: str) -> Column:
+        column = self._columns.get((table.path, path))
+        if column is None:
+            if len(self._columns) >= _REMEMBERED:  # every element of an array has a path of its own
+                self._columns.clear()
+                self._here.clear()
+            column = self._columns[table.path, path] = self._new_column(table, path)
+        self._here[path] = column
+        return column
+
+    def _new_column(self, table: Table, path: str) -> Column:
+        chain = table.chain(path)
+        folders = [each.lob_folder for each in chain] or [None]
+        levels = Levels(
+            database=self._lob_folder,
+            column=folders[0],
+            fields=tuple(folders[1:]),
+            folder=next((each.folder for each in reversed(chain) if each.folder), None),
+            table=table.folder_path,
+            file="",
+        )
+        tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
+        counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
+        text = not chain or _BYTES_ONLY.match(chain[-1].type) is None
+        return Column.of(levels, counts, text=text)
+
+
+def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
+    """Return what a hit means, count it, and let the column remember its way."""
+    convention = hit.candidate.convention
+    inside = hit.candidate.place.inside
+    column.counts[convention, inside] += 1
+    if not hit.candidate.stated:
+        column.way = hit.candidate.way
+    warnings = []
+    if not convention.is_statement:
+        warnings.append(
+            f"found by convention {convention.letter} ({convention.title}), not as the statement on the "
+            "location of LOBs says"
+        )
+    if not column.fits(hit.size, cell.length):
+        warnings.append(f"has {hit.size:,} bytes though its cell says {cell.length:,}; its digest is right")
+    return Resolution(
+        extents=hit.extents,
+        size=hit.size,
+        convention=convention,
+        repairs=hit.candidate.repairs,
+        warnings=tuple(warnings),
+    )
+
+
+def _tallied(counts: Counter[tuple[Convention, bool]]) -> Tallied:
+    conventions: Counter[Convention] = Counter()
+    sides: Counter[bool] = Counter()
+    for (convention, inside), number in counts.items():
+        conventions[convention] += number
+        sides[inside] += number
+    return Tallied(conventions=dict(conventions), inside=sides[True], outside=sides[False])

@@ -1,0 +1,309 @@
+"""The search for the LOB of one cell through all the places where it may be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from metspack import digests
+from metspack.errors import SourceError
+from metspack.model import Digest, LobCell, ZipExtent
+from metspack.siard import conventions, faults, parts
+from metspack.siard.conventions import Candidate, Convention, Levels
+from metspack.siard.faults import LobAmbiguous, Tried
+from metspack.siard.granted import Granted, PlaceRefused, Spot
+from metspack.siard.levels import is_content
+from metspack.siard.metadata import Table
+from metspack.siard.parts import Extent, Names
+from metspack.uris import shown
+
+_WIDEST = 4  # bytes of a character, in UTF-8 and in UTF-16
+_COMPARED = "SHA-256"
+
+
+class Tree(Protocol):
+    """The archive's own entries: where the one with a name lies, and its bytes (``Container``)."""
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return where the entry with exactly this name lies, None when there is none."""
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield an entry's bytes."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Column:
+    """What the cells of a column or field have in common, how they were found, the way that last fitted.
+
+    ``text``: ``length`` may count characters. ``counts`` are by convention and whether inside.
+    """
+
+    levels: Levels
+    text: bool
+    counts: Counter[tuple[Convention, bool]]
+    inside: bool
+    is_content: bool
+    way: int | None = None
+
+    @classmethod
+    def of(cls, levels: Levels, counts: Counter[tuple[Convention, bool]], *, text: bool) -> Column:
+        """Return the column with these levels (their ``file`` means nothing)."""
+        inside = not any(each and each.strip() for each in (levels.column, *levels.fields))
+        return cls(levels=levels, text=text, counts=counts, inside=inside, is_content=is_content(levels))
+
+    def fits(self, size: int, length: int | None) -> bool:
+        """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        return length is None or size == length or (self.text and length < size <= _WIDEST * length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Something that is there: by which candidate, the LOB's bytes in order, and where it was found."""
+
+    candidate: Candidate
+    extents: tuple[Extent, ...]
+    spot: Spot | None
+    names: Names
+
+    @property
+    def size(self) -> int:
+        """All its bytes."""
+        return sum(each.size for each in self.extents)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells it from other hits; the same file found in two ways is one."""
+        return tuple(
+            each.name if isinstance(each, ZipExtent) else (each.inode, each.size, each.modified)
+            for each in self.extents
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where LOBs are looked for: the archive's entries, the granted roots, the archive's file name."""
+
+    tree: Tree | None
+    granted: Granted
+    siard: str
+
+    def blocks(self, extent: Extent) -> Iterator[bytes]:
+        """Yield the bytes of an entry or a file."""
+        if isinstance(extent, ZipExtent):
+            return iter(()) if self.tree is None else self.tree.contents(extent)
+        return self.granted.blocks(extent)
+
+    def digest(self, extents: Iterable[Extent], algorithm: str) -> Digest:
+        """Return the digest of all bytes of the extents, one after the other."""
+        hashers = digests.Hashers([algorithm])
+        for extent in extents:
+            for block in self.blocks(extent):
+                hashers.update(block)
+        return hashers.digest(algorithm)
+
+    def entry(self, names: Names) -> ZipExtent | None:
+        """Return the archive's entry with these names."""
+        return None if self.tree is None else self.tree.extent("/".join(names))
+
+
+class Search:
+    """The search for one cell's LOB; made for it and used once."""
+
+    def __init__(self, sources: Sources, table: Table, column: Column, cell: LobCell) -> None:
+        self._sources = sources
+        self._table = table
+        self._column = column
+        self._cell = cell
+        self._levels = replace(column.levels, file=cell.file)
+        self._refusals: list[SourceError] = []
+        self._misfits: list[Hit] = []
+        self._tried: list[Tried] = []
+        self._looked: list[tuple[Spot | None, Names]] = []
+
+    def hit(self) -> Hit:
+        """Return what can be the cell's LOB; raises ``LobUnresolved``."""
+        hits: list[Hit] = []
+        asked = False
+        for each in conventions.candidates(self._levels, self._refusals):
+            if not (each.stated or asked):
+                asked = True
+                hits = self._remembered()
+                if hits:
+                    break
+            fitting = self._hits(each)
+            if each.stated and (first := next(fitting, None)) is not None:
+                return first
+            hits += fitting
+        return self._decided(hits) if hits else self._proven()
+
+    def _remembered(self) -> list[Hit]:
+        way = self._column.way
+        again = None if way is None else conventions.candidate(self._levels, way)
+        return [] if again is None else list(self._hits(again))
+
+    def _hits(self, candidate: Candidate) -> Iterator[Hit]:
+        """Yield what is there and fits, of the one or more places that a candidate means."""
+        for spot, names in self._places(candidate):
+            try:
+                extents = self._at(spot, names)
+            except SourceError as problem:
+                self._note(candidate, self._where(spot, names), problem=problem)
+                continue
+            found = Hit(candidate=candidate, extents=extents, spot=spot, names=names)
+            if not extents:
+                self._looked.append((spot, names))
+                self._note(candidate, self._where(spot, names))
+            elif self._fits(found.size):
+                yield found
+            else:
+                self._misfits.append(found)
+                self._note(candidate, self._where(spot, names), size=found.size)
+
+    def _where(self, spot: Spot | None, names: Names) -> str:
+        return "/".join(names) if spot is None else self._sources.granted.shown(spot)
+
+    def _note(
+        self,
+        candidate: Candidate,
+        where: str,
+        *,
+        problem: SourceError | None = None,
+        size: int | None = None,
+    ) -> None:
+        self._tried.append(Tried(convention=candidate.convention, where=where, problem=problem, size=size))
+
+    def _fits(self, size: int) -> bool:
+        return self._column.fits(size, self._cell.length)
+
+    def _places(self, candidate: Candidate) -> Iterator[tuple[Spot | None, Names]]:
+        """Yield a spot below a granted root and its names, or None and names from the zip's root."""
+        place, granted = candidate.place, self._sources.granted
+        if place.inside:
+            if self._sources.tree is not None:
+                yield None, place.segments
+            return
+        if candidate.convention is Convention.LOB_ROOT:
+            spots = granted.further(place.segments)
+        else:
+            spots = self._spots(candidate)
+        for spot in spots:
+            yield spot, spot.path
+
+    def _spots(self, candidate: Candidate) -> Iterator[Spot]:
+        granted = self._sources.granted
+        mapped = () if candidate.place.absolute else granted.mapped(candidate.place)
+        for place in (*mapped, candidate.place):
+            try:
+                spot = granted.spot(place)
+            except PlaceRefused as refused:
+                self._note(candidate, place.text, problem=refused)
+                continue
+            if candidate.renamed is None:
+                yield spot
+            elif place is candidate.place:
+                yield from self._renamed(spot, len(place.segments) - candidate.renamed)
+
+    def _renamed(self, spot: Spot, from_end: int) -> Iterator[Spot]:
+        """Yield the spot with the LOB folder, so many names from the end, under the names of its siblings."""
+        at = len(spot.path) - from_end
+        if at < 0:
+            return
+        siblings = self._sources.granted.lob_folders(spot.root, spot.path[:at])
+        for name in conventions.renamed(spot.path[at], siblings, self._sources.siard):
+            yield Spot(root=spot.root, path=(*spot.path[:at], name, *spot.path[at + 1 :]))
+
+    def _look(self, spot: Spot | None) -> parts.Look:
+        if spot is None:
+            return self._sources.entry
+        granted, root = self._sources.granted, spot.root
+        return lambda names: granted.file(Spot(root=root, path=names))
+
+    def _at(self, spot: Spot | None, names: Names) -> tuple[Extent, ...]:
+        """Return the whole or the parts at a place, nothing when neither is there."""
+        look = self._look(spot)
+        whole = look(names)
+        if whole is None:
+            return parts.found(look, names, self._fits)
+        if spot is None:
+            # Parts beside a whole that fits are not looked for in the zip: one look-up is all a cell gets.
+            named = () if self._fits(whole.size) else parts.FIRST_SUFFIXES
+            beside = [each for each in named if look((*names[:-1], names[-1] + each)) is not None]
+        else:
+            beside = self._sources.granted.beside(spot, [names[-1] + each for each in parts.FIRST_SUFFIXES])
+        if beside and not self._has_digest((whole,)):
+            raise parts.beside_whole(names, beside)
+        return (whole,)
+
+    def _has_digest(self, extents: tuple[Extent, ...]) -> bool:
+        """Return whether the bytes are those of the cell's digest; False when it has none."""
+        digest = self._cell.digest
+        return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
+
+    def _decided(self, hits: list[Hit]) -> Hit:
+        """Return the one of the hits that is the LOB; raises ``LobAmbiguous`` when that cannot be told."""
+        different = list({each.identity: each for each in reversed(hits)}.values())[::-1]
+        if len(different) == 1:
+            return different[0]
+        if self._cell.digest is not None:
+            for each in different:
+                if self._has_digest(each.extents):
+                    return each
+            raise self._ambiguous(different, "none of them has the cell's digest")
+        if len({self._sources.digest(each.extents, _COMPARED) for each in different}) == 1:
+            return different[0]
+        raise self._ambiguous(different, "they differ and the cell has no digest")
+
+    def _ambiguous(self, hits: list[Hit], why: str) -> faults.LobUnresolved:
+        return faults.error(
+            LobAmbiguous,
+            self._table,
+            self._cell,
+            f"{len(hits)} things can be its LOB, and {why}",
+            tried=[
+                f"{hit.candidate.convention.letter} {self._where(hit.spot, hit.names)}: {hit.size:,} bytes"
+                for hit in hits
+            ],
+            hint="Take away those that do not belong to the archive.",
+        )
+
+    def _proven(self) -> Hit:
+        """Return what is there with a length that does not fit and the right digest; else raises."""
+        for each in self._misfits:
+            if self._has_digest(each.extents):
+                return each
+        raise self._unresolved()
+
+    def _unresolved(self) -> faults.LobUnresolved:
+        for spot, names in self._looked:
+            try:
+                parts.check_none_is_left(self._look(spot), names)
+            except SourceError as problem:
+                self._tried.append(Tried(convention=Convention.C, where="/".join(names), problem=problem))
+                break
+        return faults.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
+
+    def _alike(self) -> str:
+        """Return a hint when something is there whose name differs in letter case alone, else nothing."""
+        for spot, names in self._looked:
+            alike = self._entry_alike(names) if spot is None else self._sources.granted.alike(spot)
+            if alike is not None:
+                return f"{shown(alike)} differs in letter case alone: rename it to what the cell says."
+        return ""
+
+    def _entry_alike(self, names: Names) -> str | None:
+        # The archive is asked for names, never listed: it may hold millions.
+        *folders, last = names
+        stem, dot, extension = last.rpartition(".")
+        for form in (
+            names,
+            (*folders, f"{stem}{dot}{extension.lower()}"),
+            (*folders, f"{stem}{dot}{extension.upper()}"),
+            (*folders, last.lower()),
+            (*folders, last.upper()),
+        ):
+            for cased in (form, (*(each.lower() for each in form[:-1]), form[-1])):
+                if cased != names and self._sources.entry(cased) is not None:
+                    return "/".join(cased)
+        return None
