@@ -304,7 +304,8 @@ class _Work:
 
     def _check(self, staging: fsio.Staging) -> None:
         level = checking.Level.FULL if self.options.verify else checking.Level.STRUCTURE
-        self.progress.stage("Checking what lies on disk", None)
+        total = checking.weight(staging.package) if self.options.verify else None
+        self.progress.stage("Checking what lies on disk", total)
         wrong = [
             each
             for each in checking.check(staging.package, level, progress=self.progress.advance)

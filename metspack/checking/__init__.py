@@ -1,6 +1,17 @@
 """Checking a package from what lies on disk; shares nothing with what builds one."""
 
 from metspack.checking.codes import Code, Rule
-from metspack.checking.package import Checking, Explanation, Level, Summary, check, explained, ordered
+from metspack.checking.package import Checking, Explanation, Level, Summary, check, explained, ordered, weight
 
-__all__ = ["Checking", "Code", "Explanation", "Level", "Rule", "Summary", "check", "explained", "ordered"]
+__all__ = [
+    "Checking",
+    "Code",
+    "Explanation",
+    "Level",
+    "Rule",
+    "Summary",
+    "check",
+    "explained",
+    "ordered",
+    "weight",
+]

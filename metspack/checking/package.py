@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, unique
 from functools import total_ordering
@@ -166,6 +167,19 @@ def _found(path: Path) -> tuple[Path, str | None]:
     if path.exists():
         return path.parent, path.name
     raise SourceError(f"{path} is not there", hint="Name a package's folder, or the METS file of a package.")
+
+
+def weight(path: Path) -> int:
+    """Return about how many bytes a full check of the package at ``path`` reads, to tell how far it is."""
+    root = path if path.is_dir() else path.parent
+    total = 0
+    for folder, _folders, files in os.walk(root):
+        for name in files:
+            with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
+                size = os.lstat(os.path.join(folder, name)).st_size
+                # An archive is read as a file, and its entries once more.
+                total += 2 * size if name.endswith(".siard") else size
+    return total
 
 
 def check(

@@ -68,7 +68,8 @@ def check(  # noqa: PLR0917 -- a command's options
         names = ", ".join(each.value for each in checking.Level)
         raise ConfigError(f"--level {level!r} is not known", hint=f"Choose one of {names}.") from None
     with console.progress(quiet=quiet) as progress:
-        progress.stage("Checking", None)
+        full = chosen is checking.Level.FULL and not quiet
+        progress.stage("Checking", checking.weight(package) if full else None)
         run = checking.check(package, chosen, progress=progress.advance, budgets=options.budgets(budget))
         found = checking.ordered(run)
         if json_output:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metspack import reading
-from metspack.checking import Code, Level, Summary, check, explained, ordered, walking
+from metspack.checking import Code, Level, Summary, check, explained, ordered, walking, weight
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.model import Budgets, Finding, Severity
 from tests.packages import forge
@@ -485,3 +485,10 @@ def test_a_real_archive_whose_lobs_lie_outside(tmp_path: Path) -> None:
     assert {each.code for each in found} <= {"Z019", "Z020", "Z021"}, found
     conventions = {dict(each.facts)["found"] for each in found if each.code == "Z019"}
     assert "the zip's root and .. for the folder around it" in conventions
+
+
+def test_the_weight_of_a_package_is_about_what_a_full_check_reads(package: Path) -> None:
+    run = check(package, Level.FULL)
+    list(run)
+    assert 0.5 * weight(package) < run.summary.bytes < 2 * weight(package)
+    assert weight(package / "mets.xml") == weight(package)
