@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +34,16 @@ MANIFEST_NAMES = {"MD5": "manifest-md5.txt", "SHA-256": "manifest-sha256.txt"}
 # What METS and manifests take on disk, generously: bytes per LOB and per segment.
 _PER_LOB, _PER_SEGMENT = 1_000, 8_000
 
+# Less than this is copied before further processes have started.
+_SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """How a package is built. ``created`` is the one clock value, as xs:dateTime."""
+    """How a package is built. ``created`` is the one clock value, as xs:dateTime.
+
+    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
+    """
 
     created: str
     software: Software
@@ -48,7 +55,7 @@ class BuildOptions:
     agents: tuple[str, ...] = ()
     mets_profile: str = recommendation.PROFILE
     href_style: str = "relative"
-    jobs: int = 1
+    jobs: int | None = 1
     verify: bool = False
     check_message_digest: bool = True
     budgets: Budgets = field(default_factory=Budgets)
@@ -281,8 +288,7 @@ class _Work:
             for segment in course.segments
         )
         placed: list[SegmentPlaced] = []
-        jobs = min(self.options.jobs, max(1, len(course.segments)))
-        for each in segments.all_placed(tasks, jobs, self.progress):
+        for each in segments.all_placed(tasks, _jobs(self.options.jobs, course), self.progress):
             staging.journal.record(event="segment", folder=each.folder, mets=each.mets.checksum)
             placed.append(each)
         return placed
@@ -345,6 +351,13 @@ def _name(archive: Archive, options: BuildOptions, plan: PlanFile | None) -> str
             hint="Leave --name out, or plan again with it.",
         )
     return identifiers.given_name(plan.header.name)
+
+
+def _jobs(wanted: int | None, course: _Course) -> int:
+    if wanted is None:
+        small = course.files < _SMALL_FILES and course.bytes < _SMALL_BYTES
+        wanted = 1 if small else os.cpu_count() or 1
+    return min(wanted, max(1, len(course.segments)))
 
 
 def _words(segment: Segment | None) -> str:

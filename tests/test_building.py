@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import zipfile
 from contextlib import suppress
@@ -15,18 +16,45 @@ from metspack import building, checking
 from metspack.building import BuildOptions, Built
 from metspack.errors import PlanError, SourceError
 from metspack.mets.dialects.recommendation import Software
-from metspack.model import Limits
+from metspack.model import ClosedBy, Limits, Segment
 from metspack.progress import Silent
 from tests import siards
 from tests.trees import names, tree
 
 SOFTWARE = Software(name="metspack", version="metspack 0")
+SEGMENT = Segment(index=0, first="", last="", files=1, bytes=1, closed_by=ClosedBy.END)
 
 
 def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
     return BuildOptions(
         created="2016-02-23T00:00:00Z", software=SOFTWARE, limits=Limits(files=files, bytes=size), jobs=jobs
     )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "segments", "amounts", "expected"),
+    [
+        (3, 8, (10, 10), 3),
+        (8, 3, (10, 10), 3),
+        (1, 3, (10**6, 10**12), 1),
+        (4, 0, (0, 0), 1),
+        (None, 8, (10, 10), 1),
+        (None, 8, (10, 10**12), 6),
+        (None, 8, (10**6, 10), 6),
+        (None, 2, (10**6, 10**12), 2),
+    ],
+)
+def test_no_more_processes_than_are_of_use(
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: int | None,
+    segments: int,
+    amounts: tuple[int, int],
+    expected: int,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    files, size = amounts
+    course = building._Course(segments=[SEGMENT] * segments, files=files, bytes=size)
+    assert building._jobs(wanted, course) == expected
 
 
 CONTENTS = st.lists(st.binary(max_size=40), max_size=12)
