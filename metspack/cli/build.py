@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -172,7 +173,7 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             f"{counted(built.files, 'LOB')}, {counted(built.bytes, 'byte')}"
         )
         done = "every byte was read back" if verify else "its structure was checked"
-        console.out(f"Published; {done}. Any time later: metspack check {output}")
+        console.out(f"Published; {done}. Any time later: metspack check {shlex.quote(str(output))}")
 
 
 def _one_of(option: str, value: str, values: tuple[str, ...]) -> None:

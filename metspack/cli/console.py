@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Self
 
 from rich.console import Console
@@ -186,8 +187,9 @@ class _Lines:
         self._said = now
         rate = self._done / max(now - self._began, 0.001)
         line = f"{self._name}: {shown(self._done)} at {rate / 1e6:.1f} MB/s"
-        if self._total and rate:
-            line += f", {self._done * 100 // self._total} %, {(self._total - self._done) / rate:.0f} s left"
+        if self._total and self._done * 100 >= self._total:  # before that, a guess would mean nothing
+            left = timedelta(seconds=max(round((self._total - self._done) / rate), 0))
+            line += f", {min(self._done * 100 // self._total, 100)} %, {left} left"
         _errors.print(line, markup=False)
 
 

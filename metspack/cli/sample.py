@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -29,4 +30,4 @@ def sample(
         return
     for path in written:
         console.out(str(path))
-    console.out(f"Try: metspack plan {written[0]} --max-files 4 --max-bytes 45000")
+    console.out(f"Try: metspack plan {shlex.quote(str(written[0]))} --max-files 4 --max-bytes 45000")

@@ -385,7 +385,9 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1", "--max-files", "4")
     assert outcome.code == 0
     assert re.search(
-        r"^Placing: [0-9,]+ bytes.* at [0-9.]+ MB/s, [0-9]+ %, [0-9]+ s left$", outcome.err, re.MULTILINE
+        r"^Placing: [0-9,]+ bytes.* at [0-9.]+ MB/s, [0-9]+ %, [0-9]+:[0-9]{2}:[0-9]{2} left$",
+        outcome.err,
+        re.MULTILINE,
     )
     assert re.search(
         r"^Checking what lies on disk: [0-9,]+ bytes.* at [0-9.]+ MB/s$", outcome.err, re.MULTILINE
