@@ -153,7 +153,16 @@ class _Work:
             profile=options.mets_profile,
             href_style=options.href_style,
         )
+        if self.objid.startswith(identifiers.child_objid(f"{self.name}_lobseg_").removesuffix("_mets")):
+            raise ConfigError(
+                f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
+            )
         for text in (*options.agents, options.mets_profile):
+            if not text.strip():
+                raise ConfigError(
+                    "an agent or the METS profile is empty",
+                    hint="Give --agent and --mets-profile a value, or leave them out.",
+                )
             writer.finalized(text)  # what XML cannot hold is refused now, not after an hour of copying
         self.algorithms = tuple(dict.fromkeys((*placing.MANIFESTS, options.checksum)))
 
@@ -251,9 +260,16 @@ class _Work:
             course.bytes
             + self.archive.container.size
             - course.compressed
-            + _PER_LOB * course.files
+            + (_PER_LOB + staging.block()) * course.files  # a file takes whole blocks
             + _PER_SEGMENT * (len(course.segments) + 1)
         )
+        files, room = course.files + 4 * len(course.segments), staging.free_files()
+        if room is not None and room < files:
+            raise TargetError(
+                f"there is no room for so many files at {staging.target.parent}: "
+                f"needed {files:,}, free {room:,}",
+                hint="Choose a target on another disk: this one has too few inodes left.",
+            )
         have = staging.free()
         if have < need:
             raise TargetError(
@@ -329,8 +345,8 @@ class _Work:
     def _warnings(self, course: _Course) -> Iterator[str]:
         if course.undigested:
             yield (
-                f"{course.undigested:,} LOBs have no digest in their cells; only their length could be "
-                "checked against the source"
+                f"{counted(course.undigested, 'LOB')} without a digest in the cell: proven by the CRC-32 of "
+                "the zip entry and, where the cell has one, the length"
             )
         if self.archive.metadata.version == "1.0" and course.files:
             yield (

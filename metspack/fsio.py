@@ -39,6 +39,12 @@ def _hint(number: int | None) -> str:
             "The disk or quota is full, or the file system cannot hold a file this large. "
             "Free space or choose another target."
         )
+    if number == errno.EEXIST:
+        return "Nothing is overwritten: choose another name, or move that file away."
+    if number == errno.ENOENT:
+        return "Make the folder first."
+    if number == errno.ENAMETOOLONG:
+        return "The file system does not take names this long: choose a shorter one."
     if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return "Choose a target in a folder you may write to."
     return ""
@@ -48,7 +54,7 @@ class NewFile:
     """A file that did not exist before: written once from start to end, on disk when closed.
 
     Raises ``TargetError`` when it exists or cannot be written. Leaving the block normally flushes
-    and fsyncs; leaving it by an exception only closes.
+    and fsyncs; leaving it by an exception removes it.
     """
 
     __slots__ = ("_buffer", "_descriptor", "_held", "path", "size")
@@ -124,6 +130,8 @@ class NewFile:
             self.close()
         else:
             self.discard()
+            with suppress(OSError):  # the error that ended the block is the one to tell
+                os.unlink(self.path)
 
 
 def make_directory(path: Path) -> None:
@@ -201,12 +209,12 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
     """
     # The last component is not resolved: a link of that name is in the way like anything else.
     absolute = target.parent.resolve() / target.name if target.name else target.resolve()
-    partial = absolute.with_name(f"{absolute.name}.partial")
     if os.path.lexists(absolute):
         raise TargetError(
             f"{target} exists already",
             hint="Choose another target, or move that one away: nothing is overwritten.",
         )
+    partial = absolute.with_name(f"{absolute.name}.partial")
     if os.path.lexists(partial):
         raise TargetError(
             f"{partial} exists already: an earlier build was stopped, or another is running",
@@ -244,6 +252,17 @@ class Staging:
         with explained(self.root):
             status = os.statvfs(self.root)
         return status.f_bavail * status.f_frsize
+
+    def block(self) -> int:
+        """Return the bytes that a file takes at least, and by which it grows."""
+        with explained(self.root):
+            return os.statvfs(self.root).f_frsize
+
+    def free_files(self) -> int | None:
+        """Return how many more files and folders there can be, None when that is not limited."""
+        with explained(self.root):
+            status = os.statvfs(self.root)
+        return status.f_favail if status.f_files else None
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; forget the rest."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +74,7 @@ class Placements:
         for (each,) in self._database.execute("SELECT id FROM placed ORDER BY n"):
             yield each
 
-    def manifest_rows(self) -> Iterator[tuple[str, str, str]]:
+    def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
         yield from self._database.execute("SELECT path, md5, sha256 FROM placed ORDER BY path")
 
@@ -194,10 +195,13 @@ def _check(lob: LobRef, what: str, hashers: Hashers, lengths: Lengths | None) ->
 
 def manifest_fragments(placements: Placements, segment: str, work: Path, mets: PlacedFile) -> None:
     """Write the segment's lines of both manifests, sorted by path, into ``work``."""
-    rows = _with(placements.manifest_rows(), (mets.path, mets.md5, mets.sha256))
     paths = (work / f"{segment}.{algorithm}" for algorithm in MANIFESTS)
-    with fsio.NewFile(next(paths)) as md5, fsio.NewFile(next(paths)) as sha256:
-        for path, md5_value, sha256_value in rows:
+    with (
+        closing(placements.manifest_rows()) as rows,
+        fsio.NewFile(next(paths)) as md5,
+        fsio.NewFile(next(paths)) as sha256,
+    ):
+        for path, md5_value, sha256_value in _with(rows, (mets.path, mets.md5, mets.sha256)):
             md5.write(manifest_line(md5_value, f"{segment}/{path}"))
             sha256.write(manifest_line(sha256_value, f"{segment}/{path}"))
 

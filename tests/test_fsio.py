@@ -101,7 +101,7 @@ def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "new").read_bytes() == b"0123456789abc"
 
 
-def test_an_error_inside_the_block_only_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_inside_the_block_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("nothing is to be kept"))
 
     def interrupted() -> None:
@@ -111,7 +111,7 @@ def test_an_error_inside_the_block_only_closes(tmp_path: Path, monkeypatch: pyte
 
     with pytest.raises(KeyError):
         interrupted()
-    assert (tmp_path / "new").read_bytes() == b""
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path: Path) -> None:
@@ -349,3 +349,8 @@ def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(TargetError, match="no journal"):
         Staging(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_root_of_everything_is_no_target() -> None:
+    with pytest.raises(TargetError, match="/ exists already"):
+        fsio.check_vacant(Path("/"))

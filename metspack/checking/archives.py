@@ -44,6 +44,14 @@ SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
     SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
 WHERE o.id < c.id ORDER BY c.id
 """
+_OTHER_ROW = """
+SELECT c.archive, c.place, c.path, e.xml_id, m.path, e.line
+FROM cell c JOIN entry e ON e.path = c.path JOIN mets m ON m.id = e.mets
+WHERE NOT c.inside AND e.xml_id <> c.place AND e.groupid IS NOT c.place
+AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
+AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place = e.xml_id) ORDER BY c.id
+"""
 _UNNAMED = """
 SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets AND m.segment
 JOIN disk d ON d.path = e.path AND d.kind = 'f'
@@ -86,6 +94,10 @@ def findings(
         )
     for name, place, path, other in catalogue.rows(_TWICE):
         yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
+        yield Code.CELL_OF_ANOTHER_LOB.at(
+            shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
+        )
     if not whole:
         # Where the bytes are read, they tell which of the two is wrong.
         yield from _against_mets(catalogue)

@@ -59,6 +59,7 @@ CREATE INDEX wrong_digests ON wrong (expected, found);
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
+    "CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)",
     "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",

@@ -82,7 +82,7 @@ class Code(Enum):
         "Give each child METS its own file entry and mptr.",
     )  # fmt: skip
     CHILD_WITHOUT_MPTR = _rule(
-        "L005", _W, "Child METS listed but not linked",
+        "L005", _E, "Child METS listed but not linked",
         "the file entry {href!r} is of a child METS, but no mptr names it",
         _TO_CHILD,
         "Readers follow mptr elements; they never come to this child.",
@@ -581,6 +581,13 @@ class Code(Enum):
         "SIARD 2.2, M_5.1 (messageDigest)",
         "The tables changed after the digest was written.",
         "Find out which tool rewrote the archive; if the change was meant, recompute the digest.",
+    )  # fmt: skip
+    CELL_OF_ANOTHER_LOB = _rule(
+        "Z022", _E, "Cell names another cell's LOB",
+        "the cell names {file!r}, which {source} calls the LOB of {found}",
+        _CELLS,
+        "Archive and METS disagree on which row the LOB belongs to: two LOBs, or two cells, changed places.",
+        "Compare both rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
     CELLS_WITHOUT_DIGEST = _rule(
         "Z021", _W, "Cells without a digest",

@@ -46,6 +46,19 @@ JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.i
 WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path) ORDER BY l.rowid
 """
 
+_CHILD_ALONE = """
+SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHERE parent = 1)
+"""
+
+
+def missing(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the manifests that the package should have; those of a child checked alone are its parent's."""
+    if catalogue.row(_CHILD_ALONE) is not None:
+        return
+    for name in EXPECTED:
+        if catalogue.row("SELECT 1 FROM disk WHERE path = ?", path_of((name,))) is None:
+            yield Code.MANIFEST_MISSING.at(name, expected=name)
+
 
 def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
     """Put the package's manifests into the catalogue; yield what is wrong with their form."""
@@ -53,8 +66,6 @@ def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
         path = path_of((name,))
         kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
         if kind is None:
-            if name in EXPECTED:
-                yield Code.MANIFEST_MISSING.at(name, expected=name)
             continue
         sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
         number = catalogue.put(sql, name, path, algorithm)

@@ -137,6 +137,8 @@ class Checking(Iterator[Finding]):
         else:
             yield from links.findings(os.fsencode(mets))
         yield from links.orphans()
+        if whole:
+            yield from manifests.missing(catalogue)
         fixity = Fixity(catalogue, root, self._hashed)
         if not whole:
             yield from fixity.of_documents(manifests=False)

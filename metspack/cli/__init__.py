@@ -50,10 +50,12 @@ def _run() -> int:
     if sys.platform == "win32":
         sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
         return EXIT_TARGET
+    from metspack.cli import console  # noqa: PLC0415 -- heavy: only once it is clear that we run
+
+    # From here on: before, there is nothing to clean up, and the signal's own way to end is right.
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, _interrupt)
-    from metspack.cli import console  # noqa: PLC0415 -- heavy: only once it is clear that we run
 
     try:
         console.prepare()

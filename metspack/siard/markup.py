@@ -77,16 +77,16 @@ def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int =
     def start(qualified: str, attributes: dict[str, str]) -> None:
         nonlocal passed_over
         prefix, _, name = qualified.rpartition(":")
-        if passed_over or (stack and name in skipped):
-            passed_over += 1
-            return
-        if len(stack) >= depth:
+        if len(stack) + passed_over >= depth:
             raise safexml.XmlError(
                 f"elements are nested more than {depth} deep",
                 hint="If that is what it should be, raise the budget: --budget depth=N.",
                 line=parser.CurrentLineNumber,
                 column=parser.CurrentColumnNumber + 1,
             )
+        if passed_over or (stack and name in skipped):
+            passed_over += 1
+            return
         at = parser.CurrentByteIndex
         element = Element(
             name=name,

@@ -167,7 +167,7 @@ class CellReader:
                     raise SourceError(
                         f"{self._where()}: {place.id} has the {name} {text!r} "
                         f"(digestType {attributes.get('digestType', 'absent')}), which is no message digest",
-                        hint="Known are MD5, SHA-1 and SHA-256 in hexadecimal (SIARD 2.2 T_6.2-1).",
+                        hint="SIARD has MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
                     )
                 return digest
         return None

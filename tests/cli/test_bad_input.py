@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import placing, segments
+from metspack import fsio, placing, segments
 from metspack.siard import rewriting
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
@@ -608,3 +608,28 @@ def test_encrypted_entries(metspack: Commands, place: Path, northwind: Path) -> 
     outcome = refused(metspack, place, source)
     assert outcome.code == 3
     assert "encrypted" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--id", "ID_Small_lobseg_0_mets"), "has the form of a child's"),
+        (("--agent", ""), "an agent or the METS profile is empty"),
+        (("--mets-profile", " "), "an agent or the METS profile is empty"),
+    ],
+)
+def test_values_that_would_spoil_the_mets_are_refused_before_copying(
+    metspack: Commands, place: Path, options: tuple[str, str], words: str
+) -> None:
+    source = siards.siard(place / "Small.siard", b"x")
+    outcome = refused(metspack, place, source, *options)
+    assert (outcome.code, words in outcome.err) == (2, True), outcome.err
+
+
+def test_a_disk_without_room_for_so_many_files_is_refused(
+    metspack: Commands, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = siards.siard(place / "Small.siard", b"x", b"y")
+    monkeypatch.setattr(fsio.Staging, "free_files", lambda _: 5)
+    outcome = refused(metspack, place, source)
+    assert (outcome.code, "needed 6, free 5" in outcome.err) == (4, True), outcome.err

@@ -412,7 +412,10 @@ def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_
     bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes="")]
     source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
     outcome = metspack("build", source, "-o", tmp_path / "out", "--json")
-    warning = "2 LOBs have no digest in their cells; only their length could be checked against the source"
+    warning = (
+        "2 LOBs without a digest in the cell: proven by the CRC-32 of the zip entry and, "
+        "where the cell has one, the length"
+    )
     assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
     assert json.loads(outcome.out)["warnings"] == [warning]
 
