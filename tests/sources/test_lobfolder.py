@@ -1,0 +1,343 @@
+"""A LOB folder gives its LOBs in order, each once and whole, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.layouts import lobseg
+from metspack.model import FileExtent, LobPlace
+from metspack.sources import found, lobfolder
+from metspack.sources.found import FoundLob, cell_key, cell_of, extension_of
+
+LOB4 = "content/schema0/table2/lob4"
+
+
+def written(root: Path, *names: str) -> Path:
+    """Write files that hold their own names."""
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+    return root
+
+
+def ids(folder: Path) -> list[str]:
+    return [lob.place.id for lob in lobfolder.lobs(folder)]
+
+
+def refused(folder: Path) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        next(lobfolder.lobs(folder))
+    assert caught.value.message.startswith(str(folder))
+    assert caught.value.hint
+    return caught.value
+
+
+def names(lob: FoundLob) -> list[str]:
+    return [extent.path[-1] for extent in lob.extents]
+
+
+def test_lobs_come_by_schema_table_row_and_cell_as_numbers(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        "content/schema10/table0/lob1/record0.bin",
+        "content/schema2/table10/lob1/record0.bin",
+        "content/schema2/table9/lob10/record9.bin",
+        "content/schema2/table9/lob9/record9.bin",
+        "content/schema2/table9/lob9/record10.bin",
+        "content/schema2/table9/lob3/u2/a10/record10.bin",
+        "content/schema2/table9/lob3/u2/a9/record10.bin",
+    )
+    assert ids(tmp_path) == [
+        "s2.t9.c9.r10",
+        "s2.t9.c10.r10",
+        "s2.t9.c3.u2.a9.r11",
+        "s2.t9.c3.u2.a10.r11",
+        "s2.t9.c9.r11",
+        "s2.t10.c1.r1",
+        "s10.t0.c1.r1",
+    ]
+
+
+def test_a_lob_knows_its_file(tmp_path: Path) -> None:
+    name = f"{LOB4}/record0.PDF"
+    written(tmp_path, name)
+    status = (tmp_path / name).stat()
+    extent = FileExtent(
+        root=0,
+        path=tuple(name.split("/")),
+        size=len(name),
+        modified=status.st_mtime_ns,
+        inode=status.st_ino,
+    )
+    assert list(lobfolder.lobs(tmp_path)) == [
+        FoundLob(
+            place=LobPlace(schema=0, table=2, cell="c4", row=1),
+            extents=(extent,),
+            size=len(name),
+            extension="PDF",
+            media_type="application/pdf",
+        )
+    ]
+
+
+def test_the_content_folder_itself_will_do(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin")
+    (lob,) = lobfolder.lobs(tmp_path / "content")
+    assert lob.place.id == "s0.t2.c4.r1"
+    assert lob.extents[0].path == ("schema0", "table2", "lob4", "record0.bin")
+
+
+def test_empty_folders_are_no_files(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin")
+    (tmp_path / "content" / "anything").mkdir()
+    assert ids(tmp_path) == ["s0.t2.c4.r1"]
+
+
+PLACES = st.builds(
+    LobPlace,
+    schema=st.integers(0, 12),
+    table=st.integers(0, 12),
+    cell=st.builds(
+        lambda column, below: ".".join([f"c{column}", *below]),
+        st.integers(1, 12),
+        st.lists(st.from_regex(r"[ua][1-9]", fullmatch=True), max_size=3),
+    ),
+    row=st.integers(1, 12) | st.integers(1, 10**17),
+)
+
+
+def order(place: LobPlace) -> tuple[int, int, int, list[tuple[str, int]]]:
+    levels = [(each[0], int(each[1:])) for each in place.cell.split(".")]
+    return place.schema, place.table, place.row, levels
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(PLACES, min_size=1, max_size=12))
+def test_what_the_layout_places_is_found_in_order(places: set[LobPlace]) -> None:
+    with TemporaryDirectory() as folder:
+        written(Path(folder), *(lobseg.lob_path(place, "txt") for place in places))
+        assert [lob.place for lob in lobfolder.lobs(Path(folder))] == sorted(places, key=order)
+
+
+@given(PLACES, PLACES)
+def test_keys_sort_as_cells_do(one: LobPlace, other: LobPlace) -> None:
+    assert cell_of(cell_key(one.cell)) == one.cell
+    assert (cell_key(one.cell) < cell_key(other.cell)) == (order(one)[3] < order(other)[3])
+
+
+# Parts
+
+
+def test_parts_of_the_recommendation_are_one_lob(tmp_path: Path) -> None:
+    expected = [f"record14.pdf.{each}" for each in [*range(12), "z"]]
+    written(tmp_path, *(f"{LOB4}/{name}" for name in expected), f"{LOB4}/record15.pdf")
+    lob, other = lobfolder.lobs(tmp_path)
+    assert names(lob) == expected
+    assert (lob.extension, lob.media_type) == ("pdf", "application/pdf")
+    assert lob.size == sum((tmp_path / LOB4 / name).stat().st_size for name in expected)
+    assert names(other) == ["record15.pdf"]
+
+
+def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
+    expected = [f"record14.bin_part{each:03d}" for each in range(1, 12)]
+    written(tmp_path, *(f"{LOB4}/{name}" for name in expected))
+    (lob,) = lobfolder.lobs(tmp_path)
+    assert names(lob) == expected
+    assert lob.extension == "bin"
+
+
+@pytest.mark.parametrize(
+    "there",
+    [["record1.bin.0", "record1.bin.z"], ["record1.bin.00", "record1.bin.01", "record1.bin.z"]],
+)
+def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -> None:
+    written(tmp_path, *(f"{LOB4}/{name}" for name in there))
+    (lob,) = lobfolder.lobs(tmp_path)
+    assert names(lob) == there
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (".1 .z", "the part 'record3.bin.0' is missing; found 'record3.bin.1'"),
+        (".z", "the part 'record3.bin.0' is missing; found 'record3.bin.z'"),
+        (".0 .2 .z", "the part 'record3.bin.1' is missing; found 'record3.bin.2'"),
+        (".0 .1", "the last part 'record3.bin.z' is missing; found 'record3.bin.1'"),
+        (".0", "the last part 'record3.bin.z' is missing; found 'record3.bin.0'"),
+        (".0 .01 .1 .z", "'record3.bin.01' and 'record3.bin.1' are the same part"),
+        ("_part002", "the part 'record3.bin_part001' is missing; found 'record3.bin_part002'"),
+        ("_part000 _part001", "the part 'record3.bin_part001' is missing; found 'record3.bin_part000'"),
+        ("_part001 _part003", "the part 'record3.bin_part002' is missing; found 'record3.bin_part003'"),
+        ("_part001 _part1", "'record3.bin_part001' and 'record3.bin_part1' are the same part"),
+        (".0 .z _part001", "'record3.bin' has parts named in both ways, .0 and _part001"),
+        (".0 .z ", "'record3.bin' is there whole and in parts"),
+        ("_part001 ", "'record3.bin' is there whole and in parts"),
+    ],
+)
+def test_a_lob_that_is_not_once_and_whole_is_refused(tmp_path: Path, there: str, said: str) -> None:
+    written(tmp_path, *(f"{LOB4}/record3.bin{suffix}" for suffix in there.split(" ")))
+    written(tmp_path, f"{LOB4}/record2.bin")
+    assert (
+        refused(tmp_path).message
+        == f"{tmp_path}: LOBs that are not there once and whole: 1 found: {LOB4}: {said}"
+    )
+
+
+def test_two_files_for_one_cell_are_refused(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record3.bin", f"{LOB4}/record3.txt")
+    said = "'record3.bin' and 'record3.txt' are different files for one LOB"
+    assert said in refused(tmp_path).message
+
+
+def test_all_that_is_wrong_with_lobs_is_counted_and_20_are_named_in_order(tmp_path: Path) -> None:
+    written(tmp_path, *(f"{LOB4}/record{number}.bin.0" for number in range(23)))
+    message = refused(tmp_path).message
+    assert ": 23 found: " in message
+    assert message.endswith("; and 3 more")
+    at = [message.index(f"'record{number}.bin.z'") for number in range(20)]
+    assert at == sorted(at)
+
+
+# What is no LOB
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mets.xml",
+        "content/readme.txt",
+        "schema0/table0/lob1/record0.bin",
+        "content/schema0/table0/record0.bin",
+        "content/schema0/table0/lob0/record0.bin",
+        "content/schema0/table0/lob1/record.bin",
+        "content/schema0/table0/lob1/record0",
+        "content/schema0/table0/lob1/record0.",
+        "content/schema0/table0/lob1/record00.bin",
+        "content/schema0/table0/lob1/record0.tar.gz",
+        "content/schema0/table0/lob1/record0.bin.Z",
+        "content/schema0/table0/lob1/Record0.bin",
+        "content/schema0/table0/lob1/record1000000000000000000.bin",
+        "content/schema0/table0/lob1/record0.b\nin",
+        "content/schema0/table0/lob1/v1/record0.bin",
+        "content/schema0/table0/lob1/u0/record0.bin",
+        "content/schema0/table01/lob1/record0.bin",
+        "content/schema\u0663/table0/lob1/record0.bin",
+        "content/schema0/table0/table0.xml",
+    ],
+)
+def test_a_file_that_fits_no_pattern_is_refused(tmp_path: Path, name: str) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin", name)
+    message = refused(tmp_path).message
+    assert "files that are no LOBs" in message
+    assert repr(name) in message
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin")
+    try:
+        os.close(os.open(os.fsencode(tmp_path / LOB4) + b"/record1.b\xe4", os.O_CREAT | os.O_WRONLY))
+    except OSError as error:
+        pytest.skip(f"the file system takes no such name: {error}")
+    assert f"'{LOB4}/record1.b\\udce4'" in refused(tmp_path).message
+
+
+def test_all_that_does_not_fit_is_counted_and_20_are_named(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin", *(f"note{number:04d}" for number in range(1021)))
+    message = refused(tmp_path).message
+    assert ": 1,021 found: " in message
+    assert message.endswith("'note0018'; 'note0019'; and 1,001 more")
+
+
+@pytest.mark.parametrize("names", [[], ["content/schema0"]])
+def test_a_folder_without_files_is_refused(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+    assert "holds no file" in refused(tmp_path).message
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    assert "cannot be read" in refused(tmp_path / "none").message
+
+
+@pytest.mark.parametrize("where", ["content", f"{LOB4}/record1.bin"])
+def test_a_link_is_refused(tmp_path: Path, where: str) -> None:
+    written(tmp_path / "there", f"{LOB4}/record0.bin")
+    folder = tmp_path / "here"
+    if where == "content":
+        folder.mkdir()
+    else:
+        written(folder, f"{LOB4}/record0.bin")
+    (folder / where).symlink_to(tmp_path / "there" / where.partition("/")[0])
+    assert f"{where!r} is a symbolic link" in refused(folder).message
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, f"{LOB4}/record0.bin")
+    os.mkfifo(tmp_path / LOB4 / "record1.bin")
+    assert "is a named pipe" in refused(tmp_path).message
+
+
+def test_only_names_that_were_taken_are_taken_apart_again() -> None:
+    with pytest.raises(ValueError, match="no LOB's name"):
+        lobfolder._named("table0.xml")
+
+
+# Sorting
+
+
+@pytest.mark.parametrize(
+    ("name", "extension"),
+    [
+        ("record0.bin", "bin"),
+        ("record0.JP2", "JP2"),
+        ("scan.tar.gz", "gz"),
+        ("scan", "bin"),
+        (".hidden", "bin"),
+        ("scan.", "bin"),
+        ("scan.abcdefghij", "abcdefghij"),
+        ("scan.abcdefghijk", "bin"),
+        ("scan.ä", "bin"),
+        ("scan.a_b", "bin"),
+        ("scan.pdf\n", "bin"),
+    ],
+)
+def test_the_extension_is_the_suffix_when_it_is_plain(name: str, extension: str) -> None:
+    assert extension_of(name) == extension
+
+
+def test_many_lobs_take_no_more_memory_than_few() -> None:
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def sorted_out(count: int) -> int:
+        rows = list(range(count))
+        random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
+        with found.Finds("all") as finds:
+            for row in rows:
+                place = LobPlace(schema=0, table=0, cell="c1", row=row + 1)
+                extent = FileExtent(
+                    root=0, path=("a", f"record{row}.bin"), size=1, modified=1, inode=2**64 - 1
+                )
+                finds.put(found.Placed(place=place, extent=extent))
+            finds.sort()
+            assert finds.count == count
+            assert [place.row for place, _ in finds.by_place()] == list(range(1, count + 1))
+            assert not list(finds.crowded())
+            (last,) = next(finds.by_place())[1]
+            assert last.extent.inode == 2**64 - 1
+        return peak()
+
+    before = sorted_out(1_000)
+    # Rows and names held would be 30 MB and more; the list of numbers here is 1 MB.
+    scale = 1 if os.uname().sysname == "Darwin" else 1024
+    assert (sorted_out(60_000) - before) * scale < 20_000_000
