@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metspack import checking, fsio, identifiers, placing, planfile, reading, segments
+from metspack import checking, fsio, identifiers, manifests, placing, planfile, segments
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, PlanError, TargetError
 from metspack.layouts import lobseg
@@ -28,8 +28,6 @@ from metspack.siard.container import Container
 from metspack.siard.metadata import Table
 from metspack.siard.rewriting import Departures, Moved
 from metspack.sizes import counted
-
-MANIFEST_NAMES = {"MD5": "manifest-md5.txt", "SHA-256": "manifest-sha256.txt"}
 
 # What METS and manifests take on disk, generously: bytes per LOB and per segment.
 _PER_LOB, _PER_SEGMENT = 1_000, 8_000
@@ -191,7 +189,10 @@ class _Work:
             children=[each.mets for each in placed],
             algorithms=self.algorithms,
         )
-        _manifests(staging, placed, {siard_name: siard, recommendation.METS: mets})
+        folders = [each.folder for each in placed]
+        manifests.write(
+            staging.package, staging.work, folders, {siard_name: siard, recommendation.METS: mets}
+        )
         self._check(staging)
         return Built(
             target=staging.target,
@@ -409,19 +410,3 @@ def _cell_values(name: str, course: _Course) -> Callable[[Table], Callable[[LobC
         return value
 
     return values
-
-
-def _manifests(staging: fsio.Staging, placed: Sequence[SegmentPlaced], files: Mapping[str, Hashers]) -> None:
-    """Write both manifests: every file of the package but themselves, sorted by the bytes of the path."""
-    # All of a segment's paths begin with its folder and a slash, so sorting the folders sorts the files.
-    entries: list[tuple[str, Hashers | None]] = [(f"{each.folder}/", None) for each in placed]
-    entries += files.items()
-    for algorithm, manifest in MANIFEST_NAMES.items():
-        with fsio.NewFile(staging.package / manifest) as target:
-            for path, hashers in sorted(entries, key=lambda entry: entry[0].encode()):
-                if hashers is not None:
-                    target.write(placing.manifest_line(hashers.digest(algorithm).value, path))
-                    continue
-                with reading.opening(staging.work / f"{path[:-1]}.{algorithm}") as fragment:
-                    for block in reading.chunks(fragment):
-                        target.write(block)
