@@ -10,17 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metspack.api import build, check, plan
+    from metspack.api import build, check, describe, open_lob, plan, roundtrip
     from metspack.building import Built
     from metspack.checking import Level
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
-    from metspack.model import Finding, Limits, Segment, Severity
+    from metspack.inplace import Described
+    from metspack.layouts import FolderStyle
+    from metspack.model import Budgets, Finding, Limits, Segment, Severity
+    from metspack.planning import Split
+    from metspack.restoring.held import Disagreement
+    from metspack.siard.archive import Grants
     from metspack.version import __version__
 
 __all__ = [
+    "Budgets",
     "Built",
     "ConfigError",
+    "Described",
+    "Disagreement",
     "Finding",
+    "FolderStyle",
+    "Grants",
     "Level",
     "Limits",
     "MetspackError",
@@ -28,19 +38,28 @@ __all__ = [
     "Segment",
     "Severity",
     "SourceError",
+    "Split",
     "TargetError",
     "__version__",
     "build",
     "check",
+    "describe",
+    "open_lob",
     "plan",
+    "roundtrip",
 ]
 
 _HOMES = {
-    "api": ("build", "check", "plan"),
+    "api": ("build", "check", "describe", "open_lob", "plan", "roundtrip"),
     "building": ("Built",),
     "checking": ("Level",),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
-    "model": ("Finding", "Limits", "Segment", "Severity"),
+    "inplace": ("Described",),
+    "layouts": ("FolderStyle",),
+    "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
+    "planning": ("Split",),
+    "restoring.held": ("Disagreement",),
+    "siard.archive": ("Grants",),
 }
 
 

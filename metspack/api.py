@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from io import BufferedReader
 from pathlib import Path
 
-from metspack import building, checking, clock
+from metspack import building, checking, clock, drafting, inplace
 from metspack.building import Built
 from metspack.checking import Checking, Level
+from metspack.copying import ACCEPTABLE
+from metspack.errors import ConfigError
+from metspack.inplace import Described
+from metspack.layouts import LAYOUTS, FolderStyle, Layout
 from metspack.mets.dialects.recommendation import Software
-from metspack.model import Limits, Segment
-from metspack.planning import DEFAULT_PRESET, PRESETS, planned
+from metspack.model import Budgets, Limits, Segment
+from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
-from metspack.siard.archive import Archive
+from metspack.restoring import joining
+from metspack.restoring.held import Disagreement
+from metspack.restoring.package import Package
+from metspack.restoring.roundtrip import proven
+from metspack.siard.archive import Grants
 from metspack.version import __version__
 
+_SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 
-def plan(source: Path, limits: Limits | None = None) -> Iterator[Segment]:
-    """Yield the segments that an archive's LOBs divide into; the recommendation's limits when none are given.
 
-    Raises ``SourceError`` and ``PlanError``.
+def plan(
+    source: Path,
+    limits: Limits | None = None,
+    *,
+    layout: str = "lobseg",
+    split: Split = Split.FILL,
+    min_size: int | None = None,
+    name: str | None = None,
+    base: Path | None = None,
+    grants: Grants | None = None,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Segment]:
+    """Yield the segments that a source's LOBs divide into; the recommendation's limits when none are given.
+
+    The arguments mean what they mean to ``build``. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    with Archive(source) as archive:
-        for each in planned(archive.lobs(), limits or PRESETS[DEFAULT_PRESET]):
-            if isinstance(each, Segment):
-                yield each
+    options = drafting.DraftOptions(
+        division=Division(limits=limits or PRESETS[DEFAULT_PRESET], layout=_layout(layout), split=split),
+        name=name,
+        base=base,
+        grants=grants or Grants(),
+        min_size=min_size,
+        budgets=budgets or Budgets(),
+    )
+    yield from drafting.drafted(source, options, progress).segments
 
 
 def build(
@@ -34,35 +62,133 @@ def build(
     target: Path,
     *,
     limits: Limits | None = None,
+    layout: str = "lobseg",
+    split: Split = Split.FILL,
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS,
+    min_size: int | None = None,
+    plan: Path | None = None,
     name: str | None = None,
     objid: str | None = None,
+    base: Path | None = None,
+    grants: Grants | None = None,
+    add_digests: bool = False,
+    accept: Collection[str] = (),
     checksum: str = "MD5",
     agents: Sequence[str] = (),
     created: datetime | None = None,
     jobs: int = 1,
     verify: bool = False,
+    budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> Built:
-    """Build the package of an archive at ``target``, which must not exist; see ``metspack build --help``.
+    """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
-    ``created`` (with a time zone) is the only time written; SOURCE_DATE_EPOCH or the clock when None.
-    With more than one of ``jobs`` the calling module must be importable (``if __name__ == "__main__"``).
+    ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with the folder ``base``
+    that its paths begin in. ``grants`` are the folders that LOBs may lie in beside that of the archive;
+    ``layout`` is ``lobseg`` or ``siard22``; ``min_size`` is bytes; ``plan`` is a plan file, whose layout,
+    limits, split and min_size are then taken instead of those given. ``created`` (with a time zone) is the
+    only time written; SOURCE_DATE_EPOCH or the clock when None. With more than one of ``jobs`` the calling
+    module must be importable (``if __name__ == "__main__"``).
     Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``.
     """
     options = building.BuildOptions(
-        created=clock.now(os.environ) if created is None else clock.written(created),
-        software=Software(name="metspack", version=f"metspack {__version__}"),
+        created=_created(created),
+        software=_SOFTWARE,
         limits=limits or PRESETS[DEFAULT_PRESET],
+        layout=_layout(layout).name,
+        split=split,
+        lob_folder_style=lob_folder_style,
+        min_size=min_size,
+        plan=plan,
         name=name,
         objid=objid,
+        base=base,
+        grants=grants or Grants(),
+        add_digests=add_digests,
+        accepted=_accepted(accept),
         checksum=checksum,
         agents=tuple(agents),
         jobs=jobs,
         verify=verify,
+        budgets=budgets or Budgets(),
     )
     return building.build(source, target, options, progress)
+
+
+def describe(
+    folder: Path,
+    *,
+    name: str | None = None,
+    objid: str | None = None,
+    grants: Grants | None = None,
+    accept: Collection[str] = (),
+    checksum: str = "MD5",
+    agents: Sequence[str] = (),
+    created: datetime | None = None,
+    verify: bool = False,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Described:
+    """Write METS files and manifests into a folder whose LOBs lie in segments already, and nothing else.
+
+    The folder holds one archive and the segments; the arguments mean what they mean to ``build``.
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then the folder is as it was.
+    """
+    options = inplace.InPlaceOptions(
+        created=_created(created),
+        software=_SOFTWARE,
+        name=name,
+        objid=objid,
+        grants=grants or Grants(),
+        accepted=_accepted(accept),
+        checksum=checksum,
+        agents=tuple(agents),
+        verify=verify,
+        budgets=budgets or Budgets(),
+    )
+    return inplace.described(folder, options, progress)
 
 
 def check(path: Path, level: Level = Level.FULL) -> Checking:
     """Return an iterator of what is wrong with the package at ``path``: its folder or METS file."""
     return checking.check(path, level)
+
+
+def _created(given: datetime | None) -> str:
+    return clock.now(os.environ) if given is None else clock.written(given)
+
+
+def _accepted(given: Collection[str]) -> frozenset[str]:
+    for each in given:
+        if each not in ACCEPTABLE:
+            raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
+    return frozenset(given)
+
+
+def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:
+    """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
+
+    ``lob`` is its id, ``s0.t2.c4.r14``. With ``verify`` each part that is touched is proven by its digest
+    before a byte of it is handed out, a LOB that stayed in the archive whole. Opening and reading raise
+    ``SourceError``.
+    """
+    with Package(path, budgets) as package:
+        return joining.open_lob(package, lob, verify=verify)
+
+
+def roundtrip(
+    path: Path, *, budgets: Budgets | None = None, progress: Progress | None = None
+) -> Iterator[Disagreement]:
+    """Yield what keeps the LOBs of the package at ``path`` from being given back as they were.
+
+    Every LOB is joined and hashed; nothing is written. Raises ``SourceError`` when the parent METS cannot
+    be read.
+    """
+    with Package(path, budgets) as package:
+        yield from proven(package, progress, budgets)
+
+
+def _layout(name: str) -> Layout:
+    if name not in LAYOUTS:
+        raise ConfigError(f"there is no layout {name!r}", hint=f"Layouts are {', '.join(LAYOUTS)}.")
+    return LAYOUTS[name]

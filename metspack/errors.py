@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
 class MetspackError(Exception):
-    """Something asked for cannot be done; ``hint`` says what to do about it."""
+    """Something asked for cannot be done; ``hint`` says what to do about it.
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    ``details`` are the single things that the message sums up, each to be shown on a line of its own.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.details = tuple(details)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions cross process boundaries; the default would lose the keyword.
-        return _restored, (type(self), self.message, self.hint)
+        # Exceptions cross process boundaries; the default would lose the keywords.
+        return _restored, (type(self), self.message, self.hint, self.details)
 
 
-def _restored(kind: type[MetspackError], message: str, hint: str) -> MetspackError:
-    return kind(message, hint=hint)
+def _restored(kind: type[MetspackError], message: str, hint: str, details: tuple[str, ...]) -> MetspackError:
+    return kind(message, hint=hint, details=details)
 
 
 class SourceError(MetspackError):

@@ -2,12 +2,14 @@
 
 A build writes everything under ``<target>.partial/`` beside the target: ``package/`` becomes the
 target by one rename, ``journal.jsonl`` and ``work/`` say how far it came. What is visible under
-the target's own name is complete or absent.
+the target's own name is complete or absent. Where files are added to a folder that is there, they
+are made in the same way and then put into it one by one (``insertion``).
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -29,25 +31,27 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise TargetError(
-            f"cannot write {path}: {error.strerror or error}", hint=_hint(error.errno)
+            f"cannot write {path}: {error.strerror or error}", hint=_HINTS.get(error.errno or 0, "")
         ) from error
 
 
-def _hint(number: int | None) -> str:
-    if number in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return (
-            "The disk or quota is full, or the file system cannot hold a file this large. "
-            "Free space or choose another target."
-        )
-    if number == errno.EEXIST:
-        return "Nothing is overwritten: choose another name, or move that file away."
-    if number == errno.ENOENT:
-        return "Make the folder first."
-    if number == errno.ENAMETOOLONG:
-        return "The file system does not take names this long: choose a shorter one."
-    if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return "Choose a target in a folder you may write to."
-    return ""
+_FULL = (
+    "The disk or quota is full, or the file system cannot hold a file this large. "
+    "Free space or choose another target."
+)
+_REFUSED = "Choose a target in a folder you may write to."
+_HINTS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
+    errno.ENOENT: "Make the folder first.",
+    errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
+    errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
+    errno.EACCES: _REFUSED,
+    errno.EPERM: _REFUSED,
+    errno.EROFS: _REFUSED,
+}
 
 
 class NewFile:
@@ -181,13 +185,51 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+
+
+def put(staged: Path, target: Path) -> None:
+    """Give a finished file its place on the same file system, where nothing may be; raises ``TargetError``.
+
+    It appears there whole or not at all. The staged name may go on to name the same file.
+    """
+    with explained(target):
+        try:
+            # A link never replaces what is there, which a rename does.
+            os.link(staged, target, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+            os.rename(staged, target)
+
+
+def take_away(path: Path) -> None:
+    """Remove one file that this project put there; raises ``TargetError``, also when it is gone."""
+    with explained(path):
+        os.unlink(path)
+
+
+def locked(descriptor: int) -> bool:
+    """Take an open file for this process until it is closed; return whether no other process has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system that knows no locks: nothing can be told
+        return True
+    return True
+
+
 class Journal:
-    """An append-only file of JSON lines, each on disk before ``record`` returns."""
+    """An append-only file of JSON lines, each on disk before ``record`` returns; locked while it is open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with explained(path):
             self._descriptor = os.open(path, _CREATE | os.O_APPEND, 0o644)
+        locked(self._descriptor)
 
     def record(self, **event: object) -> None:
         """Append one event."""
@@ -228,14 +270,15 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
     return absolute, partial
 
 
-class Staging:
-    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
+class Partial:
+    """``<target>.partial/``: where a package, or files for one, are made before they can be seen.
 
-    Raises ``TargetError`` when either exists already or the folder for it does not.
+    ``root`` must not exist. Raises ``TargetError``.
     """
 
-    def __init__(self, target: Path) -> None:
-        self.target, self.root = check_vacant(target)
+    def __init__(self, target: Path, root: Path) -> None:
+        self.target = target
+        self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
         make_directory(self.root)
@@ -264,6 +307,24 @@ class Staging:
             status = os.statvfs(self.root)
         return status.f_favail if status.f_files else None
 
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``, which this run made."""
+        journal = getattr(self, "journal", None)
+        if journal is not None:
+            journal.close()
+            del self.journal
+        remove(self.root)
+
+
+class Staging(Partial):
+    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
+
+    Raises ``TargetError`` when either exists already or the folder for it does not.
+    """
+
+    def __init__(self, target: Path) -> None:
+        super().__init__(*check_vacant(target))
+
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; forget the rest."""
         sync_tree(self.package)
@@ -274,10 +335,9 @@ class Staging:
         sync_directory(self.target.parent)
         self.discard()
 
-    def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, which this run made."""
-        journal = getattr(self, "journal", None)
-        if journal is not None:
-            journal.close()
-            del self.journal
-        remove(self.root)
+    def publish_file(self, name: str) -> None:
+        """Make one finished file of the package visible under the target's name; forget the rest."""
+        sync_tree(self.package)
+        put(self.package / name, self.target)
+        sync_directory(self.target.parent)
+        self.discard()

@@ -71,6 +71,11 @@ def package_objid(name: str, metadata: Element) -> str:
     return f"urn:uuid:{uuid.uuid5(_NAMESPACE, taken.hexdigest())}"
 
 
+def loose_objid(name: str, fingerprint: str) -> str:
+    """Return the OBJID of a parent IP without an archive: a uuid5 over the name and what its LOBs are."""
+    return f"urn:uuid:{uuid.uuid5(_NAMESPACE, f'{name} {fingerprint}')}"
+
+
 def _take(taken: hashlib._Hash, element: Element) -> None:
     words = [element.name, *(f"{key}={value}" for key, value in sorted(element.attributes.items()))]
     if not element.children:

@@ -1,49 +1,130 @@
-"""What an archive holds: its tables and, column by column, its LOBs."""
+"""What a source holds: its tables and, column by column, its LOBs, where they are and how they were found."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from metspack import surveying
+from metspack.histogram import Histogram
 from metspack.progress import Progress, Silent
-from metspack.siard.archive import Archive, Located
-from metspack.siard.metadata import Field, Table
+from metspack.siard.archive import Archive
+from metspack.siard.conventions import Convention
+from metspack.siard.faults import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.siard.tables import Tally
+from metspack.sizes import counted
+from metspack.sources.opening import Source
+from metspack.surveying import ColumnFound, LevelFound, Said, Surveyed
+from metspack.unreferenced import Names, Unreferenced
+from metspack.uris import shown
+
+LISTED = 20
+"""How many LOBs of a column that cannot be had are kept; all are counted."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LobColumn:
     """A column, or a field of one, that holds LOBs; sizes are bytes.
 
-    ``inside`` LOBs are entries of the archive; of ``missing`` ones the archive has no entry although
-    they should be inside; ``outside`` ones lie, by their column's lobFolder, in files beside it.
+    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Those that cannot be had are
+    ``missing``, ``refused`` (the cell is an error, or leads where nothing is read) or ``ambiguous``; the
+    first ``LISTED`` of them are in ``errors``. ``cells`` counts what the cells say, ``algorithms`` the
+    digests they have, ``undigested`` those that have none.
     """
 
-    id: str
-    table: str
-    name: str
-    type: str
-    media_type: str | None
+    found: ColumnFound
     inside: int = 0
     outside: int = 0
     missing: int = 0
+    refused: int = 0
+    ambiguous: int = 0
     bytes: int = 0
-    digests: int = 0
+    bytes_inside: int = 0
+    cells: Counter[Said] = field(default_factory=Counter)
+    conventions: Counter[Convention] = field(default_factory=Counter)
+    algorithms: Counter[str] = field(default_factory=Counter)
+    undigested: int = 0
     largest: int = 0
     largest_lob: str = ""
-    first_missing: str = ""
+    errors: list[tuple[str, LobUnresolved]] = field(default_factory=list)
+
+    @property
+    def lobs(self) -> int:
+        """The LOBs that can be had."""
+        return self.inside + self.outside
+
+    @property
+    def lost(self) -> int:
+        """The LOBs that cannot be had."""
+        return self.missing + self.refused + self.ambiguous
+
+    @property
+    def digests(self) -> int:
+        """The cells with a digest."""
+        return self.algorithms.total()
+
+    @property
+    def label(self) -> str:
+        """The column as a person knows it: ``dbo.Categories.Picture``."""
+        return f"{self.found.schema}.{self.found.table}.{self.found.name}"
+
+    def take(self, each: Surveyed) -> None:
+        """Count one of its cells."""
+        if self.found.levels:  # without an archive there is no cell that could say anything
+            self.cells[surveying.cell_level(each.cell.file)] += 1
+        if each.cell.digest is None:
+            self.undigested += 1
+        else:
+            self.algorithms[each.cell.digest.algorithm] += 1
+        if each.error is not None:
+            self._lose(each.cell.place.id, each.error)
+        elif each.lob is not None:
+            self._have(each, each.lob.size)
+
+    def _lose(self, lob: str, error: LobUnresolved) -> None:
+        if isinstance(error, LobRefused):
+            self.refused += 1
+        elif isinstance(error, LobAmbiguous):
+            self.ambiguous += 1
+        else:
+            self.missing += 1
+        if len(self.errors) < LISTED:
+            self.errors.append((lob, error))
+
+    def _have(self, each: Surveyed, size: int) -> None:
+        if each.is_inside:
+            self.inside += 1
+            self.bytes_inside += size
+        else:
+            self.outside += 1
+        self.bytes += size
+        if each.convention is not None:
+            self.conventions[each.convention] += 1
+        if size > self.largest or not self.largest_lob:
+            self.largest, self.largest_lob = size, each.cell.place.id
 
 
 @dataclass(slots=True, kw_only=True)
 class Inspection:
-    """What an archive holds."""
+    """What a source holds; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
 
-    version: str
-    product: str
-    dbname: str
+    ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
+    links without a file, which are never followed. ``warnings`` are sentences.
+    """
+
+    version: str | None = None
+    product: str = ""
+    dbname: str = ""
+    lob_folder: LevelFound | None = None
     tables: int = 0
-    rows: int = 0
-    inline: int = 0
+    rows: int | None = None
+    inline: int | None = None
+    datalinks: int | None = None
     columns: list[LobColumn] = field(default_factory=list)
+    sizes: Histogram = field(default_factory=Histogram)
+    unreferenced: Unreferenced
+    warnings: tuple[str, ...] = ()
 
     @property
     def inside(self) -> int:
@@ -56,73 +137,68 @@ class Inspection:
         return sum(each.outside for each in self.columns)
 
     @property
-    def missing(self) -> int:
-        """The LOBs that should be in the archive but are not."""
-        return sum(each.missing for each in self.columns)
+    def lost(self) -> int:
+        """The LOBs that cannot be had."""
+        return sum(each.lost for each in self.columns)
 
     @property
     def bytes(self) -> int:
-        """The bytes of the LOBs inside."""
+        """The bytes of the LOBs that can be had."""
         return sum(each.bytes for each in self.columns)
 
     @property
     def largest(self) -> LobColumn | None:
-        """The column with the largest LOB inside, None when there is none."""
-        return max(
-            (each for each in self.columns if each.inside), key=lambda each: each.largest, default=None
-        )
+        """The column with the largest LOB, None when there is none."""
+        return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
 
 
-def inspected(archive: Archive, progress: Progress | None = None) -> Inspection:
-    """Return what an archive holds, reading every table's document and no LOB.
+def inspected(source: Source, progress: Progress | None = None) -> Inspection:
+    """Return what a source holds, reading every table's document and no LOB.
 
-    Raises ``SourceError`` where a table cannot be read.
+    Raises ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
     """
     progress = progress or Silent()
-    found = Inspection(
-        version=archive.metadata.version,
-        product=" ".join(archive.metadata.product.split()),
-        dbname=archive.metadata.dbname,
-    )
-    documents = [(table, archive.document(table)) for table in archive.metadata.tables]
-    progress.stage("Reading tables", sum(extent.size for _table, extent in documents))
-    for table, extent in documents:
-        tally = Tally()
-        columns: dict[str, LobColumn] = {}
-        for located in archive.located(table, tally):
-            path = located.cell.place.cell
-            if path not in columns:
-                columns[path] = _column(table, path)
-            _count(columns[path], located)
-        found.tables += 1
-        found.rows += tally.rows
-        found.inline += tally.inline
-        found.columns += columns.values()
-        progress.advance(extent.size)
+    archive = source if isinstance(source, Archive) else None
+    columns: dict[str, LobColumn] = {}
+    sizes, total = Histogram(), Tally()
+    with Names(source) as names:
+        if archive is not None:
+            progress.stage("Reading tables", archive.weight())
+        for batch in surveying.batches(source, progress.advance):
+            for each in batch.lobs:
+                column = columns.get(each.column.id)
+                if column is None:
+                    column = columns[each.column.id] = LobColumn(found=each.column)
+                column.take(each)
+                if each.lob is not None:
+                    sizes.add(each.lob.size)
+                    names.take(each.lob)
+            total.rows += batch.tally.rows
+            total.inline += batch.tally.inline
+            total.datalinks += batch.tally.datalinks
+        unreferenced = names.unreferenced()
+    found = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
+    if archive is None:
+        found.tables = len({(each.found.schema, each.found.table) for each in found.columns})
+    else:
+        _describe(found, archive, total)
+    found.warnings += tuple(_about_files(unreferenced))
     return found
 
 
-def _column(table: Table, path: str) -> LobColumn:
-    chain: tuple[Field, ...] = table.chain(path)
-    return LobColumn(
-        id=f"s{table.schema}.t{table.number}.{path}",
-        table=table.label,
-        name=".".join(each.name for each in chain) or path,
-        type=chain[-1].type if chain else "",
-        media_type=next((each.mime_type for each in reversed(chain) if each.mime_type), None),
-    )
+def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
+    found.version = archive.metadata.version
+    found.product = " ".join(archive.metadata.product.split())
+    found.dbname = archive.metadata.dbname
+    found.lob_folder = surveying.level(archive.metadata.lob_folder)
+    found.tables = len(archive.metadata.tables)
+    found.rows, found.inline, found.datalinks = total.rows, total.inline, total.datalinks
+    found.warnings = tuple(archive.conventions())
 
 
-def _count(column: LobColumn, located: Located) -> None:
-    if located.extent is None:
-        if located.outside:
-            column.outside += 1
-        else:
-            column.missing += 1
-            column.first_missing = column.first_missing or located.cell.place.id
-        return
-    column.inside += 1
-    column.bytes += located.extent.size
-    column.digests += located.cell.digest is not None
-    if located.extent.size > column.largest or not column.largest_lob:
-        column.largest, column.largest_lob = located.extent.size, located.cell.place.id
+def _about_files(unreferenced: Unreferenced) -> Iterator[str]:
+    if unreferenced.twice:
+        what = counted(unreferenced.twice, "file is", "files are")
+        yield f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
+    for each in unreferenced.unseen:
+        yield f"not looked through for files that no cell names: {each}"

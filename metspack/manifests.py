@@ -11,20 +11,23 @@ from metspack.digests import Hashers
 NAMES = {"MD5": "manifest-md5.txt", "SHA-256": "manifest-sha256.txt"}
 
 
-def write(package: Path, work: Path, folders: Iterable[str], files: Mapping[str, Hashers]) -> None:
+def write(
+    package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
+) -> None:
     """Write both manifests from the segments' fragments in ``work`` and the files beside the segments.
 
-    Raises ``TargetError``.
+    ``segments`` are their folders and numbers, in any order; no folder lies in another. Raises
+    ``TargetError``.
     """
     # All of a segment's paths begin with its folder and a slash, so sorting the folders sorts the files.
-    entries: list[tuple[str, Hashers | None]] = [(f"{folder}/", None) for folder in folders]
+    entries: list[tuple[str, Hashers | int]] = [(f"{folder}/", number) for folder, number in segments]
     entries += files.items()
     for algorithm, manifest in NAMES.items():
         with fsio.NewFile(package / manifest) as target:
             for path, hashers in sorted(entries, key=lambda entry: entry[0].encode()):
-                if hashers is not None:
+                if not isinstance(hashers, int):
                     target.write(placing.manifest_line(hashers.digest(algorithm).value, path))
                     continue
-                with reading.opening(work / f"{path[:-1]}.{algorithm}") as fragment:
+                with reading.opening(placing.fragment(work, hashers, algorithm)) as fragment:
                     for block in reading.chunks(fragment):
                         target.write(block)

@@ -32,6 +32,30 @@ class Stamp:
         return cls(size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """A file by its names below a trusted folder: no link is followed on the way; as text, its path."""
+
+    root: Path
+    segments: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The whole path, for people to read."""
+        return self.root.joinpath(*self.segments)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Files that are read as one, and the stamps they had: enough to open them again, elsewhere."""
+
+    paths: tuple[Path | Below, ...]
+    stamps: tuple[Stamp, ...]
+
+
 class Medium:
     """Files opened for reading and read as one, in the order given; a context manager.
 
@@ -40,12 +64,13 @@ class Medium:
 
     __slots__ = ("_descriptors", "_starts", "paths", "size", "stamps")
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path | Below]) -> None:
         self.paths = tuple(paths)
         self._descriptors: list[int] = []
         try:
             for path in self.paths:
-                self._descriptors.append(reading.opened(path))
+                root, segments = (path.root, path.segments) if isinstance(path, Below) else (path, ())
+                self._descriptors.append(reading.opened(root, segments))
             self.stamps = self.stamped()
         except BaseException:
             self.close()
@@ -53,6 +78,11 @@ class Medium:
         ends = list(accumulate(stamp.size for stamp in self.stamps))
         self._starts = [0, *ends[:-1]]
         self.size = ends[-1]
+
+    @property
+    def held(self) -> Held:
+        """What another process needs to open the same files."""
+        return Held(paths=self.paths, stamps=self.stamps)
 
     def stamped(self) -> tuple[Stamp, ...]:
         """Return the stamps that the files have now."""

@@ -81,15 +81,36 @@ class FileExtent:
     inode: int
 
 
+Extent = ZipExtent | FileExtent
+"""Where bytes of a LOB lie: of use with the holdings of the source that gave it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proofs:
+    """What is known of a LOB's bytes beside its cell: the digest of all, and of each of its extents.
+
+    ``extents`` may be empty; then nothing is known of them.
+    """
+
+    whole: Digest | None = None
+    extents: tuple[Digest | None, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRef:
-    """A LOB found: its cell, its size in bytes, and where its bytes are."""
+    """A LOB found: its cell, its size in bytes, and where its bytes are, one extent after the other.
+
+    ``entries`` are the names of the archive's entries that it is, none for one that lies outside the archive;
+    ``proofs`` is what METS says of it where it comes from a package.
+    """
 
     cell: LobCell
     size: int
     extension: str
     media_type: str
-    extent: ZipExtent
+    extents: tuple[Extent, ...]
+    entries: tuple[str, ...] = ()
+    proofs: Proofs | None = None
 
     @property
     def place(self) -> LobPlace:
@@ -115,25 +136,59 @@ class Limits:
 
 @unique
 class ClosedBy(Enum):
-    """Why a segment takes no more LOBs."""
+    """Why a segment takes no more LOBs.
+
+    ``SPLIT``: there was room left, but the parts of a split LOB share their segments with no other LOB.
+    ``END``: no more LOBs are to come for it.
+    """
 
     FILES = "file limit"
     BYTES = "byte limit"
+    SPLIT = "split LOB"
     END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A LOB's place in a segment."""
+class Part:
+    """A piece of a split LOB: its number from 0, and its bytes as offset in the LOB and size."""
 
+    number: int
+    offset: int
+    size: int
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """The place of a LOB, or of a part of one, in a segment; ``part`` is None for a whole LOB.
+
+    ``container`` is the series that ``segment`` is counted in, as the layout names it.
+    """
+
+    container: str = ""
     segment: int
     lob: LobRef
+    part: Part | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return self.lob.size if self.part is None else self.part.size
+
+    @property
+    def id(self) -> str:
+        """The LOB's identifier, or the part's: ``s0.t2.c4.r15.p0``."""
+        return self.lob.place.id if self.part is None else f"{self.lob.place.id}.p{self.part.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A closed segment: number from 0, first and last LOB, files and bytes, and what closed it."""
+    """A closed segment: its number from 0 in its container, files and bytes, and what closed it.
 
+    ``first`` and ``last`` are the ids of its first and last file, each a LOB or a part.
+    """
+
+    container: str = ""
     index: int
     first: str
     last: str

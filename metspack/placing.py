@@ -6,21 +6,17 @@ and by any number of processes with the same result.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import fsio, reading
+from metspack import fsio, scratch
+from metspack.copying import Passage
 from metspack.digests import Hashers
-from metspack.errors import SourceError
-from metspack.layouts import lobseg
-from metspack.lengths import Lengths
-from metspack.media import Medium
-from metspack.model import Digest, LobCell, LobPlace, LobRef, ZipExtent
-from metspack.siard import zipcontents
+from metspack.layouts import Layout
+from metspack.model import LobRef, Part
+from metspack.siard.holdings import Shelf
 
 MANIFESTS = ("MD5", "SHA-256")
 """The algorithms of the two manifests, always both."""
@@ -37,37 +33,32 @@ class PlacedFile:
     checksum: str
     md5: str
     sha256: str
+    part_of: str = ""
+    """The id of the LOB that the file is a part of, "" when it is a whole one."""
+    sequence: int | None = None
+    """The part's number, from 0."""
+
+
+_COLUMNS = tuple(PlacedFile.__dataclass_fields__)
 
 
 class Placements:
     """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
 
     def __init__(self) -> None:
-        # An unnamed database is SQLite's own temporary file, gone when it is closed.
-        self._database = sqlite3.connect("", isolation_level=None)
-        self._database.execute("PRAGMA cache_size = -2000")
-        self._database.execute("PRAGMA temp_store = FILE")
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute(
-            "CREATE TABLE placed (n INTEGER PRIMARY KEY, id TEXT, path TEXT, size INTEGER, media_type TEXT,"
-            " checksum TEXT, md5 TEXT, sha256 TEXT)"
-        )
+        self._database = scratch.opened()
+        self._database.execute(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(_COLUMNS)})")
         self._database.execute("BEGIN")
 
     def add(self, file: PlacedFile) -> None:
         """Add the next file."""
-        self._database.execute(
-            "INSERT INTO placed (id, path, size, media_type, checksum, md5, sha256)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (file.id, file.path, file.size, file.media_type, file.checksum, file.md5, file.sha256),
-        )
+        with scratch.explained("the files of a segment"):
+            self._database.execute(_PUT, [getattr(file, name) for name in _COLUMNS])
 
     def files(self) -> Iterator[PlacedFile]:
         """Yield the files in the order they were placed."""
-        for row in self._database.execute(
-            "SELECT id, path, size, media_type, checksum, md5, sha256 FROM placed ORDER BY n"
-        ):
-            yield _placed_file(row)
+        for row in self._database.execute(_ALL):
+            yield PlacedFile(**dict(zip(_COLUMNS, row, strict=True)))
 
     def ids(self) -> Iterator[str]:
         """Yield the files' ids in the order they were placed."""
@@ -83,127 +74,129 @@ class Placements:
         self._database.close()
 
 
-def _placed_file(row: tuple[str, str, int, str, str, str, str]) -> PlacedFile:
-    identifier, path, size, media_type, checksum, md5, sha256 = row
-    return PlacedFile(
-        id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5=md5, sha256=sha256
-    )
+_PUT = f"INSERT INTO placed ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_ALL = f"SELECT {', '.join(_COLUMNS)} FROM placed ORDER BY n"  # noqa: S608
 
 
-def slice_line(lob: LobRef) -> bytes:
-    """Return a LOB as one line of a segment's slice of the plan."""
-    cell, place, extent = lob.cell, lob.place, lob.extent
-    digest = (cell.digest.algorithm, cell.digest.value) if cell.digest else None
-    fields = (
-        (place.schema, place.table, place.cell, place.row),
-        (cell.file, cell.length, digest),
-        (lob.size, lob.extension, lob.media_type),
-        tuple(getattr(extent, name) for name in ZipExtent.__dataclass_fields__),
-    )
-    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+class Placing:
+    """Copies LOBs and parts of LOBs to their places, one after the other, hashing each byte once.
 
-
-def slice_lobs(path: Path) -> Iterator[LobRef]:
-    """Yield the LOBs of a segment's slice of the plan, as ``slice_line`` wrote them."""
-    names = ZipExtent.__dataclass_fields__.keys()
-    with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
-        for line in lines:
-            (schema, table, cell, row), (file, length, digest), (size, extension, media_type), extent = (
-                json.loads(line)
-            )
-            yield LobRef(
-                cell=LobCell(
-                    place=LobPlace(schema=schema, table=table, cell=cell, row=row),
-                    file=file,
-                    length=length,
-                    digest=Digest(algorithm=digest[0], value=digest[1]) if digest else None,
-                ),
-                size=size,
-                extension=extension,
-                media_type=media_type,
-                extent=ZipExtent(**dict(zip(names, extent, strict=True))),
-            )
-
-
-def placed(
-    lobs: Iterable[LobRef],
-    *,
-    source: Medium,
-    segment: Path,
-    checksum: str,
-    moved: Callable[[int], None],
-) -> Iterator[PlacedFile]:
-    """Copy LOBs from an open archive into a new segment folder, yielding each file once it is on disk.
-
-    ``checksum`` is the METS algorithm; ``moved`` is told the bytes as they go. Raises
-    ``SourceError`` for a LOB that is not what its entry and its cell say, ``TargetError`` where
-    writing fails.
+    The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
+    ``checksum`` is the METS algorithm, ``algorithms`` are those that each LOB gets beside it. ``moved`` is
+    told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven, ``joined`` as
+    well when it was in parts.
     """
-    fsio.make_directory(segment)
-    made: set[str] = set()
-    for lob in lobs:
-        folder = lobseg.lob_folder(lob.place)
-        if folder not in made:
-            fsio.make_directories(segment / folder)
-            made.add(folder)
-        path = f"{folder}/{lobseg.lob_file(lob.place, lob.extension)}"
-        hashers = _copied(lob, source, segment / path, checksum, moved)
-        yield PlacedFile(
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        layout: Layout,
+        *,
+        checksum: str,
+        algorithms: tuple[str, ...] = MANIFESTS,
+        accepted: frozenset[str] = frozenset(),
+        moved: Callable[[int], None],
+        ended: Callable[[Passage], None],
+        joined: Callable[[Passage], None],
+    ) -> None:
+        self._shelf = shelf
+        self._layout = layout
+        self._checksum = checksum
+        self._algorithms = tuple(dict.fromkeys((*MANIFESTS, checksum, *algorithms)))
+        self._joined = joined
+        self._accepted = accepted
+        self._moved = moved
+        self._ended = ended
+        self._split: Passage | None = None
+
+    def placed(self, entries: Iterable[tuple[LobRef, Part | None]], segment: Path) -> Iterator[PlacedFile]:
+        """Place LOBs and parts in a new segment folder, yielding each file once it is on disk.
+
+        Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
+        where writing fails.
+        """
+        fsio.make_directories(segment.parent)
+        fsio.make_directory(segment)
+        made: set[str] = set()
+        for lob, part in entries:
+            path = self._layout.lob_path(lob.place, lob.extension)
+            if part is not None:
+                path += self._layout.part_suffix(part)
+            folder = path.rpartition("/")[0]
+            if folder not in made:
+                fsio.make_directories(segment / folder)
+                made.add(folder)
+            if part is None:
+                yield self._file(lob, path, self._whole(lob, segment / path))
+            else:
+                hashers = self._part(lob, part, segment / path)
+                yield replace(
+                    self._file(lob, path, hashers),
+                    id=f"{lob.place.id}.p{part.number}",
+                    part_of=lob.place.id,
+                    sequence=part.number,
+                )
+
+    def _file(self, lob: LobRef, path: str, hashers: Hashers) -> PlacedFile:
+        return PlacedFile(
             id=lob.place.id,
             path=path,
-            size=lob.size,
+            size=hashers.size,
             media_type=lob.media_type,
-            checksum=hashers.digest(checksum).value,
+            checksum=hashers.digest(self._checksum).value,
             md5=hashers.digest("MD5").value,
             sha256=hashers.digest("SHA-256").value,
         )
 
+    def _whole(self, lob: LobRef, target: Path) -> Hashers:
+        passage = Passage(lob, self._shelf, self._algorithms, self._accepted)
+        with fsio.NewFile(target) as file:
+            for block in passage.portion():
+                file.write(block)
+                self._moved(len(block))
+            passage.end()
+        self._ended(passage)
+        return passage.hashers
 
-def _copied(
-    lob: LobRef, source: Medium, target: Path, checksum: str, moved: Callable[[int], None]
-) -> Hashers:
-    expected = lob.cell.digest
-    hashers = Hashers(dict.fromkeys((*MANIFESTS, checksum, *((expected.algorithm,) if expected else ()))))
-    # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
-    lengths = Lengths() if lob.cell.length not in {None, lob.size} else None
-    what = f"LOB {lob.place.id} ({lob.extent.name})"
-    with fsio.NewFile(target) as file:
-        for block in zipcontents.contents(source, lob.extent, what=what):
-            hashers.update(block)
-            if lengths is not None:
-                lengths.update(block)
-            file.write(block)
-            moved(len(block))
-        _check(lob, what, hashers, lengths)
-    return hashers
-
-
-def _check(lob: LobRef, what: str, hashers: Hashers, lengths: Lengths | None) -> None:
-    length, expected = lob.cell.length, lob.cell.digest
-    if lengths is not None and length is not None and lengths.unit(length) is None:
-        raise SourceError(
-            f"{what} has {lengths.bytes:,} bytes ({lengths.characters:,} characters), but its cell says "
-            f"length {length:,}",
-            hint="The archive contradicts itself; find out which is right before it is packed.",
-        )
-    if expected is not None and (found := hashers.digest(expected.algorithm)) != expected:
-        raise SourceError(
-            f"{what} has the {expected.algorithm} {found.value}, but its cell says {expected.value}",
-            hint="The LOB or its digest was changed after the archive was made; get another copy of it.",
-        )
+    def _part(self, lob: LobRef, part: Part, target: Path) -> Hashers:
+        if part.number == 0:
+            algorithms = tuple(each for each in self._algorithms if each not in MANIFESTS)
+            self._split = Passage(lob, self._shelf, (self._checksum, *algorithms), self._accepted)
+        passage = self._split
+        if passage is None or passage.lob != lob:
+            raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
+        hashers = Hashers(dict.fromkeys((*MANIFESTS, self._checksum)))
+        with fsio.NewFile(target) as file:
+            for block in passage.portion(part.size):
+                hashers.update(block)
+                file.write(block)
+                self._moved(len(block))
+            if part.is_last:
+                passage.end()
+        if part.is_last:
+            self._split = None
+            self._ended(passage)
+            self._joined(passage)
+        return hashers
 
 
-def manifest_fragments(placements: Placements, segment: str, work: Path, mets: PlacedFile) -> None:
+def fragment(work: Path, number: int, algorithm: str) -> Path:
+    """Return where a segment's lines of a manifest lie."""
+    return work / f"manifest-{number}.{algorithm}"
+
+
+def manifest_fragments(
+    placements: Placements, folder: str, work: Path, number: int, mets: PlacedFile
+) -> None:
     """Write the segment's lines of both manifests, sorted by path, into ``work``."""
-    paths = (work / f"{segment}.{algorithm}" for algorithm in MANIFESTS)
     with (
         closing(placements.manifest_rows()) as rows,
-        fsio.NewFile(next(paths)) as md5,
-        fsio.NewFile(next(paths)) as sha256,
+        fsio.NewFile(fragment(work, number, "MD5")) as md5,
+        fsio.NewFile(fragment(work, number, "SHA-256")) as sha256,
     ):
         for path, md5_value, sha256_value in _with(rows, (mets.path, mets.md5, mets.sha256)):
-            md5.write(manifest_line(md5_value, f"{segment}/{path}"))
-            sha256.write(manifest_line(sha256_value, f"{segment}/{path}"))
+            md5.write(manifest_line(md5_value, f"{folder}/{path}"))
+            sha256.write(manifest_line(sha256_value, f"{folder}/{path}"))
 
 
 def _with(

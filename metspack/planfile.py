@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from metspack import reading
 from metspack.errors import PlanError
+from metspack.layouts import LAYOUTS
 from metspack.model import ClosedBy, Limits, Segment
+from metspack.planning import Division, Split
+from metspack.sizes import counted
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanHeader:
-    """What a plan was made from and with: source size in bytes, digest of its metadata, options."""
+    """What a plan was made from and with: source size in bytes, digest of its metadata, options.
+
+    ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
+    """
 
     name: str
     source_size: int
     metadata_sha256: str
-    limits: Limits
+    division: Division
+    min_size: int | None = None
 
 
-def header(name: str, *, source_size: int, metadata: bytes, limits: Limits) -> PlanHeader:
-    """Return the header of a plan for a source with this size and metadata.xml."""
+class Source(Protocol):
+    """What a plan is made from: its size in bytes, and its metadata.xml."""
+
+    @property
+    def size(self) -> int:
+        """The size in bytes, 0 where no archive is."""
+
+    @property
+    def metadata_document(self) -> bytes:
+        """The bytes of metadata.xml, none where no archive is."""
+
+
+def header(name: str, source: Source, division: Division, min_size: int | None = None) -> PlanHeader:
+    """Return the header of a plan for a source; one without an archive is told by its LOBs alone."""
     return PlanHeader(
         name=name,
-        source_size=source_size,
-        metadata_sha256=hashlib.sha256(metadata).hexdigest(),
-        limits=limits,
+        source_size=source.size,
+        metadata_sha256=hashlib.sha256(source.metadata_document).hexdigest(),
+        division=division,
+        min_size=min_size,
     )
 
 
@@ -43,7 +63,13 @@ def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
             "metspack_plan": _FORMAT,
             "name": head.name,
             "source": {"size": head.source_size, "metadata_sha256": head.metadata_sha256},
-            "options": {"layout": "lobseg", "max_files": head.limits.files, "max_bytes": head.limits.bytes},
+            "options": {
+                "layout": head.division.layout.name,
+                "split": head.division.split.value,
+                "max_files": head.division.limits.files,
+                "max_bytes": head.division.limits.bytes,
+                "min_size": head.min_size,
+            },
         }
     )
     for segment in segments:
@@ -53,6 +79,7 @@ def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
 def described(segment: Segment) -> dict[str, object]:
     """Return a segment as a plan file and ``plan --json`` have it."""
     return {
+        **({"container": segment.container} if segment.container else {}),
         "segment": segment.index,
         "first": segment.first,
         "last": segment.last,
@@ -64,6 +91,25 @@ def described(segment: Segment) -> dict[str, object]:
 
 def _line(value: dict[str, object]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _header(value: dict[str, Any]) -> PlanHeader:
+    """Return the header that a plan begins with; raises KeyError, TypeError and ValueError."""
+    options, source = value["options"], value["source"]
+    limits = [options["max_files"], options["max_bytes"], options["min_size"]]
+    if not all(limit is None or type(limit) is int for limit in limits):
+        raise TypeError("a limit is a whole number or null")
+    return PlanHeader(
+        name=str(value["name"]),
+        source_size=int(source["size"]),
+        metadata_sha256=str(source["metadata_sha256"]),
+        division=Division(
+            limits=Limits(files=limits[0], bytes=limits[1]),
+            layout=LAYOUTS[options["layout"]],
+            split=Split(options["split"]),
+        ),
+        min_size=limits[2],
+    )
 
 
 class PlanFile:
@@ -82,14 +128,7 @@ class PlanFile:
                 hint="Make one with: metspack plan SOURCE -o plan.jsonl",
             )
         try:
-            options: Any = first["options"]
-            source: Any = first["source"]
-            self.header = PlanHeader(
-                name=str(first["name"]),
-                source_size=int(source["size"]),
-                metadata_sha256=str(source["metadata_sha256"]),
-                limits=Limits(files=options["max_files"], bytes=options["max_bytes"]),
-            )
+            self.header = _header(first)
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(number) from error
 
@@ -121,6 +160,7 @@ class PlanFile:
         for number, value in self._lines:
             try:
                 yield Segment(
+                    container=str(value.get("container", "")),
                     index=int(str(value["segment"])),
                     first=str(value["first"]),
                     last=str(value["last"]),
@@ -142,3 +182,30 @@ class PlanFile:
                     f"{self._path} no longer fits its source: planned for {what} {planned}, found {found}",
                     hint="The source is another file or was changed; plan again.",
                 )
+
+    def agreement(self, head: PlanHeader) -> Callable[[Segment | None], None]:
+        """Return what is told each segment, None at the end; it raises ``PlanError`` for one that differs.
+
+        Raises ``PlanError`` itself as ``fitting`` does.
+        """
+        self.fitting(head)
+        expected = self.segments()
+
+        def agreed(segment: Segment | None) -> None:
+            if (plan := next(expected, None)) != segment:
+                raise PlanError(
+                    f"{self._path} no longer fits its source: it plans {_words(plan)}, "
+                    f"found {_words(segment)}",
+                    hint="The source or the plan was changed; plan again.",
+                )
+
+        return agreed
+
+
+def _words(segment: Segment | None) -> str:
+    if segment is None:
+        return "no further segment"
+    return (
+        f"segment {segment.index} with {segment.first} to {segment.last} "
+        f"({counted(segment.files, 'file')}, {counted(segment.bytes, 'byte')})"
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum, unique
 
 from metspack.errors import PlanError
-from metspack.model import ClosedBy, Limits, LobRef, Segment, Slot
+from metspack.layouts import Layout, lobseg
+from metspack.model import ClosedBy, Limits, LobRef, Part, Segment, Slot
 
 PRESETS = {
     "recommendation-0.28": Limits(files=100_000, bytes=4_000_000_000),
@@ -18,56 +20,143 @@ PRESETS = {
 DEFAULT_PRESET = "recommendation-0.28"
 
 
-def planned(lobs: Iterable[LobRef], limits: Limits) -> Iterator[Slot | Segment]:
-    """Yield a ``Slot`` for every LOB, and each ``Segment`` as soon as it is closed.
+@unique
+class Split(Enum):
+    """What becomes of a LOB that is larger than the byte limit.
+
+    ``FILL``: its first part fills what is left of the open segment, each further part fills one, and
+    the last part's segment stays open for the LOBs that follow (recommendation 0.28 §5.3, the figure).
+    ``ALONE``: its parts share their segments with no other LOB (there in brackets). ``NEVER``: refused.
+    """
+
+    FILL = "fill"
+    ALONE = "alone"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Division:
+    """How LOBs are divided: limits, layout, and what becomes of a LOB larger than a segment."""
+
+    limits: Limits
+    layout: Layout = lobseg.LAYOUT
+    split: Split = Split.FILL
+
+
+def planned(
+    lobs: Iterable[LobRef],
+    limits: Limits,
+    *,
+    split: Split = Split.NEVER,
+    layout: Layout = lobseg.LAYOUT,
+) -> Iterator[Slot | Segment]:
+    """Yield a ``Slot`` for every LOB or part of one, and each ``Segment`` as soon as it is closed.
 
     Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either
     limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
-    45,000 bytes give 4 + 3 + 1). Raises ``PlanError`` for a LOB larger than the byte limit.
+    45,000 bytes give 4 + 3 + 1). Parts count as files. A LOB is split when it is larger than the byte
+    limit and never otherwise; a part is never empty, so a segment that is full to the byte takes none,
+    whatever its files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``.
+
+    The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment;
+    only then come slots of the next one in its container. The parts of a LOB come one after the other
+    with nothing between but the segments they fill, so they lie in consecutive segments. In a layout of
+    one series no two segments are open at once. Where each column has its own, the columns of one table
+    may be open together; before the next table they are closed, in the order of the columns' first LOBs,
+    so all segments of a table come before those of the next. Should a table come back, which sources
+    never do, its columns go on with their next numbers.
     """
-    filling = _Filling(limits)
+    fillings: dict[str, _Filling] = {}
+    numbers: dict[str, int] = {}
+    table: tuple[int, int] | None = None
     for lob in lobs:
-        if limits.bytes is not None and lob.size > limits.bytes:
+        place = lob.place
+        if not layout.one_series and table != (table := (place.schema, place.table)):
+            yield from _ended(fillings, numbers)
+        if split is Split.NEVER and limits.bytes is not None and lob.size > limits.bytes:
             raise PlanError(
-                f"LOB {lob.place.id} has {lob.size:,} bytes, more than a segment may hold ({limits.bytes:,})",
-                hint=f"Raise the byte limit to {lob.size} or more (--max-bytes).",
+                f"LOB {place.id} has {lob.size:,} bytes, more than a segment may hold ({limits.bytes:,})",
+                hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), "
+                "or have it cut: --split fill.",
             )
-        closed_by = filling.closed_by(lob.size)
-        if closed_by is not None:
-            yield filling.segment(closed_by)
-            filling.begin_next()
-        filling.take(lob)
-        yield Slot(segment=filling.index, lob=lob)
-    if filling.files:
-        yield filling.segment(ClosedBy.END)
+        container = layout.container(place)
+        filling = fillings.get(container)
+        if filling is None:
+            filling = fillings[container] = _Filling(
+                container=container,
+                limits=limits,
+                alone=split is Split.ALONE,
+                index=numbers.get(container, 0),
+            )
+        yield from filling.taking(lob)
+    yield from _ended(fillings, numbers)
 
 
-@dataclass(slots=True)
+def _ended(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[Segment]:
+    """Close all open segments, which hold at least one file each, and keep their next numbers."""
+    for container, filling in fillings.items():
+        yield filling.closed(ClosedBy.END)
+        numbers[container] = filling.index
+    fillings.clear()
+
+
+@dataclass(slots=True, kw_only=True)
 class _Filling:
-    """The segment that is being filled."""
+    """The open segment of a container."""
 
+    container: str
     limits: Limits
-    index: int = 0
+    alone: bool
+    index: int
     files: int = 0
     bytes: int = 0
-    first: str = field(default="")
-    last: str = field(default="")
+    first: str = ""
+    last: str = ""
+    ends_in_part: bool = False
 
-    def closed_by(self, size: int) -> ClosedBy | None:
-        if self.limits.files is not None and self.files + 1 > self.limits.files:
-            return ClosedBy.FILES
-        if self.files and self.limits.bytes is not None and self.bytes + size > self.limits.bytes:
-            return ClosedBy.BYTES
-        return None
+    def taking(self, lob: LobRef) -> Iterator[Slot | Segment]:
+        """Yield the slots of a LOB, and before each the segment that it closes."""
+        limit = self.limits.bytes
+        if limit is not None and lob.size > limit:
+            yield from self._parts(lob, limit)
+            return
+        yield from self._closing(lob.size, apart=self.alone and self.ends_in_part)
+        yield self._taken(lob, None)
 
-    def take(self, lob: LobRef) -> None:
-        self.last = lob.place.id
+    def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | Segment]:
+        number = offset = 0
+        while offset < lob.size:
+            yield from self._closing(1, apart=self.alone)
+            size = min(limit - self.bytes, lob.size - offset)
+            part = Part(number=number, offset=offset, size=size, is_last=offset + size == lob.size)
+            yield self._taken(lob, part)
+            number += 1
+            offset += size
+
+    def _closing(self, least: int, *, apart: bool) -> Iterator[Segment]:
+        """Yield the segment, closed, when it has no room for ``least`` bytes or must not be shared."""
+        if not self.files:
+            return
+        if self.files == self.limits.files:
+            yield self.closed(ClosedBy.FILES)
+        elif self.limits.bytes is not None and self.bytes + least > self.limits.bytes:
+            yield self.closed(ClosedBy.BYTES)
+        elif apart:
+            yield self.closed(ClosedBy.SPLIT)
+
+    def _taken(self, lob: LobRef, part: Part | None) -> Slot:
+        slot = Slot(container=self.container, segment=self.index, lob=lob, part=part)
+        self.last = slot.id
         self.first = self.first or self.last
+        self.ends_in_part = part is not None
         self.files += 1
-        self.bytes += lob.size
+        self.bytes += slot.size
+        return slot
 
-    def segment(self, closed_by: ClosedBy) -> Segment:
-        return Segment(
+    def closed(self, closed_by: ClosedBy) -> Segment:
+        """Return the segment that was open, and open the next."""
+        segment = Segment(
+            container=self.container,
             index=self.index,
             first=self.first,
             last=self.last,
@@ -75,8 +164,7 @@ class _Filling:
             bytes=self.bytes,
             closed_by=closed_by,
         )
-
-    def begin_next(self) -> None:
         self.index += 1
         self.files = self.bytes = 0
         self.first = self.last = ""
+        return segment

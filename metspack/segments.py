@@ -6,12 +6,13 @@ comes back is small. Results are the same whoever did the work, in whatever orde
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -19,13 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack import placing
-from metspack.errors import SourceError, TargetError
-from metspack.media import Medium, Stamp
+from metspack import fsio, placing, reading, slices
+from metspack.copying import Passage
+from metspack.errors import TargetError
+from metspack.layouts import Layout
 from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.recommendation import ChildMets, Setting
-from metspack.placing import PlacedFile, Placements
+from metspack.mets.dialects.recommendation import ChildMets, Setting, SplitLob, SplitPart
+from metspack.placing import PlacedFile, Placements, Placing
 from metspack.progress import Progress
+from metspack.siard.holdings import Holdings, Shelf
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _LOOK = 0.1  # seconds between two looks at what the workers say
@@ -33,83 +36,221 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentTask:
-    """One segment to be placed and described.
+class SegmentSpot:
+    """Where a segment comes to lie: its number in the plan, its folder below the package's root.
 
-    ``source`` is the archive's file, or the parts it was cut into; ``stamps`` theirs.
+    ``index`` is its number among those of its container; ``objid`` that of its METS.
     """
 
-    source: tuple[Path, ...]
-    stamps: tuple[Stamp, ...]
-    package: Path
-    work: Path
+    number: int
     folder: str
     index: int
     objid: str
-    setting: Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentPlaced:
-    """A segment on disk: its folder's name and its METS as the parent names it."""
+class SegmentTask:
+    """Segments to be placed and described together: one, or those that share split LOBs, in order.
 
-    folder: str
-    mets: ChildMets
+    ``parent`` is the parent's OBJID. ``add_digests`` is the algorithm of the digests that cells without
+    one are to get; ``accepted`` what a LOB may be in spite of its cell.
+    """
+
+    segments: tuple[SegmentSpot, ...]
+    holdings: Holdings
+    package: Path
+    work: Path
+    parent: str
+    setting: Setting
+    layout: Layout
+    add_digests: str | None = None
+    accepted: frozenset[str] = frozenset()
+
+    @property
+    def number(self) -> int:
+        """The task's number: that of its first segment."""
+        return self.segments[0].number
 
 
-def slice_path(work: Path, index: int) -> Path:
-    """Return where a segment's slice of the plan lies."""
-    return work / f"slice-{index}.jsonl"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPlaced:
+    """Segments on disk: their METS as the parent names them, and what is to be said of their LOBs.
+
+    ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
+    """
+
+    numbers: tuple[int, ...]
+    children: tuple[ChildMets, ...]
+    is_split: bool
+    has_digests: bool
+    notes: Mapping[str, int]
+
+    @property
+    def number(self) -> int:
+        """The task's number: that of its first segment."""
+        return self.numbers[0]
 
 
-def placed(task: SegmentTask, moved: Callable[[int], None]) -> SegmentPlaced:
-    """Place a segment's LOBs, write its METS and its lines of the manifests.
+UTF16_LENGTHS = "LOBs whose cell counts UTF-16 units"
+PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
+
+
+def digests_path(work: Path, task: int) -> Path:
+    """Return where a task's digests lie that cells are to get: ``[id, algorithm, value]`` on each line."""
+    return work / f"digests-{task}.jsonl"
+
+
+def wholes_path(work: Path, task: int) -> Path:
+    """Return where a task's split LOBs lie: ``[id, size, media type, checksum]`` on each line."""
+    return work / f"wholes-{task}.jsonl"
+
+
+def parts_path(work: Path, task: int) -> Path:
+    """Return where the parts of a task's split LOBs lie: ``[LOB id, part id, child OBJID]`` on each line."""
+    return work / f"parts-{task}.jsonl"
+
+
+def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
+    """Yield the split LOBs of some tasks."""
+    for task in tasks:
+        for identifier, size, kind, checksum in json_lines(wholes_path(work, task)):
+            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
+
+
+def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
+    """Yield the parts of the split LOBs of some tasks, each LOB's from the first on."""
+    for task in tasks:
+        for lob, part, child in json_lines(parts_path(work, task)):
+            yield SplitPart(lob=lob, id=part, child=child)
+
+
+def json_lines(path: Path) -> Iterator[Any]:
+    """Yield the values of a file of JSON lines that a task wrote."""
+    with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+class _Ended:
+    """Takes down what is to be known of LOBs once they are proven."""
+
+    def __init__(self, task: SegmentTask) -> None:
+        self._task = task
+        self.notes: Counter[str] = Counter()
+        self.digests = fsio.NewFile(digests_path(task.work, task.number))
+        self.wholes = fsio.NewFile(wholes_path(task.work, task.number))
+        self.parts = fsio.NewFile(parts_path(task.work, task.number))
+
+    def lob(self, passage: Passage) -> None:
+        lob, task = passage.lob, self._task
+        said = lob.cell.digest
+        algorithm = None
+        if passage.is_part_digest and said is not None:
+            self.notes[PART_DIGESTS] += 1
+            algorithm = said.algorithm
+        elif said is None:
+            algorithm = task.add_digests
+        if algorithm is not None:
+            digest = passage.hashers.digest(algorithm)
+            self.digests.write(_line(lob.place.id, digest.algorithm, digest.value))
+        if passage.unit == "UTF-16 units":
+            self.notes[UTF16_LENGTHS] += 1
+
+    def whole(self, passage: Passage) -> None:
+        lob = passage.lob
+        checksum = passage.hashers.digest(self._task.setting.checksum_type).value
+        self.wholes.write(_line(lob.place.id, lob.size, lob.media_type, checksum))
+
+    def part(self, file: PlacedFile, objid: str) -> None:
+        self.parts.write(_line(file.part_of, file.id, objid))
+
+    def close(self) -> None:
+        for each in (self.digests, self.wholes, self.parts):
+            each.close()
+
+    def discard(self) -> None:
+        for each in (self.digests, self.wholes, self.parts):
+            each.discard()
+
+
+def _line(*fields: object) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
+    """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
     ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
     """
-    segment = task.package / task.folder
+    ended = _Ended(task)
     checksum = task.setting.checksum_type
-    with Medium(task.source) as source, closing(Placements()) as placements:
-        _expect(task, source)
-        lobs = placing.slice_lobs(slice_path(task.work, task.index))
-        for file in placing.placed(lobs, source=source, segment=segment, checksum=checksum, moved=moved):
-            placements.add(file)
-        _expect(task, source)
-        hashers = recommendation.child_written(
-            segment,
-            setting=task.setting,
-            objid=task.objid,
-            folder=task.folder,
-            index=task.index,
-            files=placements.files,
-            ids=placements.ids,
-            algorithms=tuple(dict.fromkeys((*placing.MANIFESTS, checksum))),
-        )
-        mets = PlacedFile(
-            id="",
-            path=recommendation.METS,
-            size=hashers.size,
-            media_type="application/xml",
-            checksum=hashers.digest(checksum).value,
-            md5=hashers.digest("MD5").value,
-            sha256=hashers.digest("SHA-256").value,
-        )
-        placing.manifest_fragments(placements, task.folder, task.work, mets)
-    return SegmentPlaced(
-        folder=task.folder, mets=ChildMets(folder=task.folder, size=mets.size, checksum=mets.checksum)
+    algorithms = tuple(
+        dict.fromkeys((*placing.MANIFESTS, checksum, *((task.add_digests,) if task.add_digests else ())))
+    )
+    children: list[ChildMets] = []
+    try:
+        with Shelf(task.holdings) as shelf:
+            course = Placing(
+                shelf,
+                task.layout,
+                checksum=checksum,
+                algorithms=algorithms,
+                accepted=task.accepted,
+                moved=moved,
+                ended=ended.lob,
+                joined=ended.whole,
+            )
+            for spot in task.segments:
+                with closing(Placements()) as placements:
+                    entries = slices.entries(slices.path(task.work, spot.number))
+                    for file in course.placed(entries, task.package / spot.folder):
+                        placements.add(file)
+                        if file.part_of:
+                            ended.part(file, spot.objid)
+                    children.append(described(placements, spot, task))
+            shelf.unchanged()
+        ended.close()
+    except BaseException:
+        ended.discard()
+        raise
+    return TaskPlaced(
+        numbers=tuple(spot.number for spot in task.segments),
+        children=tuple(children),
+        is_split=ended.wholes.size > 0,
+        has_digests=ended.digests.size > 0,
+        notes=dict(ended.notes),
     )
 
 
-def _expect(task: SegmentTask, source: Medium) -> None:
-    if source.stamped() != task.stamps:
-        raise SourceError(
-            f"{task.source[0]} was changed while it was read",
-            hint="Build again when nothing writes to it any more.",
-        )
+def described(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
+    """Write a segment's METS and its lines of the manifests; returns the METS as the parent names it."""
+    checksum = task.setting.checksum_type
+    hashers = recommendation.child_written(
+        task.package / spot.folder,
+        setting=task.setting,
+        parent=task.parent,
+        objid=spot.objid,
+        folder=spot.folder,
+        index=spot.index,
+        files=placements.files,
+        ids=placements.ids,
+        algorithms=tuple(dict.fromkeys((*placing.MANIFESTS, checksum))),
+    )
+    mets = PlacedFile(
+        id="",
+        path=recommendation.METS,
+        size=hashers.size,
+        media_type="application/xml",
+        checksum=hashers.digest(checksum).value,
+        md5=hashers.digest("MD5").value,
+        sha256=hashers.digest("SHA-256").value,
+    )
+    placing.manifest_fragments(placements, spot.folder, task.work, spot.number, mets)
+    return ChildMets(objid=spot.objid, folder=spot.folder, size=mets.size, checksum=mets.checksum)
 
 
-def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[SegmentPlaced]:
-    """Place segments with up to ``jobs`` processes; yields them in the order of the tasks.
+def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
+    """Place segments with up to ``jobs`` processes; yields what became of the tasks, in their order.
 
     The first error, in that order, stops the rest and is raised.
     """
@@ -120,17 +261,17 @@ def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> I
     yield from _pooled(tasks, jobs, progress)
 
 
-def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[SegmentPlaced]:
+def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
     # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
     context = multiprocessing.get_context("spawn")
     # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
     counts = context.RawArray("Q", jobs)
     stop = context.RawValue("b", 0)
     shown = 0
-    pending: deque[Future[SegmentPlaced]] = deque()
+    pending: deque[Future[TaskPlaced]] = deque()
     pool = ProcessPoolExecutor(jobs, context, _begin, (counts, context.Value("I", 0), stop))
 
-    def first() -> SegmentPlaced:
+    def first() -> TaskPlaced:
         nonlocal shown
         while True:
             done, _ = wait((pending[0],), timeout=_LOOK)
@@ -193,7 +334,7 @@ def _begin(counts: Any, seats: Any, stop: Any) -> None:
         seats.value += 1
 
 
-def _run(task: SegmentTask) -> SegmentPlaced:
+def _run(task: SegmentTask) -> TaskPlaced:
     unreported = 0
     counts, seat, stop = _worker["counts"], _worker["seat"], _worker["stop"]
 

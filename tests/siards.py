@@ -35,7 +35,9 @@ def lobs(*contents: bytes) -> list[Lob]:
     return [Lob(data=data) for data in contents]
 
 
-def parts(given: Iterable[Lob], *, version: str = "2.2", dbname: str = "Small") -> dict[str, bytes]:
+def parts(
+    given: Iterable[Lob], *, version: str = "2.2", dbname: str = "Small", kind: str = "BLOB"
+) -> dict[str, bytes]:
     """Return an archive's entries by name, in order: the LOBs, their table, the metadata."""
     found: dict[str, bytes] = {}
     rows = []
@@ -50,11 +52,11 @@ def parts(given: Iterable[Lob], *, version: str = "2.2", dbname: str = "Small") 
         rows.append(f'<row><c1>{number}</c1><c2 file="{file}" {said}/></row>')
     text = "\n".join((f'<table xmlns="{_TABLE_NAMESPACE}" version="{version}">', *rows, "</table>", ""))
     found[TABLE] = b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()
-    found[METADATA] = metadata(len(rows), version=version, dbname=dbname)
+    found[METADATA] = metadata(len(rows), version=version, dbname=dbname, kind=kind)
     return found
 
 
-def metadata(rows: int, *, version: str = "2.2", dbname: str = "Small") -> bytes:
+def metadata(rows: int, *, version: str = "2.2", dbname: str = "Small", kind: str = "BLOB") -> bytes:
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <siardArchive xmlns="{_METADATA_NAMESPACE}" version="{version}">
   <dbname>{dbname}</dbname>
@@ -64,7 +66,7 @@ def metadata(rows: int, *, version: str = "2.2", dbname: str = "Small") -> bytes
     <name>T</name><folder>table0</folder>
     <columns>
       <column><name>id</name><type>INTEGER</type></column>
-      <column><name>content</name><type>BLOB</type></column>
+      <column><name>content</name><type>{kind}</type></column>
     </columns>
     <rows>{rows}</rows>
   </table></tables></schema></schemas>

@@ -6,6 +6,7 @@ import os
 import shutil
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 
 from metspack import building, checking
 from metspack.building import BuildOptions, Built
+from metspack.coursing import Course
 from metspack.errors import PlanError, SourceError
 from metspack.mets.dialects.recommendation import Software
 from metspack.model import ClosedBy, Limits, Segment
+from metspack.planning import Split
 from metspack.progress import Silent
 from tests import siards
 from tests.trees import names, tree
@@ -53,7 +56,7 @@ def test_no_more_processes_than_are_of_use(
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     files, size = amounts
-    course = building._Course(segments=[SEGMENT] * segments, files=files, bytes=size)
+    course = Course(segments=[SEGMENT] * segments, files=files, bytes=size)
     assert building._jobs(wanted, course) == expected
 
 
@@ -95,7 +98,16 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A b.siard", b"one", b"two")
     built = building.build(source, tmp_path / "out", options(1, None), Silent())
     assert built == Built(
-        target=tmp_path / "out", objid=built.objid, name="A_b", segments=2, files=2, bytes=6, warnings=()
+        target=tmp_path / "out",
+        objid=built.objid,
+        name="A_b",
+        layout="lobseg",
+        segments=2,
+        files=2,
+        bytes=6,
+        split=0,
+        kept=0,
+        warnings=(),
     )
     assert built.objid.startswith("urn:uuid:")
 
@@ -125,7 +137,7 @@ def test_a_built_archive_is_left_as_it_is_by_a_second_build(tmp_path: Path) -> N
 def test_an_error_while_planning_leaves_nothing(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A.siard", b"small", b"much larger")
     with pytest.raises(PlanError, match=r"s0\.t0\.c2\.r2 has 11 bytes"):
-        building.build(source, tmp_path / "out", options(None, 10))
+        building.build(source, tmp_path / "out", replace(options(None, 10), split=Split.NEVER))
     assert names(tmp_path) == {"A.siard"}
 
 

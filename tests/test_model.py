@@ -22,7 +22,7 @@ def test_a_lob_is_named_by_its_place() -> None:
 def test_a_lob_found_stands_where_its_cell_does() -> None:
     place = LobPlace(schema=0, table=0, cell="c1", row=1)
     cell = LobCell(place=place, file="a", length=None, digest=None)
-    assert LobRef(cell=cell, size=1, extension="bin", media_type="x/y", extent=EXTENT).place is place
+    assert LobRef(cell=cell, size=1, extension="bin", media_type="x/y", extents=(EXTENT,)).place is place
 
 
 @pytest.mark.parametrize("kind", VALUES)

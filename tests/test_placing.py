@@ -11,66 +11,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import placing
+from metspack.copying import Passage
 from metspack.errors import SourceError, TargetError
-from metspack.media import Medium
-from metspack.model import Digest, LobCell, LobPlace, LobRef, ZipExtent
-from metspack.placing import PlacedFile, Placements
+from metspack.layouts import lobseg
+from metspack.placing import PlacedFile, Placements, Placing
 from metspack.siard.archive import Archive
+from metspack.siard.holdings import Shelf
 from tests import siards
 from tests.trees import tree
-
-NUMBERS = st.integers(0, 1 << 60)
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-DIGESTS = st.builds(Digest, algorithm=TEXTS, value=TEXTS)
-LOBS = st.builds(
-    LobRef,
-    cell=st.builds(
-        LobCell,
-        place=st.builds(LobPlace, schema=NUMBERS, table=NUMBERS, cell=TEXTS, row=NUMBERS),
-        file=TEXTS,
-        length=st.none() | NUMBERS,
-        digest=st.none() | DIGESTS,
-    ),
-    size=NUMBERS,
-    extension=TEXTS,
-    media_type=TEXTS,
-    extent=st.builds(
-        ZipExtent,
-        name=TEXTS,
-        offset=NUMBERS,
-        limit=NUMBERS,
-        compressed=NUMBERS,
-        size=NUMBERS,
-        crc=NUMBERS,
-        method=NUMBERS,
-        flags=NUMBERS,
-    ),
-)
-
-
-@given(st.lists(LOBS, max_size=5))
-def test_a_slice_of_the_plan_gives_back_its_lobs(
-    tmp_path_factory: pytest.TempPathFactory, lobs: list[LobRef]
-) -> None:
-    path = tmp_path_factory.mktemp("slice") / "slice"
-    path.write_bytes(b"".join(placing.slice_line(lob) for lob in lobs))
-    assert list(placing.slice_lobs(path)) == lobs
-
-
-def lobs_of(source: Path) -> list[LobRef]:
-    with Archive(source) as archive:
-        return list(archive.lobs())
 
 
 def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[PlacedFile], list[int]]:
     amounts: list[int] = []
-    with Medium((source,)) as medium:
-        found = list(
-            placing.placed(
-                lobs_of(source), source=medium, segment=segment, checksum=checksum, moved=amounts.append
-            )
+    with Archive(source) as archive, Shelf(archive.holdings()) as shelf:
+        placing = Placing(
+            shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
         )
+        found = list(placing.placed(((lob, None) for lob in archive.lobs()), segment))
     return found, amounts
+
+
+def ended(passage: Passage) -> None:
+    assert passage.hashers.size == passage.lob.size
+
+
+def fail(passage: Passage) -> None:
+    raise AssertionError(f"{passage.lob.place.id} was not split")
 
 
 def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
@@ -97,7 +63,7 @@ def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ('length="9"', "has 5 bytes (4 characters), but its cell says length 9"),
+        ('length="3"', "has 5 bytes (4 characters, 4 UTF-16 units), but its cell says length 3"),
         (
             f'digestType="SHA-1" digest="{"0" * 40}"',
             f"has the SHA-1 a62ccbb38b5c94789e97dd52353bde4ab1a14aa6, but its cell says {'0' * 40}",
@@ -106,7 +72,7 @@ def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
 )
 def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attributes: str, words: str) -> None:
     lob = siards.Lob(data="häh?".encode(), attributes=attributes)
-    source = siards.packed(tmp_path / "a.siard", siards.parts([lob]))
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
     with pytest.raises(SourceError) as refused:
         place_all(source, tmp_path / "segment")
     assert refused.value.message.startswith("LOB s0.t0.c2.r1 (content/schema0/table0/lob2/record0.bin) ")
@@ -117,7 +83,7 @@ def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attribu
 @pytest.mark.parametrize("length", ["5", "4", ""])
 def test_a_length_counts_bytes_or_characters_or_is_not_given(tmp_path: Path, length: str) -> None:
     lob = siards.Lob(data="häh?".encode(), attributes=f'length="{length}"')
-    source = siards.packed(tmp_path / "a.siard", siards.parts([lob]))
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
     (found,), _ = place_all(source, tmp_path / "segment")
     assert found.size == 5
 
@@ -158,13 +124,15 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
         for path in paths:
             placements.add(placed_file(path))
         assert [each.path for each in placements.files()] == paths == list(placements.ids())
-        placing.manifest_fragments(placements, "seg", work, placed_file("mets.xml"))
+        placing.manifest_fragments(placements, "seg", work, 3, placed_file("mets.xml"))
     for algorithm in placing.MANIFESTS:
-        lines = (work / f"seg.{algorithm}").read_bytes().decode().splitlines()
+        lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
         assert [line.partition("  ")[2] for line in lines] == [
             f"seg/{path}" for path in sorted((*paths, "mets.xml"), key=str.encode)
         ]
-    assert f"{siards.md5(b'mets.xml')}  seg/mets.xml\n" in (work / "seg.MD5").read_text(encoding="utf-8")
+    assert f"{siards.md5(b'mets.xml')}  seg/mets.xml\n" in placing.fragment(work, 3, "MD5").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_manifest_line_is_as_md5sum_reads_it() -> None:

@@ -1,6 +1,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,19 @@ from metspack import planfile
 from metspack.errors import MetspackError, PlanError
 from metspack.model import ClosedBy, Limits, Segment
 from metspack.planfile import PlanFile
+from metspack.planning import Division
 
-HEAD = planfile.header("Northwind", source_size=1234, metadata=b"<m/>", limits=Limits(files=4, bytes=45_000))
+
+@dataclass(frozen=True)
+class Source:
+    """What a plan is made from."""
+
+    size: int
+    metadata_document: bytes
+
+
+LIMITS = Limits(files=4, bytes=45_000)
+HEAD = planfile.header("Northwind", Source(1234, b"<m/>"), Division(limits=LIMITS))
 SEGMENTS = [
     Segment(
         index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
@@ -35,7 +47,13 @@ def test_a_plan_is_lines_of_json_with_known_keys() -> None:
         "metspack_plan": 1,
         "name": "Northwind",
         "source": {"size": 1234, "metadata_sha256": HEAD.metadata_sha256},
-        "options": {"layout": "lobseg", "max_files": 4, "max_bytes": 45_000},
+        "options": {
+            "layout": "lobseg",
+            "split": "fill",
+            "max_files": 4,
+            "max_bytes": 45_000,
+            "min_size": None,
+        },
     }
     assert first == {
         "segment": 0,
@@ -48,9 +66,10 @@ def test_a_plan_is_lines_of_json_with_known_keys() -> None:
     assert all(line.endswith("\n") and line.count("\n") == 1 for line in whole())
 
 
+@pytest.mark.parametrize("min_size", [None, 10])
 @pytest.mark.parametrize("limits", [Limits(), Limits(files=1), Limits(bytes=1), Limits(files=2, bytes=3)])
-def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path, limits: Limits) -> None:
-    head = planfile.header("N", source_size=1, metadata=b"", limits=limits)
+def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path, limits: Limits, min_size: int | None) -> None:
+    head = planfile.header("N", Source(1, b""), Division(limits=limits), min_size)
     plan = PlanFile(saved(tmp_path, *planfile.lines(head, SEGMENTS)))
     assert plan.header == head
     assert list(plan.segments()) == SEGMENTS
@@ -73,13 +92,19 @@ def test_what_has_no_header_is_no_plan(tmp_path: Path, first: str) -> None:
     assert "metspack plan SOURCE -o" in caught.value.hint
 
 
+OPTIONS = {"layout": "lobseg", "split": "fill", "max_files": 4, "max_bytes": 1, "min_size": None}
 HEADERS: list[Callable[[dict[str, object]], object]] = [
     lambda head: head.pop("name"),
     lambda head: head.pop("options"),
     lambda head: head.update(source=[]),
     lambda head: head.update(source={"size": "many", "metadata_sha256": ""}),
-    lambda head: head.update(options={"max_files": 0, "max_bytes": 1}),
-    lambda head: head.update(options={"max_files": "4", "max_bytes": 1}),
+    lambda head: head.update(options=OPTIONS | {"max_files": 0}),
+    lambda head: head.update(options=OPTIONS | {"max_files": "4"}),
+    lambda head: head.update(options=OPTIONS | {"max_bytes": True}),
+    lambda head: head.update(options=OPTIONS | {"min_size": "1"}),
+    lambda head: head.update(options=OPTIONS | {"layout": "other"}),
+    lambda head: head.update(options=OPTIONS | {"layout": ["lobseg"]}),
+    lambda head: head.update(options=OPTIONS | {"split": "sometimes"}),
 ]
 
 
@@ -131,11 +156,11 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
     plan.fitting(HEAD)
-    larger = planfile.header("Northwind", source_size=1235, metadata=b"<m/>", limits=HEAD.limits)
+    larger = planfile.header("Northwind", Source(1235, b"<m/>"), HEAD.division)
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
         plan.fitting(larger)
     assert "plan again" in caught.value.hint
-    other = planfile.header("Northwind", source_size=1234, metadata=b"<n/>", limits=HEAD.limits)
+    other = planfile.header("Northwind", Source(1234, b"<n/>"), HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):

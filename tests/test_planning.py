@@ -13,14 +13,16 @@ from metspack.planning import DEFAULT_PRESET, PRESETS, planned
 CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
 
 
-def lob(row: int, size: int) -> LobRef:
-    place = LobPlace(schema=0, table=2, cell="c4", row=row)
+def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRef:
+    place = LobPlace(schema=0, table=table, cell=cell, row=row)
     return LobRef(
         cell=LobCell(place=place, file=f"record{row}.bin", length=size, digest=None),
         size=size,
         extension="bin",
         media_type="application/octet-stream",
-        extent=ZipExtent(name="", offset=0, limit=0, compressed=size, size=size, crc=0, method=0, flags=0),
+        extents=(
+            ZipExtent(name="", offset=0, limit=0, compressed=size, size=size, crc=0, method=0, flags=0),
+        ),
     )
 
 
@@ -76,7 +78,10 @@ def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
     with pytest.raises(PlanError) as caught:
         next(events)
     assert caught.value.message == ("LOB s0.t2.c4.r2 has 45,001 bytes, more than a segment may hold (45,000)")
-    assert caught.value.hint == "Raise the byte limit to 45001 or more (--max-bytes)."
+    assert (
+        caught.value.hint
+        == "Raise the byte limit to 45001 or more (--max-bytes), or have it cut: --split fill."
+    )
 
 
 def test_empty_lobs_count_as_files() -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from metspack import placing, segments
+from metspack import segments, slices
 from metspack.errors import SourceError
+from metspack.layouts import lobseg
 from metspack.mets.dialects.recommendation import Setting, Software
-from metspack.segments import SegmentTask
+from metspack.segments import SegmentSpot, SegmentTask
 from metspack.siard.archive import Archive
 from tests import siards
 from tests.trees import tree
@@ -50,19 +51,22 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
     (folder / "package").mkdir(parents=True)
     (folder / "work").mkdir()
     with Archive(source) as archive:
-        stamps = archive.container.medium.stamps
+        holdings = archive.holdings()
         for index, lob in enumerate(archive.lobs()):
-            segments.slice_path(folder / "work", index).write_bytes(placing.slice_line(lob))
+            slices.path(folder / "work", index).write_bytes(slices.line(lob, None))
     return [
         SegmentTask(
-            source=(source,),
-            stamps=stamps,
+            segments=(
+                SegmentSpot(
+                    number=index, folder=f"A_lobseg_{index}", index=index, objid=f"ID_A_lobseg_{index}_mets"
+                ),
+            ),
+            holdings=holdings,
             package=folder / "package",
             work=folder / "work",
-            folder=f"A_lobseg_{index}",
-            index=index,
-            objid="urn:x",
+            parent="urn:x",
             setting=SETTING,
+            layout=lobseg.LAYOUT,
         )
         for index in range(len(list((folder / "work").iterdir())))
     ]
@@ -77,10 +81,12 @@ def source(tmp_path: Path) -> Path:
 def test_segments_come_in_the_order_of_their_tasks(source: Path, tmp_path: Path, jobs: int) -> None:
     amounts = Amounts()
     found = list(segments.all_placed(tasks(source, tmp_path / "made"), jobs, amounts))
-    assert [each.folder for each in found] == [f"A_lobseg_{n}" for n in range(6)]
-    for each in found:
+    assert [each.numbers for each in found] == [(n,) for n in range(6)]
+    children = [child for each in found for child in each.children]
+    assert [each.folder for each in children] == [f"A_lobseg_{n}" for n in range(6)]
+    for each in children:
         mets = (tmp_path / "made" / "package" / each.folder / "mets.xml").read_bytes()
-        assert (each.mets.size, each.mets.checksum) == (len(mets), siards.md5(mets))
+        assert (each.size, each.checksum) == (len(mets), siards.md5(mets))
     assert amounts.total == sum(map(len, CONTENTS))
 
 
@@ -94,10 +100,12 @@ def test_the_result_does_not_depend_on_order_or_number_of_workers(source: Path, 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_first_error_in_order_ends_the_rest(source: Path, tmp_path: Path, jobs: int) -> None:
     given = tasks(source, tmp_path / "made")
-    wrong = (replace(given[1].stamps[0], size=1),)
-    given[1:3] = [replace(each, stamps=wrong) for each in given[1:3]]
+    (held,) = given[1].holdings.archives
+    wrong = replace(held, stamps=(replace(held.stamps[0], size=1),))
+    holdings = replace(given[1].holdings, archives=(wrong,))
+    given[1:3] = [replace(each, holdings=holdings) for each in given[1:3]]
     found = segments.all_placed(given, jobs, Amounts())
-    assert next(found).folder == "A_lobseg_0"
+    assert next(found).number == 0
     with pytest.raises(SourceError, match="was changed while it was read") as refused:
         next(found)
     assert refused.value.hint
@@ -109,7 +117,7 @@ def test_more_tasks_than_may_wait_are_handed_out_one_by_one(source: Path, tmp_pa
 
     def given() -> Iterator[SegmentTask]:
         for each in tasks(source, tmp_path / "made"):
-            taken.append(each.index)
+            taken.append(each.number)
             yield each
 
     found = segments.all_placed(given(), 2, Amounts())

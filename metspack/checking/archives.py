@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from metspack import safexml
-from metspack.checking.catalogue import Batch, Catalogue, Row, folder_of, segments_of, shown
+from metspack.checking.catalogue import Catalogue, Row, segments_of, shown
+from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Progress, Text, length_found
-from metspack.checking.lobplaces import STATEMENT, Column, Place, Refused
+from metspack.checking.lobplaces import Finder
+from metspack.checking.packagefiles import Files
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.model import Budgets, Finding, LobCell, ZipExtent
+from metspack.media import Below
+from metspack.model import Budgets, Finding, ZipExtent
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
 from metspack.siard.container import Container
 from metspack.siard.metadata import Metadata, Table
 
-_PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _LISTED = """
-SELECT DISTINCT e.path FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE CAST(e.path AS TEXT) LIKE '%.siard' ORDER BY e.path
+SELECT DISTINCT s.path, d.path IS NOT NULL FROM siard s
+LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f' WHERE s.named
+OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path) ORDER BY s.path
 """
 _LENGTHS = """
 SELECT archive, place, path, length, bytes FROM (
@@ -52,22 +52,27 @@ AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path IS NOT NUL
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
 AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place = e.xml_id) ORDER BY c.id
 """
+_BESIDE = """
+SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c.inside AND c.path = CASE
+    WHEN substr(d.path, -2) = CAST('.0' AS BLOB) THEN substr(d.path, 1, length(d.path) - 2)
+    WHEN substr(d.path, -8) = CAST('_part001' AS BLOB) THEN substr(d.path, 1, length(d.path) - 8) END
+WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
+"""
+# Which groups of files hold LOBs is seen from those that cells name; a METS with the archive has other files.
+_PUT_GROUPS = """
+INSERT INTO lob_group SELECT DISTINCT e.mets, e.grp FROM cell c JOIN entry e ON e.path = c.path
+JOIN mets m ON m.id = e.mets AND m.parent IS NOT NULL
+WHERE NOT c.inside AND e.mets NOT IN (SELECT mets FROM siard)
+"""
 _UNNAMED = """
-SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets AND m.segment
+SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
 JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE e.element = 'file' AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+WHERE e.element = 'file' AND (m.segment
+    OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
-_PARTS = """
-SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE e.groupid = ? ORDER BY e.id
-"""
 _LONGEST_CHARACTER = 4  # bytes of UTF-8
-_COLUMNS_KEPT = 1_000
-_PARTS_KEPT = 100_000
-
-_Key = TypeVar("_Key")
-
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -80,14 +85,29 @@ def findings(
 
     The cells go into the catalogue. With ``whole`` every entry's bytes are read.
     """
+    listed = list(catalogue.rows(_LISTED))
+    files = Files(catalogue, root)
     complete = read = 0
-    for (path,) in catalogue.rows(_LISTED):
-        archive = _Archive(catalogue, root, path, budgets)
-        yield from archive.findings(progress, whole=whole)
-        read += 1
-        complete += archive.complete
-    if not catalogue.number("SELECT count(*) FROM entry WHERE CAST(path AS TEXT) LIKE '%.siard'"):
+    for path, is_there in listed:
+        if is_there:
+            archive = _Archive(catalogue, files, root, path, budgets)
+            yield from archive.findings(progress, whole=whole)
+            read += 1
+            complete += archive.complete
+    if not listed:
         yield from _none(catalogue)
+    yield from _of_cells(catalogue)
+    if not whole:
+        # Where the bytes are read, they tell which of the two is wrong.
+        yield from _against_mets(catalogue)
+    if read and complete == read:
+        catalogue.put(_PUT_GROUPS)
+        for path, identifier in catalogue.rows(_UNNAMED):
+            yield Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+
+
+def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what is wrong with cells as they are in the catalogue, from whatever archive."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=f"{size:,} bytes"
@@ -98,12 +118,8 @@ def findings(
         yield Code.CELL_OF_ANOTHER_LOB.at(
             shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
         )
-    if not whole:
-        # Where the bytes are read, they tell which of the two is wrong.
-        yield from _against_mets(catalogue)
-    if read and complete == read:
-        for path, identifier in catalogue.rows(_UNNAMED):
-            yield Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+    for name, place, path, part in catalogue.rows(_BESIDE):
+        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
 
 
 def _none(catalogue: Catalogue) -> Iterator[Finding]:
@@ -130,21 +146,21 @@ def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 class _Archive:
     """One archive; ``complete`` once all its cells are in the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, path: bytes, budgets: Budgets) -> None:
+    def __init__(self, catalogue: Catalogue, files: Files, root: Path, path: bytes, budgets: Budgets) -> None:
         self._catalogue = catalogue
-        self._root = root
+        self._files = files
+        self._where = Below(root=root, segments=segments_of(path))
         self._path = path
         self._budgets = budgets
         self._name = shown(path)
-        self._base = tuple(shown(folder_of(path)).split("/")[:-1])
         self._reported: set[str] = set()
         self.complete = False
 
     def findings(self, progress: Progress, *, whole: bool) -> Iterator[Finding]:
         try:
-            container = Container.opened(self._root.joinpath(*segments_of(self._path)), self._budgets)
+            container = Container.opened(self._where, self._budgets)
         except (SourceError, OSError) as error:
-            yield Code.CONTAINER.at(self._name, reason=str(error))
+            yield Code.CONTAINER.at(self._name, reason=self._told(error))
             return
         with container:
             metadata = yield from self._metadata(container)
@@ -181,7 +197,11 @@ class _Archive:
 
     def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
         self._reported.add(extent.name)
-        return Code.ENTRY.at(self._name, 0, extent.name, reason=error.message)
+        return Code.ENTRY.at(self._name, 0, extent.name, reason=self._told(error))
+
+    def _told(self, error: Exception) -> str:
+        """Return what is wrong without the place where the package happens to lie."""
+        return str(error).removeprefix(f"{self._where}: ").replace(str(self._where), self._name)
 
     def _content_digests(self, container: Container, metadata: Metadata) -> None:
         """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
@@ -199,7 +219,8 @@ class _Archive:
             return
         damage: list[SourceError] = []
         cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets)
-        reader = _Cells(self._catalogue, self._path, self._base, container, metadata, table)
+        finder = Finder(self._files, container, self._path)
+        reader = Cells(self._catalogue, finder, self._path, metadata, table)
         try:
             for cell in cells:
                 yield from reader.taken(cell)
@@ -265,111 +286,3 @@ def _watched(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[byt
     except SourceError as error:
         damage.append(error)
         raise
-
-
-class _Cells:
-    """The cells of one table on their way into the catalogue, each with the place of its LOB."""
-
-    def __init__(  # noqa: PLR0917 -- the one caller has them all at hand in this order
-        self,
-        catalogue: Catalogue,
-        archive: bytes,
-        base: tuple[str, ...],
-        container: Container,
-        metadata: Metadata,
-        table: Table,
-    ) -> None:
-        self._catalogue = catalogue
-        self._batch = Batch(catalogue)
-        self._archive = archive
-        self._name = shown(archive)
-        self._base = base
-        self._container = container
-        self._metadata = metadata
-        self._table = table
-        self._columns: dict[str, Column] = {}
-        # Said once for a column: how many cells, and the first.
-        self._conventions: dict[tuple[str, str], tuple[int, str]] = {}
-        self._undigested: dict[str, tuple[int, str]] = {}
-
-    def taken(self, cell: LobCell) -> Iterator[Finding]:
-        tag = cell.place.cell
-        column = self._columns.get(tag)
-        if column is None:
-            if len(self._columns) >= _COLUMNS_KEPT:
-                self._columns.clear()  # array elements: each is a tag of its own
-            column = self._columns[tag] = Column(self._metadata, self._table, tag, self._base)
-        if cell.digest is None:
-            _count(self._undigested, column.label, cell.place.id)
-        stated = column.stated(cell.file)
-        place = stated if isinstance(stated, Place) and self._exists(stated) else None
-        if place is None:
-            place = next((each for each in column.others(cell.file) if self._exists(each)), None)
-            if place is not None:
-                _count(self._conventions, (column.label, place.convention), cell.place.id)
-        if place is not None:
-            self._put(cell, place)
-        elif isinstance(stated, Refused):
-            yield self._refused(cell, stated)
-        else:
-            yield from self._absent(cell, stated)
-
-    def ended(self) -> Iterator[Finding]:
-        self._batch.flush()
-        for (label, convention), (count, first) in self._conventions.items():
-            yield Code.CONVENTION.at(self._name, 0, label, count=count, found=convention, other=first)
-        for label, (count, first) in self._undigested.items():
-            yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
-
-    def _exists(self, place: Place) -> bool:
-        if place.inside:
-            return self._container.extent(place.path.decode("utf-8", "surrogateescape")) is not None
-        sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
-        return self._catalogue.row(sql, place.path) is not None
-
-    def _put(self, cell: LobCell, place: Place, *, whole: bool = True) -> None:
-        size = None
-        if place.inside:
-            extent = self._container.extent(place.path.decode("utf-8", "surrogateescape"))
-            size = extent and extent.size
-        digest = cell.digest if whole else None
-        self._batch.add(
-            _PUT,
-            self._archive,
-            cell.place.id,
-            cell.file,
-            place.inside,
-            place.path,
-            size,
-            cell.length if whole else None,
-            digest and digest.algorithm,
-            digest and digest.value,
-        )
-
-    def _refused(self, cell: LobCell, refused: Refused) -> Finding:
-        if refused.outside:
-            return Code.LOB_OUTSIDE.at(self._name, 0, cell.place.id, file=cell.file)
-        return Code.LOCATION.at(self._name, 0, cell.place.id, file=cell.file, reason=refused.reason)
-
-    def _absent(self, cell: LobCell, stated: Place) -> Iterator[Finding]:
-        where = (self._name, 0, cell.place.id)
-        if stated.inside:
-            yield Code.ENTRY_MISSING.at(*where, file=cell.file, expected=shown(stated.path))
-            return
-        parts = list(islice(self._catalogue.rows(_PARTS, cell.place.id), _PARTS_KEPT))
-        if not parts:
-            yield Code.LOB_MISSING.at(*where, file=cell.file, expected=shown(stated.path))
-            return
-        for path, _ in parts:
-            part = Place(convention=STATEMENT, inside=False, path=path)
-            self._put(cell, part, whole=False)
-        count, found = len(parts), sum(size or 0 for _, size in parts)
-        yield Code.SPLIT_LOB.at(*where, expected=shown(stated.path), count=count)
-        # Characters of text take up to four bytes.
-        if cell.length is not None and not cell.length <= found <= cell.length * _LONGEST_CHARACTER:
-            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
-
-
-def _count(counts: dict[_Key, tuple[int, str]], key: _Key, example: str) -> None:
-    count, first = counts.get(key, (0, example))
-    counts[key] = (count + 1, first)

@@ -44,6 +44,9 @@ CREATE TABLE document (path BLOB);
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
+CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER);
+CREATE INDEX siard_mets ON siard (mets);
+CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
@@ -211,9 +214,11 @@ def nearest_file(catalogue: Catalogue, path: bytes) -> str:
 
 
 def nearest(text: str, candidates: Iterable[str]) -> str:
-    """Return the candidate most like ``text``, nothing when none is like it."""
+    """Return the candidate most like ``text``, nothing when none is like it; letter case counts least."""
     # Only a person waits for this, and difflib is slow to import.
     from difflib import get_close_matches  # noqa: PLC0415
 
-    found = get_close_matches(text, list(candidates), n=1, cutoff=0.7)
-    return found[0] if found else ""
+    known = list(candidates)
+    cased = (each for each in known if each.casefold() == text.casefold())
+    found = get_close_matches(text, known, n=1, cutoff=0.7)
+    return next(cased, found[0] if found else "")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.model import Finding, Severity
+from metspack.siard.conventions import Convention
 
 _TO_PARENT = "recommendation 0.16, Using METS to refer between child IP(s) and parent IP"
 _TO_CHILD = "recommendation 0.16, Using METS to refer between parent IP and child IP(s)"
@@ -46,6 +47,36 @@ def _rule(  # noqa: PLR0917 -- a declaration reads as a paragraph: always in thi
 
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+def _id_of(convention: Convention) -> str:
+    return f"P1{ord(convention.letter) - ord('A') + 1:02d}"
+
+
+def _by(convention: Convention, severity: Severity, why: str, remedy: str) -> Rule:
+    """Return the rule for cells found by a convention."""
+    return Rule(
+        id=_id_of(convention),
+        severity=severity,
+        title=f"LOBs by convention {convention.letter}: {convention.title}",
+        message="{count} cells of this column are found by "
+        f"convention {convention.letter}, {convention.title} "
+        "(the first, {other}, names {file!r}, which is {found!r} in the {side})",
+        clause=f"{_STATEMENT}; this convention: {convention.source}",
+        why=f"{convention.text} {why}",
+        remedy=remedy,
+    )
+
+
+_TRYING = "By the statement they would be elsewhere or nowhere: software that follows it does not find them."
+_AS_STATED = (
+    "For LOBs outside write the database's lobFolder as seen from the folder that holds the .siard (./), "
+    "give the column one of its own (./ or s0_t2_c4/), and let the cell's file go on from there"
+)
+_AS_ENTRY = (
+    "For LOBs inside the archive take the lobFolder of the column and its fields away and write the entry's "
+    "full name (content/...) into the cell's file"
+)
 
 
 @unique
@@ -318,6 +349,28 @@ class Code(Enum):
         _RESTORE,
     )  # fmt: skip
 
+    PART_LOST = _rule(
+        "S013", _E, "Part of a LOB missing",
+        "{reason}",
+        "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
+        "The LOB cannot be joined: one of its parts is nowhere.",
+        _RESTORE,
+    )  # fmt: skip
+    PART_TWICE = _rule(
+        "S014", _E, "Part of a LOB twice",
+        "{reason}",
+        "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
+        "Which of the two belongs to the LOB cannot be told from their names.",
+        "Compare both with the METS's digests, or with the source; then take the wrong one away.",
+    )  # fmt: skip
+    PARTS_BESIDE_WHOLE = _rule(
+        "S015", _E, "LOB whole and in parts",
+        "the cell's LOB {file!r} is there whole, and so is its part {found!r}",
+        "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
+        "A LOB is whole or in parts; other software may take the parts.",
+        "Take away what does not belong to the LOB; a file that is no part of it needs another name.",
+    )  # fmt: skip
+
     # --- P: paths ------------------------------------------------------------------------------------
     NO_LOCATION = _rule(
         "P001", _E, "File entry without a location",
@@ -390,6 +443,73 @@ class Code(Enum):
         "Check whether files are missing; else remove it.",
     )  # fmt: skip
 
+    # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
+    BY_A = _by(
+        Convention.A, _W, _TRYING,
+        f"{_AS_STATED}, without .. for the folder around the archive. {_AS_ENTRY}.",
+    )  # fmt: skip
+    BY_B = _by(
+        Convention.B, _W, "They are found only while the package stays where it is; no cell may be absolute.",
+        f"{_AS_STATED}, all relative.",
+    )  # fmt: skip
+    BY_D = _by(
+        Convention.D, _W, _TRYING,
+        f"Write ./X.siard_lobs/ for ../X.siard_lobs, and a slash after the column's folder. {_AS_ENTRY}.",
+    )  # fmt: skip
+    BY_E = _by(
+        Convention.E, _W, _TRYING,
+        "Write ./ for the database's lobFolder content, give the column the lobFolder ./ and take ../ off "
+        "the beginning of the cell's file.",
+    )  # fmt: skip
+    BY_F = _by(
+        Convention.F, _I, "The statement finds these LOBs; software that chains lobFolder and file does not.",
+        "Take the database's lobFolder away, or leave it: the LOBs are where the statement has them.",
+    )  # fmt: skip
+    BY_G = _by(
+        Convention.G, _W, _TRYING,
+        f"{_AS_ENTRY}: content/schema0/table0/lob1/seg0/rec1.txt.",
+    )  # fmt: skip
+    BY_H = _by(
+        Convention.H, _W, _TRYING,
+        f"{_AS_STATED}: column ./ for ../, column ./lobs/ for ../lobs/. {_AS_ENTRY}.",
+    )  # fmt: skip
+    BY_I = _by(
+        Convention.I, _W, "Only SIARD 1.0 and 2.0 know it; the statement has cells name the entry in full.",
+        f"{_AS_ENTRY}, then take the column's folder away.",
+    )  # fmt: skip
+    BY_J = _by(
+        Convention.J, _W, "In a URI a backslash is no separator, and elsewhere it is part of a name.",
+        f"Write forward slashes, and %20 for spaces. {_AS_STATED}.",
+    )  # fmt: skip
+    BY_K = _by(
+        Convention.K, _W, "Read as RFC 8089 has it, such a location is at the root of the file system.",
+        f"{_AS_STATED}, all without file:///.",
+    )  # fmt: skip
+    BY_L = _by(
+        Convention.LOB_ROOT, _W,
+        "In a check that is the package's own folder; nothing in the archive says so.",
+        f"{_AS_STATED}; ../ is the folder above that of the .siard.",
+    )  # fmt: skip
+    BY_R = _by(
+        Convention.RENAMED, _W,
+        "Archive and folder no longer agree on the name; what lies there may be another archive's.",
+        "Write the folder's name of today into lobFolder or file, or give the folder its former name again. "
+        f"{_AS_STATED}.",
+    )  # fmt: skip
+    BY_S = _by(
+        Convention.SIARD_FOLDER, _W, "Nothing in the archive says so, it was found by trying.",
+        f"{_AS_STATED}.",
+    )  # fmt: skip
+    LOCATION_REPAIRED = _rule(
+        "P120", _W, "LOB locations not well written",
+        "{count} cells of this column are found through locations with {reason} (the first, {other}, names "
+        "{file!r}, which is {found!r} in the {side})",
+        f"RFC 3986, §2 and §5.2; {_CELLS}",
+        "They were understood here; other software may not.",
+        "Write locations with forward slashes, percent-encoded (%20 for a space), with nothing around them, "
+        "and every lobFolder with a slash at its end.",
+    )  # fmt: skip
+
     # --- M: METS -------------------------------------------------------------------------------------
     METS_MISSING = _rule(
         "M001", _E, "METS missing",
@@ -454,6 +574,14 @@ class Code(Enum):
         "Nothing can refer to it.",
         "Give the entry an ID.",
     )  # fmt: skip
+    IN_BETWEEN = _rule(
+        "M010", _E, "Files are being put in place",
+        "{found} beside the package says that files are being put into it, or were when that was stopped",
+        "metspack build --keep-segments --in-place",
+        "What lies here now is neither the folder as it was nor a package: some METS files are there, the "
+        "parent's is not.",
+        "Run metspack build --keep-segments --in-place again: it takes back what was put and begins anew.",
+    )  # fmt: skip
 
     # --- Z: the SIARD archive ------------------------------------------------------------------------
     CONTAINER = _rule(
@@ -507,14 +635,14 @@ class Code(Enum):
     )  # fmt: skip
     LOB_MISSING = _rule(
         "Z010", _E, "LOB missing",
-        "the cell's file {file!r} should be {expected!r}, which is not there",
+        "the cell's LOB should be {expected!r}, which is not there",
         _STATEMENT,
         "A large object of the database is lost, or the cell points to the wrong place.",
         _RESTORE,
     )  # fmt: skip
     ENTRY_MISSING = _rule(
         "Z011", _E, "LOB missing in the archive",
-        "the cell's file {file!r} should be the entry {expected!r}, which the archive does not have",
+        "the cell's LOB should be the entry {expected!r}, which the archive does not have",
         _STATEMENT,
         "A large object of the database is lost, or the cell points to the wrong place.",
         _RESTORE,
@@ -568,13 +696,7 @@ class Code(Enum):
         "One of the two may have lost its own LOB.",
         "Compare both rows with the source.",
     )  # fmt: skip
-    CONVENTION = _rule(
-        "Z019", _W, "Another convention for locations",
-        "{count} cells of this column are found by {found}, not by the statement (first {other})",
-        _STATEMENT,
-        "Where the LOBs are can only be told by trying; other software may not find them.",
-        "Build the package again, which writes locations as the statement has them.",
-    )  # fmt: skip
+    # Z019 was "Another convention for locations", now P101 to P119; the number is not to be used again.
     ARCHIVE_DIGEST = _rule(
         "Z020", _E, "Archive's messageDigest differs",
         "metadata.xml says {algorithm} {expected}, the content has {found}",
@@ -652,6 +774,13 @@ class Code(Enum):
     def named(cls, id_: str) -> Code:
         """Return the code of that name in either letter case; raises KeyError for one there is not."""
         return _BY_ID[id_.strip().upper()]
+
+    @classmethod
+    def of_convention(cls, convention: Convention) -> Code | None:
+        """Return the code for LOBs found by a convention, None for the statement's own."""
+        if convention is Convention.C:
+            return None
+        return _BY_ID[_id_of(convention)]
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return the finding; ``facts`` fill the message, an empty ``nearest`` says nothing."""

@@ -21,11 +21,14 @@ _BLOCK = 1 << 16
 _SIZE = re.compile(r"[0-9]{1,18}")
 _HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
 
+_ARCHIVE = ".siard"
+_ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
 _SPLIT = "SPLITLOB"  # the structMap that says in which children the parts of LOBs are
 
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?)"
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, map, part, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
@@ -156,6 +159,8 @@ class Document:
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
+        if path is not None:
+            self._archive(path, fact)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
@@ -174,6 +179,11 @@ class Document:
             path,
             pseudo,
         )
+
+    def _archive(self, path: bytes, fact: reader.File) -> None:
+        named = path[-len(_ARCHIVE) :].lower() == _ARCHIVE.encode()
+        if named or _ARCHIVES in fact.groups:
+            self._batch.add(_PUT_SIARD, self._mets, path, named)
 
     def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""

@@ -1,109 +1,371 @@
-"""Where the LOB of a cell may be: the statement's rule first, then the conventions found in archives."""
+"""The search for the LOB of a cell among the archive's entries and the package's files.
+
+The rules are those of reading: the statement's place with a fitting size ends the search; else the
+convention that last fitted in this column; else all of them in their fixed order. What is there is
+asked of the catalogue and of the archive's directory: nothing is opened, and nothing outside the
+package is looked at.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from metspack import location, uris
-from metspack.checking.catalogue import path_of
+from metspack.checking.catalogue import folder_of, path_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
+from metspack.location import LocationError
+from metspack.model import Extent, FileExtent, LobCell
+from metspack.siard import conventions, parts
+from metspack.siard.container import Container
+from metspack.siard.conventions import Candidate, Convention, Levels
+from metspack.siard.levels import is_content, local_texts
 from metspack.siard.metadata import Metadata, Table
+from metspack.siard.parts import Names
+from metspack.uris import ReferenceRefused, Repair
 
-STATEMENT = "the statement"
+NO_SLASH = "no slash at the end of a lobFolder"
+"""Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
+
+_LONGEST_CHARACTER = 4  # bytes of UTF-8
+_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
+# The usual cell: a name that means itself, so that no reference has to be read.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A place that a convention gives: an entry of the archive, or a path below the package's root."""
+class Found:
+    """A cell's LOB: its pieces (path and bytes; one for a whole LOB), and by which convention.
 
-    convention: str
+    ``path`` is the whole's, from the zip's root when ``inside``, else from the package's.
+    """
+
+    convention: Convention
     inside: bool
     path: bytes
+    pieces: tuple[tuple[bytes, int], ...]
+    tolerated: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it lies in one file, not in parts."""
+        return self.pieces[0][0] == self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """Why the statement gives no place; ``outside`` when it is one outside the package."""
+class Lost:
+    """Why a cell has no LOB; ``pieces`` are parts of it that are there nevertheless."""
 
-    reason: str
-    outside: bool
+    code: Code
+    expected: bytes = b""
+    reason: str = ""
+    pieces: tuple[tuple[bytes, int], ...] = ()
 
 
 class Column:
-    """The folders above a column's (or nested field's) cells, as metadata.xml has them."""
+    """What the cells of a column or field have in common, and the way in which the last one was found."""
 
-    def __init__(self, metadata: Metadata, table: Table, cell: str, base: Sequence[str]) -> None:
+    __slots__ = (
+        *("convention", "inside", "is_content", "is_led_out", "label", "levels", "prefix", "text"),
+        *("tolerated", "way"),
+    )
+
+    def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
+        folders = [each.lob_folder for each in chain] or [None]
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
-        self._base = tuple(base)
-        self._database = metadata.lob_folder
-        self._lob_folders = [each.lob_folder for each in chain] or [None]
-        folders = [each.folder for each in chain if each.folder]
-        self._inside_folders = [table.folder_path, *folders]
+        self.levels = Levels(
+            database=metadata.lob_folder,
+            column=folders[0],
+            fields=tuple(folders[1:]),
+            folder=next((each.folder for each in reversed(chain) if each.folder), None),
+            table=table.folder_path,
+            file="x",
+        )
+        self.text = not chain or _BYTES_ONLY.match(chain[-1].type) is None
+        self.way: int | None = None
+        self.inside = not local_texts(self.levels)
+        self.is_content = is_content(self.levels)
+        self.is_led_out = False
+        """Whether the statement's places for its plain cells are all outside the package."""
+        self.prefix: bytes | None = None
+        """What stands before a plain ``file`` where it is looked for first: a folder, or nothing inside."""
+        self.convention = Convention.C
+        self.tolerated: tuple[str, ...] = ()
 
-    def stated(self, file: str) -> Place | Refused:
-        """Return the place by the statement's rule, or why it gives none."""
-        try:
-            found = location.located(self._database, self._lob_folders[0], file, fields=self._lob_folders[1:])
-        except uris.ReferenceRefused as error:
-            return Refused(reason=error.message, outside=error.rule == "leaves-root")
-        except SourceError as error:
-            return Refused(reason=error.message, outside=False)
-        if found is None or found.absolute:
-            return Refused(reason=f"{file!r} is absolute", outside=True)
-        if found.inside:
-            return Place(convention=STATEMENT, inside=True, path=path_of(found.segments))
-        try:
-            path = path_of(uris.walked(self._base, found.segments))
-        except uris.ReferenceRefused as error:
-            return Refused(reason=error.message, outside=True)
-        return Place(convention=STATEMENT, inside=False, path=path)
+    def fits(self, size: int, length: int | None) -> bool:
+        """Whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        if length is None or size == length:
+            return True
+        return self.text and length < size <= _LONGEST_CHARACTER * length
 
-    def others(self, file: str) -> Iterator[Place]:
-        """Yield the places by other conventions, in a fixed order (SIARD 2.2 §5.1, and what is in use)."""
-        database, chain = self._database, self._lob_folders
-        for convention, folders in (
-            ("the zip's root and .. for the folder around it", (database, *chain)),
-            ("the innermost lobFolder alone", (chain[-1],)),
-            ("the cell alone", ()),
-            ("the database's lobFolder and the cell", (database,)),
-            ("the .siard's folder and the cell", ("..",)),
-            ("the column's folder", tuple(self._inside_folders)),
-        ):
-            place = self._from_zip(convention, [folder for folder in folders if folder], file)
-            if place is not None:
-                yield place
-
-    def _from_zip(self, convention: str, folders: Sequence[str], file: str) -> Place | None:
-        """Return the place of references walked from the zip's root; one step above is the zip's folder."""
-        segments: list[str] = []
-        try:
-            for reference in (uris.parsed(each) for each in (*folders, file)):
-                if reference.kind is uris.Kind.DRIVE:
-                    return None
-                if reference.kind is uris.Kind.ABSOLUTE:
-                    # Recommendation 0.16 writes file:/// for the package's own folder.
-                    segments = ["..", *reference.segments]
-                    convention = "file:/// for the package's folder"
-                else:
-                    segments += reference.segments
-            kept = _collapsed(segments)
-            if kept[:1] == ("..",):
-                return Place(
-                    convention=convention, inside=False, path=path_of(uris.walked(self._base, kept[1:]))
-                )
-        except uris.ReferenceRefused:
-            return None
-        return Place(convention=convention, inside=True, path=path_of(kept))
+    def unslashed(self, candidate: Candidate) -> bool:
+        """Whether a lobFolder on the way to a place outside was written without its slash."""
+        if candidate.place.inside or self.inside:
+            return False
+        folders = (self.levels.database or "", *local_texts(self.levels))
+        return any(each and not each.endswith(("/", "\\", ".")) for each in map(str.strip, folders))
 
 
-def _collapsed(segments: Sequence[str]) -> tuple[str, ...]:
-    names: list[str] = []
-    for segment in segments:
-        if segment == ".." and names and names[-1] != "..":
-            names.pop()
+class Finder:
+    """Finds the LOBs of one archive, which lies at ``path`` in the package."""
+
+    def __init__(self, files: Files, container: Container, path: bytes) -> None:
+        self.files = files
+        self.container = container
+        self.base = tuple(shown(folder_of(path)).split("/")[:-1])
+        self.siard = shown(path).rpartition("/")[2]
+
+    def column(self, metadata: Metadata, table: Table, cell: str) -> Column:
+        """Return the column or field of a cell path, with the statement's place for its plain cells."""
+        column = Column(metadata, table, cell)
+        stated = [each for each in conventions.candidates(column.levels) if each.stated]
+        if stated:
+            self._learn(column, stated[0])
+        column.is_led_out = not any(
+            each.place.inside or self.files.names(self.base, each.place) for each in stated
+        )
+        return column
+
+    def learn(self, column: Column) -> None:
+        """Let plain cells be looked for first where their column's way leads, if the statement leads out."""
+        if column.is_led_out:
+            column.prefix = None
+            way = None if column.way is None else conventions.candidate(column.levels, column.way)
+            # What is inside has its convention from each cell, and who is renamed has several places.
+            if way is not None and not way.place.inside and way.renamed is None:
+                self._learn(column, way)
+
+    def _learn(self, column: Column, probe: Candidate) -> None:
+        if probe.place.inside or probe.convention is Convention.LOB_ROOT:
+            names: Names | None = probe.place.segments
         else:
-            names.append(segment)
-    return tuple(names)
+            names = self.files.names(self.base, probe.place)
+        if names is not None:
+            column.prefix = path_of(names)[: -len(column.levels.file)]
+            column.convention = probe.convention
+            column.tolerated = tolerated(column, probe)
+
+    def found(self, column: Column, cell: LobCell) -> Found | Lost:
+        """Return the cell's LOB, or why it has none."""
+        if column.prefix is not None and _PLAIN.fullmatch(cell.file):
+            path = column.prefix + cell.file.encode()
+            if column.inside:
+                extent = self.container.extent(cell.file)
+                size = None if extent is None else extent.size
+            else:
+                size = self.files.size(path)
+            if size is not None and column.fits(size, cell.length):
+                repeats = column.inside and column.is_content and cell.file.startswith("content/")
+                return Found(
+                    convention=Convention.F if repeats else column.convention,
+                    inside=column.inside,
+                    path=path,
+                    pieces=((path, size),),
+                    tolerated=column.tolerated,
+                )
+        return _Search(self, column, cell).outcome()
+
+
+def tolerated(column: Column, candidate: Candidate) -> tuple[str, ...]:
+    """Return what was tolerated in the references that lead to a candidate, as people call it.
+
+    What a convention is about (backslashes, ``file:``) is not said twice.
+    """
+    known = {Repair.PSEUDO_ABSOLUTE}
+    if candidate.convention is Convention.J:
+        known.add(Repair.BACKSLASH)
+    said = tuple(each.value for each in candidate.repairs if each not in known)
+    return (*said, NO_SLASH) if column.unslashed(candidate) else said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hit:
+    candidate: Candidate
+    names: Names
+    extents: tuple[Extent, ...]
+
+
+class _Search:
+    """The search for one cell's LOB through all the places where it may be; used once."""
+
+    def __init__(self, finder: Finder, column: Column, cell: LobCell) -> None:
+        self._finder = finder
+        self._column = column
+        self._cell = cell
+        self._levels = replace(column.levels, file=cell.file)
+        self._refusals: list[SourceError] = []
+        self._misfits: list[_Hit] = []
+        self._tried: list[tuple[Candidate, Names | None]] = []
+        self._problem: Lost | None = None
+        self._pieces: dict[bytes, int] = {}
+        self._is_decided = True
+
+    def outcome(self) -> Found | Lost:
+        hit = self._hit() or self._oddly_named() or next(iter(self._misfits), None)
+        if hit is None:
+            return self._lost()
+        if self._is_decided and not hit.candidate.stated:
+            self._column.way = hit.candidate.way
+            self._finder.learn(self._column)
+        return Found(
+            convention=hit.candidate.convention,
+            inside=hit.candidate.place.inside,
+            path=path_of(hit.names),
+            pieces=tuple(_piece(each) for each in hit.extents),
+            tolerated=tolerated(self._column, hit.candidate),
+        )
+
+    def _hit(self) -> _Hit | None:
+        hits: list[_Hit] = []
+        asked = False
+        for each in conventions.candidates(self._levels, self._refusals):
+            if not (each.stated or asked):
+                asked = True
+                hits = self._remembered()
+                if hits:
+                    break
+            fitting = self._hits(each)
+            if each.stated and (first := next(fitting, None)) is not None:
+                return first
+            hits += fitting
+        return self._decided(hits) if hits else None
+
+    def _remembered(self) -> list[_Hit]:
+        way = self._column.way
+        again = None if way is None else conventions.candidate(self._levels, way)
+        return [] if again is None else list(self._hits(again))
+
+    def _hits(self, candidate: Candidate) -> Iterator[_Hit]:
+        """Yield what is there and fits, of the one or more places that a candidate means."""
+        for names in self._places(candidate):
+            self._tried.append((candidate, names))
+            if names is None:
+                continue
+            hit = self._at(candidate, names)
+            if hit is not None and self._fits(sum(each.size for each in hit.extents)):
+                yield hit
+            elif hit is not None:
+                self._misfits.append(hit)
+
+    def _oddly_named(self) -> _Hit | None:
+        """Return parts whose numbers are padded otherwise than usual."""
+        for candidate, names in self._tried:
+            if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
+                return hit
+        return None
+
+    def _places(self, candidate: Candidate) -> Iterator[Names | None]:
+        """Yield the names of each place that a candidate means, None for one outside the package."""
+        place, files = candidate.place, self._finder.files
+        if place.inside or candidate.convention is Convention.LOB_ROOT:
+            # The package is what a check is granted beside the folder of the .siard.
+            yield place.segments
+            return
+        names = files.names(self._finder.base, place)
+        if candidate.renamed is None:
+            yield names
+        elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
+            siblings = files.lob_folders(names[:at])
+            for name in conventions.renamed(names[at], siblings, self._finder.siard):
+                yield (*names[:at], name, *names[at + 1 :])
+
+    def _fits(self, size: int) -> bool:
+        return self._column.fits(size, self._cell.length)
+
+    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _Hit | None:
+        """Return the whole or the parts at a place, None when neither is there whole."""
+        look = self._look(inside=candidate.place.inside)
+        whole = None if odd else look(names)
+        try:
+            extents = parts.found(look, names, self._fits, odd=odd) if whole is None else (whole,)
+        except SourceError as problem:
+            self._problem = self._problem or self._in_pieces(problem, names)
+            return None
+        return _Hit(candidate=candidate, names=names, extents=extents) if extents else None
+
+    def _look(self, *, inside: bool) -> parts.Look:
+        self._pieces = {}
+        return self._entry if inside else self._file
+
+    def _in_pieces(self, problem: SourceError, names: Names) -> Lost:
+        code = Code.PART_TWICE if isinstance(problem, parts.TooMany) else Code.PART_LOST
+        pieces = tuple(self._pieces.items())
+        return Lost(code=code, expected=path_of(names), reason=str(problem), pieces=pieces)
+
+    def _entry(self, names: Names) -> Extent | None:
+        return self._finder.container.extent("/".join(names))
+
+    def _file(self, names: Names) -> Extent | None:
+        path = path_of(names)
+        size = self._finder.files.size(path)
+        if size is None:
+            return None
+        self._pieces[path] = size
+        return FileExtent(root=0, path=names, size=size, modified=0, inode=0)
+
+    def _decided(self, hits: list[_Hit]) -> _Hit:
+        """Return the hit whose digest, as a METS has it, is the cell's; else the first."""
+        different = {tuple(map(_piece, hit.extents)) for hit in hits}
+        if len(different) > 1:
+            for hit in hits:
+                if not hit.candidate.place.inside and self._is_listed(hit):
+                    return hit
+            self._is_decided = False  # the next cell need not lie where this one may
+        return hits[0]
+
+    def _is_listed(self, hit: _Hit) -> bool:
+        digest = self._cell.digest
+        return digest is not None and self._finder.files.is_listed(path_of(hit.names), digest)
+
+    def _lost(self) -> Lost:
+        tried = [each for each in self._tried if each[0].convention not in _GUESSES]
+        problem = self._problem or self._parts_left(tried)
+        if problem is not None:
+            return problem
+        for each in self._refusals:
+            if isinstance(each, LocationError) or _is_unreadable(each):
+                return Lost(code=Code.LOCATION, reason=each.message)
+        expected = self._expected(tried)
+        if expected is None:
+            return Lost(code=Code.LOB_OUTSIDE)
+        candidate, names = expected
+        code = Code.ENTRY_MISSING if candidate.place.inside else Code.LOB_MISSING
+        return Lost(code=code, expected=path_of(names))
+
+    def _expected(self, tried: Sequence[tuple[Candidate, Names | None]]) -> tuple[Candidate, Names] | None:
+        """Return where the LOB should be: where others of its column are, else the likeliest place."""
+        first = True
+        likeliest = None
+        for candidate, names in tried:
+            if names is not None and candidate.way == self._column.way:
+                return candidate, names
+            # Where the statement leads out of the package, a file is likelier meant than an entry.
+            if likeliest is None and names is not None and (first or not candidate.place.inside):
+                likeliest = candidate, names
+            first = False
+        return likeliest
+
+    def _parts_left(self, tried: Sequence[tuple[Candidate, Names | None]]) -> Lost | None:
+        """Return that later parts are there though the first is not, None when there are none."""
+        for candidate, names in tried:
+            if names is not None:
+                try:
+                    parts.check_none_is_left(self._look(inside=candidate.place.inside), names)
+                except SourceError as problem:
+                    return self._in_pieces(problem, names)
+        return None
+
+
+def _is_unreadable(refusal: SourceError) -> bool:
+    """Whether a text is no reference at all, rather than one that leads out of the archive."""
+    return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
+
+
+def _piece(extent: Extent) -> tuple[bytes, int]:
+    if isinstance(extent, FileExtent):
+        return path_of(extent.path), extent.size
+    return extent.name.encode("utf-8", "surrogateescape"), extent.size

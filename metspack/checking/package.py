@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from functools import total_ordering
 from pathlib import Path
 from typing import Self
 
+from metspack import inbetween
 from metspack.checking import archives, manifests, structure, walking
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
@@ -23,6 +25,7 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.model import Budgets, Finding, Severity
 
 _NAMES = ("mets.xml", "METS.xml")
+_ARCHIVE = ".siard"
 
 
 @unique
@@ -127,6 +130,9 @@ class Checking(Iterator[Finding]):
 
     def _steps(self, catalogue: Catalogue, root: Path, mets: str | None) -> Iterator[Finding]:
         whole = self._level > Level.LINKS
+        if inbetween.interrupted(root):
+            found = f"{root.resolve().name}.partial"
+            yield Code.IN_BETWEEN.at(_NAMES[0] if mets is None else mets, found=found)
         yield from walking.findings(catalogue, root, whole=whole)
         if whole:
             yield from manifests.read(catalogue, root)
@@ -166,6 +172,11 @@ def _found(path: Path) -> tuple[Path, str | None]:
         names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
         named = [name for name in _NAMES if name in names] or sorted(names)
         return path, named[0] if named else None
+    if path.name.lower().endswith(_ARCHIVE):
+        raise SourceError(
+            f"{path} is a SIARD archive, expected a package's folder or its METS file",
+            hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",
+        )
     if path.exists():
         return path.parent, path.name
     raise SourceError(f"{path} is not there", hint="Name a package's folder, or the METS file of a package.")
@@ -180,7 +191,7 @@ def weight(path: Path) -> int:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size
                 # An archive is read as a file, and its entries once more.
-                total += 2 * size if name.endswith(".siard") else size
+                total += 2 * size if name.lower().endswith(_ARCHIVE) else size
     return total
 
 

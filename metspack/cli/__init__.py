@@ -62,7 +62,7 @@ def _run() -> int:
         code = _called()
         console.finish()
     except MetspackError as error:
-        console.error(error.message, error.hint)
+        console.error(error.message, error.hint, error.details)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
     except _Interrupted:
         console.error(

@@ -4,44 +4,73 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import console, dividing, options
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
+if TYPE_CHECKING:
+    from metspack.building import BuildOptions
+    from metspack.inplace import InPlaceOptions
+
 _METS = "METS"
+_SAFETY = "Safety"
+_DIVIDED = "A folder that is divided already"
 _CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 
 
 def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     source: options.Source,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="OUT",
-            help="The package's folder; must not exist yet.",
+            help="The package's folder; must not exist yet. Needed, but for --in-place.",
             show_default=False,
         ),
-    ],
+    ] = None,
     max_files: options.MaxFiles = None,
     max_bytes: options.MaxBytes = None,
     preset: options.Preset = None,
+    dbptk_files: dividing.DbptkFiles = None,
+    dbptk_bytes: dividing.DbptkBytes = None,
     plan: Annotated[
         Path | None,
         typer.Option(
             "--plan",
             metavar="FILE",
-            help="Build exactly this plan (of metspack plan -o); refused when it no longer fits the source.",
+            help="Build exactly this plan (of metspack plan -o), with its limits, layout and --min-size; "
+            "refused when it no longer fits the source.",
             rich_help_panel="Limits",
             show_default=False,
         ),
     ] = None,
+    layout: dividing.Layout = None,
+    split: dividing.Split = None,
+    min_size: dividing.MinSize = None,
+    lob_folder_style: Annotated[
+        str | None,
+        typer.Option(
+            "--lob-folder-style",
+            metavar="STYLE",
+            help="How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
+            "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
+            "sfa (in that of the column alone, from the .siard as if it were a folder, for the SIARD Suite).",
+            rich_help_panel=dividing.SEGMENTS,
+            show_default=False,
+        ),
+    ] = None,
+    lob_root: options.LobRoot = None,
+    map_drive: options.MapDrive = None,
+    mapping: options.Mapping = None,
+    base: options.Base = None,
     name: options.Name = None,
     objid: Annotated[
         str | None,
@@ -88,6 +117,44 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             rich_help_panel=_METS,
         ),
     ] = "relative",
+    add_digests: Annotated[
+        bool,
+        typer.Option(
+            "--add-digests",
+            help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
+            "SHA-256 when a cell cannot hold that.",
+            rich_help_panel=_SAFETY,
+        ),
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--accept",
+            metavar="WHAT",
+            help="Take what would be refused: dbptk-part-digest (a split LOB whose digest is only that of "
+            "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
+            rich_help_panel=_SAFETY,
+            show_default=False,
+        ),
+    ] = None,
+    keep_segments: Annotated[
+        bool,
+        typer.Option(
+            "--keep-segments",
+            help="SOURCE is a folder with a .siard whose LOBs lie in segment folders already, of DBPTK or of "
+            "metspack: leave them as they are. Goes with --in-place.",
+            rich_help_panel=_DIVIDED,
+        ),
+    ] = False,
+    in_place: Annotated[
+        bool,
+        typer.Option(
+            "--in-place",
+            help="Write METS files and manifests into SOURCE itself, and nothing else. Goes with "
+            "--keep-segments.",
+            rich_help_panel=_DIVIDED,
+        ),
+    ] = False,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -108,7 +175,7 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             "--no-message-digest-check",
             help="Do not compare the archive's own messageDigest with its content first: "
             "that reads it once more.",
-            rich_help_panel="Safety",
+            rich_help_panel=_SAFETY,
         ),
     ] = False,
     budget: options.Budget = None,
@@ -124,23 +191,86 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
     from metspack import building, clock  # noqa: PLC0415 -- commands load what they need
+    from metspack.copying import ACCEPTABLE  # noqa: PLC0415
+    from metspack.layouts import FolderStyle  # noqa: PLC0415
     from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
     from metspack.version import __version__  # noqa: PLC0415
 
-    _one_of("--checksum", checksum, _CHECKSUMS)
-    _one_of("--href", href, HREF_STYLES)
-    if plan is not None and (max_files, max_bytes, preset) != (None, None, None):
-        raise ConfigError(
-            "--plan holds its own limits",
-            hint="Leave --max-files, --max-bytes and --preset out, or plan again.",
+    dividing.one_of("--checksum", checksum, _CHECKSUMS)
+    dividing.one_of("--href", href, HREF_STYLES)
+    for each in accept or ():
+        dividing.one_of("--accept", each, ACCEPTABLE)
+    planned = {
+        "--max-files": max_files or dbptk_files,
+        "--max-bytes": max_bytes or dbptk_bytes,
+        "--preset": preset,
+        "--layout": layout,
+        "--split": split,
+        "--min-size": min_size,
+    }
+    created = clock.now(os.environ)
+    software = Software(name="metspack", version=f"metspack {__version__}")
+    grants = options.grants(lob_root, map_drive, mapping)
+    if _is_in_place(keep_segments=keep_segments, in_place=in_place):
+        from metspack.inplace import InPlaceOptions  # noqa: PLC0415
+
+        others: dict[str, object] = {
+            **planned,
+            "-o": output,
+            "--plan": plan,
+            "--lob-folder-style": lob_folder_style,
+            "--base": base,
+            "--add-digests": add_digests or None,
+        }
+        _refuse("--in-place", others, "It leaves segments and archive as they are")
+        described = InPlaceOptions(
+            created=created,
+            software=software,
+            name=name,
+            objid=objid,
+            grants=grants,
+            accepted=frozenset(accept or ()),
+            checksum=checksum,
+            agents=tuple(agent or ()),
+            mets_profile=mets_profile,
+            href_style=href,
+            verify=verify,
+            check_message_digest=not no_message_digest_check,
+            budgets=options.budgets(budget),
         )
+        _describe(source, described, json_output=json_output, quiet=quiet)
+        return
+    if output is None:
+        raise ConfigError(
+            "build is not told where to put the package",
+            hint="Name a folder that does not exist yet: -o OUT.",
+        )
+    if plan is not None:
+        _refuse("--plan", planned, "It holds its own limits and layout; to change them, plan again")
+    division = dividing.division(
+        dividing.max_files(max_files, dbptk_files),
+        dividing.max_bytes(max_bytes, dbptk_bytes),
+        preset,
+        layout,
+        split,
+    )
+    styles = tuple(each.value for each in FolderStyle)
+    style = dividing.one_of("--lob-folder-style", lob_folder_style or styles[0], styles)
     settings = building.BuildOptions(
-        created=clock.now(os.environ),
-        software=Software(name="metspack", version=f"metspack {__version__}"),
-        limits=options.limits(max_files, max_bytes, preset),
+        created=created,
+        software=software,
+        limits=division.limits,
+        layout=division.layout.name,
+        split=division.split,
+        lob_folder_style=FolderStyle(style),
         name=name,
         objid=objid,
         plan=plan,
+        base=base,
+        grants=grants,
+        min_size=dividing.min_size(min_size),
+        add_digests=add_digests,
+        accepted=frozenset(accept or ()),
         checksum=checksum,
         agents=tuple(agent or ()),
         mets_profile=mets_profile,
@@ -150,32 +280,99 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
         check_message_digest=not no_message_digest_check,
         budgets=options.budgets(budget),
     )
+    _build(source, output, settings, json_output=json_output, quiet=quiet)
+
+
+def _is_in_place(*, keep_segments: bool, in_place: bool) -> bool:
+    if keep_segments == in_place:
+        return in_place
+    given, other = ("--keep-segments", "--in-place") if keep_segments else ("--in-place", "--keep-segments")
+    raise ConfigError(
+        f"{given} goes with {other}",
+        hint="Together they write METS files and manifests into a folder whose LOBs lie in segments already.",
+    )
+
+
+def _refuse(option: str, others: Mapping[str, object], why: str) -> None:
+    """Raise ``ConfigError`` when one of the other options was given."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ConfigError(
+            f"{option} does not go with {', '.join(given)}", hint=f"{why}: leave {', '.join(given)} out."
+        )
+
+
+def _build(source: Path, output: Path, settings: BuildOptions, *, json_output: bool, quiet: bool) -> None:
+    from metspack import building  # noqa: PLC0415
+
     with console.progress(quiet=quiet) as progress:
         built = building.build(source, output, settings, progress)
     for each in built.warnings:
         console.warning(each)
     if json_output:
-        console.document(
-            {
-                "target": str(output),
-                "objid": built.objid,
-                "name": built.name,
-                "children": built.segments,
-                "lobs": built.files,
-                "bytes": built.bytes,
-                "checked": "full" if verify else "structure",
-                "warnings": list(built.warnings),
-            }
-        )
+        document = {
+            "target": str(output),
+            "objid": built.objid,
+            "name": built.name,
+            "layout": built.layout,
+            "children": built.segments,
+            "lobs": built.files,
+            "split_lobs": built.split,
+            "kept_inside": built.kept,
+            "bytes": built.bytes,
+            "checked": _checked(settings.verify),
+            "warnings": list(built.warnings),
+        }
+        console.document(document)
     elif not quiet:
-        console.out(
-            f"{output}: parent IP {built.objid} with {counted(built.segments, 'child IP')}, "
-            f"{counted(built.files, 'LOB')}, {counted(built.bytes, 'byte')}"
+        words = [
+            f"{output}: parent IP {built.objid} with {counted(built.segments, 'child IP')}",
+            counted(built.files, "LOB") + (f" ({built.split:,} in parts)" if built.split else ""),
+            counted(built.bytes, "byte"),
+            *([f"{counted(built.kept, 'LOB')} kept inside"] if built.kept else ()),
+        ]
+        console.out(", ".join(words))
+        _published("Published", output, verify=settings.verify)
+
+
+def _describe(folder: Path, settings: InPlaceOptions, *, json_output: bool, quiet: bool) -> None:
+    from metspack import inplace  # noqa: PLC0415
+
+    with console.progress(quiet=quiet) as progress:
+        made = inplace.described(folder, settings, progress)
+    for each in made.warnings:
+        console.warning(each)
+    if json_output:
+        document = {
+            "target": str(folder),
+            "objid": made.objid,
+            "name": made.name,
+            "children": made.segments,
+            "lobs": made.files,
+            "kept_inside": made.inside,
+            "unreferenced_files": made.unreferenced,
+            "bytes": made.bytes,
+            "checked": _checked(settings.verify),
+            "warnings": list(made.warnings),
+        }
+        console.document(document)
+    elif not quiet:
+        words = [
+            f"{folder}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",
+            counted(made.files, "LOB"),
+            counted(made.bytes, "byte"),
+            *([f"{counted(made.inside, 'LOB')} inside the archive"] if made.inside else ()),
+        ]
+        console.out(", ".join(words))
+        _published(
+            "METS files and manifests were added, nothing else was touched", folder, verify=settings.verify
         )
-        done = "every byte was read back" if verify else "its structure was checked"
-        console.out(f"Published; {done}. Any time later: metspack check {shlex.quote(str(output))}")
 
 
-def _one_of(option: str, value: str, values: tuple[str, ...]) -> None:
-    if value not in values:
-        raise ConfigError(f"{option} {value!r} is not known", hint=f"Choose one of {', '.join(values)}.")
+def _checked(verify: bool) -> str:
+    return "full" if verify else "structure"
+
+
+def _published(what: str, package: Path, *, verify: bool) -> None:
+    done = "every byte was read back" if verify else "its structure was checked"
+    console.out(f"{what}; {done}. Any time later: metspack check {shlex.quote(str(package))}")

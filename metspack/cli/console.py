@@ -26,7 +26,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from metspack.errors import TargetError
+from metspack.errors import ConfigError, TargetError
 from metspack.progress import Silent
 from metspack.sizes import shown
 
@@ -39,10 +39,12 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
 
 
-def error(message: str, hint: str = "") -> None:
-    """Print an error and what to do about it."""
+def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
+    """Print an error, what it sums up line by line, and what to do about it."""
     _errors.print("error:", style="bold red", end=" ")
     _errors.print(escaped(message), markup=False)
+    for each in details:
+        _errors.print(f"  {escaped(each)}", markup=False)
     if hint:
         _errors.print("hint:", style="bold cyan", end=" ")
         _errors.print(escaped(hint), markup=False)
@@ -95,11 +97,36 @@ def document(value: object) -> None:
     _print(json.dumps(value, indent=2))
 
 
+def pour(block: bytes) -> None:
+    """Write bytes of the result as they are; raises as ``out`` does, and ``ConfigError`` for a terminal.
+
+    A terminal gets plain text alone: anything else could steer it.
+    """
+    _check_stdout()
+    if sys.stdout.isatty() and not _is_plain(block):
+        raise ConfigError(
+            "this is no plain text, and stdout is a terminal", hint="Send it to a file: > FILE."
+        )
+    with _delivered():
+        sys.stdout.buffer.write(block)
+
+
+def _is_plain(block: bytes) -> bool:
+    # Blocks may end within a character.
+    text = block.decode("utf-8", errors="ignore")
+    is_whole = len(text.encode()) + 3 >= len(block)
+    return is_whole and all(c.isprintable() or c in "\t\n\r" for c in text)
+
+
 def _print(text: str) -> None:
-    if sys.stdout is None:
-        raise TargetError("cannot write the result: stdout is closed", hint="Send it somewhere, or use -q.")
+    _check_stdout()
     with _delivered():
         sys.stdout.write(f"{text}\n")
+
+
+def _check_stdout() -> None:
+    if sys.stdout is None:
+        raise TargetError("cannot write the result: stdout is closed", hint="Send it somewhere, or use -q.")
 
 
 @contextmanager

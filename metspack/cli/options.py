@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +15,62 @@ from metspack.errors import ConfigError
 from metspack.model import Budgets, Limits
 from metspack.planning import DEFAULT_PRESET, PRESETS
 
+if TYPE_CHECKING:
+    from metspack.siard.archive import Grants
+
+_LOCATIONS = "Where LOBs lie"
+_DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
+
 Source = Annotated[
-    Path, typer.Argument(metavar="SOURCE", help="The SIARD archive (a .siard file).", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A SIARD archive (.siard file, its parts, or unpacked), a folder of LOBs (content/schema0/...), "
+        "or a list of them (.csv).",
+        show_default=False,
+    ),
+]
+LobRoot = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--lob-root",
+        metavar="DIR",
+        help="Another folder that LOBs outside the archive may be read from, beside that of the .siard. "
+        "Repeatable.",
+        rich_help_panel=_LOCATIONS,
+        show_default=False,
+    ),
+]
+MapDrive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map-drive",
+        metavar="S:=DIR",
+        help="The folder that a drive letter stands for in the archive. Repeatable.",
+        rich_help_panel=_LOCATIONS,
+        show_default=False,
+    ),
+]
+Mapping = Annotated[
+    Path | None,
+    typer.Option(
+        "--mapping",
+        metavar="FILE",
+        help="Where segment folders were moved to, in the form of SIARD 2.2; a mapping.txt beside the "
+        ".siard is read without being named.",
+        rich_help_panel=_LOCATIONS,
+        show_default=False,
+    ),
+]
+Base = Annotated[
+    Path | None,
+    typer.Option(
+        "--base",
+        metavar="DIR",
+        help="The folder that the paths in a list (.csv) begin in.",
+        rich_help_panel=_LOCATIONS,
+        show_default=False,
+    ),
 ]
 MaxFiles = Annotated[
     str | None,
@@ -101,3 +155,26 @@ def budgets(given: Sequence[str] | None) -> Budgets:
             )
         found = replace(found, **{name: int(value)})
     return found
+
+
+def grants(
+    lob_roots: Sequence[Path] | None, map_drives: Sequence[str] | None, mapping: Path | None
+) -> Grants:
+    """Return the folders that options grant; raises ``ConfigError`` for what maps no drive, or one twice."""
+    from metspack.siard.archive import Grants  # noqa: PLC0415 -- commands load what they need
+
+    drives: dict[str, Path] = {}
+    for text in map_drives or ():
+        found = _DRIVE.fullmatch(text)
+        if found is None:
+            raise ConfigError(
+                f"--map-drive {text!r} maps no drive",
+                hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
+            )
+        drive, folder = found[1].upper(), Path(found[2])
+        if drives.setdefault(drive, folder) != folder:
+            raise ConfigError(
+                f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
+                hint="A drive stands for one folder; --lob-root grants further ones.",
+            )
+    return Grants(lob_roots=tuple(lob_roots or ()), drives=drives, mapping=mapping)

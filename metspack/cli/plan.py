@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import console, dividing, options
 from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from metspack.drafting import Draft
 
 
 def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
@@ -27,6 +29,15 @@ def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
     max_files: options.MaxFiles = None,
     max_bytes: options.MaxBytes = None,
     preset: options.Preset = None,
+    dbptk_files: dividing.DbptkFiles = None,
+    dbptk_bytes: dividing.DbptkBytes = None,
+    layout: dividing.Layout = None,
+    split: dividing.Split = None,
+    min_size: dividing.MinSize = None,
+    lob_root: options.LobRoot = None,
+    map_drive: options.MapDrive = None,
+    mapping: options.Mapping = None,
+    base: options.Base = None,
     name: options.Name = None,
     budget: options.Budget = None,
     json_output: options.Json = False,
@@ -35,59 +46,82 @@ def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
     """Show how an archive's LOBs divide into segments, and write nothing.
 
     LOBs keep their order: a segment closes when the next one would exceed the limit on files or on
-    bytes, whichever comes first.
+    bytes, whichever comes first. The parts of a LOB that is cut count as files.
 
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
-    from metspack import fsio, identifiers, planfile  # noqa: PLC0415 -- commands load what they need
-    from metspack.layouts import lobseg  # noqa: PLC0415
-    from metspack.model import Segment  # noqa: PLC0415
-    from metspack.planning import planned  # noqa: PLC0415
-    from metspack.siard.archive import Archive  # noqa: PLC0415
+    from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
 
-    limits = options.limits(max_files, max_bytes, preset)
-    given = None if name is None else identifiers.given_name(name)
-    with Archive(source, options.budgets(budget)) as archive, console.progress(quiet=quiet) as progress:
-        progress.stage("Planning", None)
-        called = given or identifiers.package_name(source.stem)
-        segments = [each for each in planned(archive.lobs(), limits) if isinstance(each, Segment)]
-        head = planfile.header(
-            called, source_size=archive.container.size, metadata=archive.metadata_document, limits=limits
-        )
-        version = archive.metadata.version
+    settings = drafting.DraftOptions(
+        division=dividing.division(
+            dividing.max_files(max_files, dbptk_files),
+            dividing.max_bytes(max_bytes, dbptk_bytes),
+            preset,
+            layout,
+            split,
+        ),
+        name=name,
+        base=base,
+        grants=options.grants(lob_root, map_drive, mapping),
+        min_size=dividing.min_size(min_size),
+        budgets=options.budgets(budget),
+    )
+    with console.progress(quiet=quiet) as progress:
+        draft = drafting.drafted(source, settings, progress)
+    for each in draft.warnings:
+        console.warning(each)
     if output is not None:
         with fsio.NewFile(output) as file:
-            for line in planfile.lines(head, segments):
+            for line in planfile.lines(draft.header, draft.segments):
                 file.write(line.encode())
-    files, size = sum(each.files for each in segments), sum(each.bytes for each in segments)
-
-    def rows() -> Iterator[tuple[str, int, int, str]]:
-        for each in segments:
-            yield lobseg.segment_name(called, each.index), each.files, each.bytes, each.closed_by.value
-
     if json_output:
-        document = {
-            "name": called,
-            "siard_version": version,
-            "limits": {"max_files": limits.files, "max_bytes": limits.bytes},
-            "files": files,
-            "bytes": size,
-            "segments": [
-                {"name": lobseg.segment_name(called, each.index), **planfile.described(each)}
-                for each in segments
-            ],
-        }
-        console.document(document)
-        return
-    if quiet:
-        return
-    console.out(f"{source.name}: SIARD {version}, at most {_words(limits.files, limits.bytes)} in a segment")
-    if segments:
-        console.table(("segment", "files", "bytes", "closed by"), rows(), frozenset({1, 2}))
-    written = f"The plan is in {output}." if output else "Nothing was written."
-    console.out(
-        f"{counted(len(segments), 'segment')}, {counted(files, 'LOB')}, {counted(size, 'byte')}. {written}"
-    )
+        console.document(_document(draft))
+    elif not quiet:
+        written = f"The plan is in {output}." if output else "Nothing was written."
+        _show(source.resolve().name, draft, written)
+
+
+def _document(draft: Draft) -> dict[str, object]:
+    from metspack import planfile  # noqa: PLC0415
+
+    head = draft.header
+    limits = head.division.limits
+    return {
+        "name": head.name,
+        "siard_version": draft.version,
+        "layout": head.division.layout.name,
+        "split": head.division.split.value,
+        "limits": {"max_files": limits.files, "max_bytes": limits.bytes},
+        "min_size": head.min_size,
+        "lobs": draft.lobs,
+        "split_lobs": draft.split,
+        "kept_inside": draft.kept,
+        "files": draft.files,
+        "bytes": draft.bytes,
+        "segments": [{"name": draft.folder(each), **planfile.described(each)} for each in draft.segments],
+        "warnings": list(draft.warnings),
+    }
+
+
+def _show(name: str, draft: Draft, written: str) -> None:
+    division = draft.header.division
+    limits = division.limits
+    what = "no SIARD archive" if draft.version is None else f"SIARD {draft.version}"
+    console.out(f"{name}: {what}, at most {_words(limits.files, limits.bytes)} in a segment")
+    if draft.segments:
+        console.table(
+            ("segment", "files", "bytes", "closed by"),
+            ((draft.folder(each), each.files, each.bytes, each.closed_by.value) for each in draft.segments),
+            frozenset({1, 2}),
+        )
+    parts = draft.files - draft.lobs + draft.split
+    words = [
+        counted(len(draft.segments), "segment"),
+        counted(draft.lobs, "LOB") + (f" ({draft.split:,} in {parts:,} parts)" if draft.split else ""),
+        counted(draft.bytes, "byte"),
+        *([f"{counted(draft.kept, 'LOB')} kept inside"] if draft.kept else ()),
+    ]
+    console.out(f"{', '.join(words)}. {written}")
 
 
 def _words(files: int | None, size: int | None) -> str:

@@ -1,8 +1,30 @@
-"""The recommendation's layout: ``Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin``."""
+"""The recommendation's layout: ``Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin``.
+
+All LOBs share one series of segments. Parts are ``record14.bin.0``, ``.1`` ... and ``.z`` for the last
+(recommendation 0.28 §5.3); they may be more than the ten that fit one digit.
+"""
 
 from __future__ import annotations
 
-from metspack.model import LobPlace
+import re
+
+from metspack.layouts.interface import (
+    FROM_1,
+    NUMBER,
+    FolderStyle,
+    Layout,
+    LobName,
+    PartName,
+    SegmentName,
+    safe_extension,
+)
+from metspack.model import LobPlace, Part
+
+_FOLDER = re.compile(rf"([^/]+)_lobseg_{NUMBER}")
+_PATH = re.compile(
+    rf"content/schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua][1-9][0-9]{{0,17}})*)"
+    rf"/record{NUMBER}\.([A-Za-z0-9]{{1,10}})(?:\.(0|[1-9][0-9]{{0,17}}|z))?"
+)
 
 
 def segment_name(name: str, index: int) -> str:
@@ -23,9 +45,75 @@ def lob_folder(place: LobPlace) -> str:
 
 def lob_file(place: LobPlace, extension: str) -> str:
     """Return the name of a LOB's file: records count from 0, rows from 1 (recommendation 0.28 §5.1)."""
-    return f"record{place.row - 1}.{extension}"
+    return f"record{place.row - 1}.{safe_extension(extension)}"
 
 
 def lob_path(place: LobPlace, extension: str) -> str:
     """Return a LOB's place inside its segment."""
     return f"{lob_folder(place)}/{lob_file(place, extension)}"
+
+
+def part_suffix(part: Part) -> str:
+    """Return the suffix of a part: its number from 0, ``.z`` for the last (recommendation 0.28 §5.3)."""
+    return ".z" if part.is_last else f".{part.number}"
+
+
+def cell_file(name: str, index: int, place: LobPlace, extension: str) -> str:
+    """Return the cell's ``file`` for a LOB that begins in a segment (recommendation 0.28 §5.2.4)."""
+    return f"{segment_name(name, index)}/{lob_path(place, extension)}"
+
+
+def parsed_folder(folder: str) -> SegmentName | None:
+    """Return what the name of a segment's folder says, None when it is no such name."""
+    found = _FOLDER.fullmatch(folder)
+    return SegmentName(name=found[1], container="", index=int(found[2])) if found else None
+
+
+def parsed_path(container: str, path: str) -> LobName | None:
+    """Return what a path in a segment says, None when it is no such path."""
+    found = _PATH.fullmatch(path)
+    if container or found is None:
+        return None
+    schema, table, column, below, record, extension, part = found.groups()
+    # What safe_extension refuses is no extension of ours: ``record0.0`` may be another writer's part.
+    if safe_extension(extension) != extension:
+        return None
+    cell = f"c{column}{below.replace('/', '.')}"
+    return LobName(
+        place=LobPlace(schema=int(schema), table=int(table), cell=cell, row=int(record) + 1),
+        extension=extension,
+        part=None if part is None else PartName(number=None if part == "z" else int(part)),
+    )
+
+
+def _container(_place: LobPlace) -> str:
+    return ""
+
+
+def _segment_folder(name: str, _container: str, index: int) -> str:
+    return segment_name(name, index)
+
+
+def _database_folder(_name: str, style: FolderStyle) -> str | None:
+    return "./" if style is FolderStyle.DILCIS else None
+
+
+def _column_folder(_name: str, _container: str, style: FolderStyle) -> str:
+    return "./" if style is FolderStyle.DILCIS else "../"
+
+
+LAYOUT = Layout(
+    name="lobseg",
+    one_series=True,
+    container=_container,
+    segment_folder=_segment_folder,
+    segment_id=_segment_folder,
+    lob_path=lob_path,
+    part_suffix=part_suffix,
+    cell_file=cell_file,
+    database_folder=_database_folder,
+    column_folder=_column_folder,
+    parsed_folder=parsed_folder,
+    parsed_path=parsed_path,
+)
+"""The layout of the recommendation for SIARD 2.0 and 2.1."""

@@ -65,7 +65,10 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mptr:
-    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it."""
+    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
+
+    ``order`` is the ORDER of the innermost div.
+    """
 
     href: str | None
     loctype: str | None
@@ -75,6 +78,7 @@ class Mptr:
     structmap_label: str | None
     div_labels: tuple[str, ...]
     line: int
+    order: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +153,7 @@ class _Reader:
         self._group_marks: list[int] = []
         self._files: list[_OpenFile] = []
         self._structmap: tuple[str | None, str | None] = (None, None)
-        self._divs: list[str | None] = []
+        self._divs: list[tuple[str | None, str | None]] = []
         self._starts = {
             _GROUP: self._group,
             _FILE: self._file,
@@ -293,7 +297,7 @@ class _Reader:
         self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
 
     def _div(self, attributes: dict[str, str]) -> None:
-        self._divs.append(attributes.get("LABEL"))
+        self._divs.append((attributes.get("LABEL"), attributes.get("ORDER")))
 
     def _mptr(self, attributes: dict[str, str]) -> None:
         self._found.append(
@@ -304,8 +308,9 @@ class _Reader:
                 contentids=attributes.get("CONTENTIDS"),
                 structmap_type=self._structmap[0],
                 structmap_label=self._structmap[1],
-                div_labels=tuple(label for label in self._divs if label is not None),
+                div_labels=tuple(label for label, _order in self._divs if label is not None),
                 line=self._line,
+                order=self._divs[-1][1] if self._divs else None,
             )
         )
 

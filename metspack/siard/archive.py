@@ -1,34 +1,61 @@
-"""A SIARD archive as a source of LOBs: the container, its metadata, and every cell with its entry."""
+"""A SIARD archive as a source of LOBs: its metadata, and every cell with the bytes it means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
-from metspack import safexml, uris
+from metspack import safexml
 from metspack.errors import SourceError
+from metspack.media import Held
 from metspack.mediatypes import media_type
-from metspack.model import Budgets, LobCell, LobRef, ZipExtent
-from metspack.siard import metadata, tables
-from metspack.siard.container import Container
+from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
+from metspack.siard import faults, metadata, opening, tables
+from metspack.siard.faults import LobRefused, LobUnresolved
+from metspack.siard.holdings import Holdings
 from metspack.siard.metadata import Metadata, Table
+from metspack.siard.resolving import Resolution, Resolver, read_mapping
 from metspack.siard.tables import Tally
+from metspack.sizes import counted
+from metspack.uris import Repair
 
+_ELEMENT = re.compile("a[0-9]+")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
+_ELEMENTS = re.compile(r"\ba\b")
+_NUMBER = re.compile(r"\[[0-9]+\]$")
+_LISTED = 10_000
+_MAPPING = "mapping.txt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grants:
+    """What a person allows beside the folder of the .siard: further folders, and folders that drives mean.
+
+    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one that lies beside the .siard is taken by itself.
+    """
+
+    lob_roots: tuple[Path, ...] = ()
+    drives: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    mapping: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """A LOB cell and the archive's entry it names; ``extent`` is None when no entry has its name."""
+    """A LOB cell and what it means: where its bytes are, or why that cannot be told.
+
+    ``entries`` are the names of the archive's entries that hold it, none when it lies outside.
+    """
 
     table: Table
     cell: LobCell
-    extent: ZipExtent | None
-    outside: bool
+    resolution: Resolution | None
+    entries: tuple[str, ...] = ()
+    error: LobUnresolved | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,18 +65,45 @@ class Tallies:
     by_table: dict[str, Tally] = field(default_factory=dict)
 
 
-class Archive:
-    """An open SIARD archive; a context manager that owns one read-only descriptor.
+class LobsUnresolved(SourceError):  # noqa: N818 -- says what became of the LOBs
+    """LOBs that cannot be had: all of an archive, up to the first ten thousand in ``errors``."""
 
-    Raises ``SourceError`` on opening when the file is no SIARD archive that can be read.
+    def __init__(self, what: str, errors: Sequence[LobUnresolved], number: int) -> None:
+        self.errors = tuple(errors)
+        self.number = number
+        more = [f"and {number - len(errors):,} more"] if number > len(errors) else []
+        super().__init__(
+            f"{what}: {errors[0].message}" if number == 1 else f"{what}: {number:,} LOBs cannot be had",
+            hint=errors[0].hint,
+            details=[errors[0].message, *(each.brief for each in errors[1:]), *more] if number > 1 else (),
+        )
+
+
+class Archive:
+    """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
+
+    ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
+    the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. Raises ``SourceError``
+    on opening when it is no SIARD archive that can be read.
     """
 
-    def __init__(self, path: Path, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        budgets: Budgets | None = None,
+        grants: Grants = Grants(),
+    ) -> None:
         self.path = path
         self.budgets = budgets or Budgets()
-        if path.is_dir():
-            raise SourceError(f"{path} is a folder, expected a .siard file", hint=_inside(path))
-        self.container = Container.opened(path, self.budgets)
+        opened = opening.opened(path, self.budgets)
+        self.tree = opened.tree
+        self.container = opened.container
+        self.prefix = opened.prefix
+        self.name = opened.name
+        self.size = opened.size
+        self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
+        self._said: tuple[str, ...] | None = None
+        self._own = len(opened.own)
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
@@ -58,24 +112,47 @@ class Archive:
                 for table in self.metadata.tables
                 for kind in ("xml", "xsd")
             )
+            self.resolver = self._resolver(opened, grants)
         except BaseException:
-            self.container.close()
+            self.tree.close()
             raise
 
+    @property
+    def stem(self) -> str:
+        """The name of the .siard file, or of the folder, without ``.siard``."""
+        return Path(self.name).stem if self.container else self.name.removesuffix(".siard")
+
+    def _resolver(self, opened: opening.Opened, grants: Grants) -> Resolver:
+        for folder in (*grants.lob_roots, *grants.drives.values()):
+            if not folder.is_dir():
+                raise SourceError(
+                    f"{folder} is no folder that LOBs could lie in",
+                    hint="Name an existing folder with --lob-root or --map-drive.",
+                )
+        mapping = grants.mapping
+        if mapping is None and (opened.folder / _MAPPING).is_file():
+            mapping = opened.folder / _MAPPING
+        return Resolver(
+            self.tree,
+            (opened.folder, *opened.own, *grants.lob_roots),
+            siard_name=opened.name,
+            lob_folder=self.metadata.lob_folder,
+            drives=grants.drives,
+            mapping={} if mapping is None else read_mapping(mapping),
+            budgets=self.budgets,
+        )
+
     def _document(self) -> bytes:
-        extent = self.container.extent(metadata.NAME)
+        extent = self.tree.extent(metadata.NAME)
         if extent is None:
-            raise SourceError(
-                f"{self.path} is a zip archive without {metadata.NAME}, so it is no SIARD archive",
-                hint=_wrapped(self.container),
-            )
+            raise SourceError(f"{self.path} has no {metadata.NAME}", hint="It is no SIARD archive.")
         if extent.size > self.budgets.metadata:
             raise SourceError(
                 f"{self.path}: {metadata.NAME} has {extent.size:,} bytes, expected at most "
                 f"{self.budgets.metadata:,}",
                 hint="If that is what it should be, raise the budget: --budget metadata=BYTES.",
             )
-        return b"".join(self.container.contents(extent))
+        return b"".join(self.tree.contents(extent))
 
     def _metadata(self) -> Metadata:
         try:
@@ -88,9 +165,9 @@ class Archive:
         except SourceError as error:
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 
-    def document(self, table: Table) -> ZipExtent:
+    def document(self, table: Table) -> Extent:
         """Return where a table's XML lies; raises ``SourceError`` when the archive has none."""
-        extent = self.container.extent(table.path)
+        extent: Extent | None = self.tree.extent(table.path)
         if extent is None:
             raise SourceError(
                 f"{self.path}: table {table.label} has no document {table.path}",
@@ -98,84 +175,149 @@ class Archive:
             )
         return extent
 
-    def located(self, table: Table, tally: Tally | None = None) -> Iterator[Located]:
-        """Yield a table's LOB cells with the entries they name, in document order.
+    def weight(self) -> int:
+        """Return the bytes of the tables' documents, all read to find LOBs; raises as ``document``."""
+        return sum(self.document(table).size for table in self.metadata.tables)
 
-        Raises ``SourceError`` where table and metadata.xml contradict each other and where a cell names
-        an entry that is no LOB.
+    def located(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[Located]:
+        """Yield a table's LOB cells with what they mean, in document order; ``read`` is told bytes read.
+
+        Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
-        columns: dict[str, _Column] = {}
-        blocks = self.container.contents(self.document(table))
+        known: set[str] = set()
+        blocks = self.tree.contents(self.document(table))
+        if read is not None:
+            blocks = _told(blocks, read)
         for cell in tables.cells(blocks, table, self.budgets, tally):
             path = cell.place.cell
-            column = columns.get(path)
-            if column is None:
+            if path not in known:
                 if not table.chain(path):
                     raise SourceError(
                         f"{self.path}: {table.path} row {cell.place.row:,} has a LOB in cell {path}, but "
                         f"metadata.xml gives table {table.label} {len(table.columns)} columns",
                         hint="Table and metadata contradict each other; get a correct copy of the archive.",
                     )
-                column = columns[path] = _Column(self.metadata, table, path)
-            extent = self._extent(column, cell.file)
-            if extent is not None and self._is_structure(extent.name):
-                raise SourceError(
-                    f"{self.path}: {self._cell(table, cell)} names {cell.file!r}, which is no LOB but part "
-                    "of the archive itself",
-                    hint="The cell is wrong: taking that entry out would destroy the archive.",
-                )
-            yield Located(table=table, cell=cell, extent=extent, outside=column.outside)
+                known.add(path)
+            yield self._located(table, cell)
+
+    def _located(self, table: Table, cell: LobCell) -> Located:
+        try:
+            found = self.resolver.resolved(table, cell)
+        except LobUnresolved as unresolved:
+            return Located(table=table, cell=cell, resolution=None, error=unresolved)
+        if found.repairs:
+            key = table.path, _ELEMENT.sub("a", cell.place.cell)
+            number, kinds = self.repairs.get(key, (0, frozenset[Repair]()))
+            self.repairs[key] = number + 1, kinds.union(found.repairs)
+        entries = tuple(name for each in found.extents if (name := self._entry(each)))
+        if any(map(self._is_structure, entries)):
+            error = faults.error(
+                LobRefused,
+                table,
+                cell,
+                "names what is no LOB but part of the archive itself",
+                tried=(),
+                hint="The cell is wrong: taking that entry out would destroy the archive.",
+            )
+            return Located(table=table, cell=cell, resolution=None, error=error)
+        return Located(table=table, cell=cell, resolution=found, entries=entries)
+
+    def _entry(self, extent: Extent) -> str:
+        """Return the name of the archive's entry at an extent, "" when it is none of its own."""
+        if isinstance(extent, ZipExtent):
+            return "" if extent.archive else extent.name[len(self.prefix) :]
+        if self.container is None and extent.root == self._own:
+            return "/".join(extent.path)[len(self.prefix) :]
+        return ""
+
+    def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
+        """Return the names of the archive's entries that hold a cell's LOB; raises ``LobUnresolved``."""
+        return tuple(
+            name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
+        )
 
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
 
-    def _extent(self, column: _Column, file: str) -> ZipExtent | None:
-        # Almost every archive names the entry in full; only that look-up is on the way of a million LOBs.
-        if not column.outside and (extent := self.container.extent(file)) is not None:
-            return extent
-        for name in column.names(file):
-            if (extent := self.container.extent(name)) is not None:
-                return extent
-        return None
-
-    def lobs(self, tallies: Tallies | None = None) -> Iterator[LobRef]:
+    def lobs(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRef]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        Raises ``SourceError`` for a cell whose LOB is not in the archive.
+        ``read`` is told the bytes as they are read, ``weight`` of them in all.
+        Raises ``LobsUnresolved`` after the last when some cannot be had, so that all of them are named.
         """
+        errors: list[LobUnresolved] = []
+        number = 0
+        self.resolver.recount()
+        self.repairs.clear()
         for table in self.metadata.tables:
             tally = Tally()
             if tallies is not None:
                 tallies.by_table[table.path] = tally
             types: dict[str, str | None] = {}
-            for each in self.located(table, tally):
-                if each.extent is None:
-                    raise SourceError(self._absent(each), hint=_absent_hint(each))
+            for each in self.located(table, tally, read):
+                if each.resolution is None:
+                    number += 1
+                    if each.error is not None and number <= _LISTED:
+                        errors.append(each.error)
+                    continue
                 path = each.cell.place.cell
                 if path not in types:
                     types[path] = declared_type(table, path)
                 extension = extension_of(each.cell.file)
                 yield LobRef(
                     cell=each.cell,
-                    size=each.extent.size,
+                    size=each.resolution.size,
                     extension=extension,
                     media_type=media_type(types[path], extension),
-                    extent=each.extent,
+                    extents=each.resolution.extents,
+                    entries=each.entries,
                 )
+        # Whoever looks at cells again after this must not make more LOBs of them.
+        self._said = tuple(self._conventions())
+        if errors:
+            raise LobsUnresolved(str(self.path), errors, number)
 
-    def _absent(self, located: Located) -> str:
-        where = f"{self.path}: {self._cell(located.table, located.cell)}"
-        if located.outside:
-            return f"{where}: its LOB {located.cell.file!r} lies outside the archive"
-        return f"{where} names {located.cell.file!r}, but the archive has no such entry"
+    def conventions(self) -> Iterator[str]:
+        """Yield, for the columns whose LOBs were not all found as the statement says, a sentence each.
 
-    @staticmethod
-    def _cell(table: Table, cell: LobCell) -> str:
-        return f"table {table.label} row {cell.place.row:,}, cell {cell.place.cell} ({cell.place.id})"
+        They are those that ``lobs`` found when it last came to its end, else all cells looked at so far.
+        """
+        yield from self._conventions() if self._said is None else self._said
+
+    def _conventions(self) -> Iterator[str]:
+        tables = {table.path: table for table in self.metadata.tables}
+        for (path, cell), tallied in self.resolver.tally().items():
+            for convention, number in tallied.conventions.items():
+                if not convention.is_statement:
+                    yield (
+                        f"{named(tables[path], cell)}: {counted(number, 'LOB')} found by convention "
+                        f"{convention.letter} ({convention.title}), not as the statement on the location of "
+                        f"LOBs says (metspack explain {convention.code})"
+                    )
+        for (path, cell), (number, kinds) in self.repairs.items():
+            what = ", ".join(sorted(each.value for each in kinds))
+            yield (
+                f"{named(tables[path], cell)}: {counted(number, 'reference')} not well written ({what}), "
+                "read as meant (metspack explain P120)"
+            )
+
+    def holdings(self) -> Holdings:
+        """Return what the LOBs found so far are read from."""
+        own = Held(paths=(), stamps=()) if self.container is None else self.container.medium.held
+        return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the archive is no longer what it was when it was opened."""
+        self.tree.unchanged()
 
     def close(self) -> None:
         """Close the archive."""
-        self.container.close()
+        self.resolver.close()
+        self.tree.close()
 
     def __enter__(self) -> Self:
         return self
@@ -186,45 +328,22 @@ class Archive:
         self.close()
 
 
-class _Column:
-    """The LOB folders above a column or field, and the names its cells may have in the archive."""
-
-    __slots__ = ("_folders", "_table", "outside")
-
-    def __init__(self, archive: Metadata, table: Table, path: str) -> None:
-        chain = table.chain(path)
-        self._table = table
-        self._folders = [
-            archive.lob_folder,
-            *(each.lob_folder for each in chain),
-            *(each.folder for each in chain),
-        ]
-        # A column's lobFolder sends its LOBs outside (DILCIS statement, column level).
-        self.outside = any(each.lob_folder for each in chain)
-
-    def names(self, file: str) -> Iterator[str]:
-        """Yield the entry names that conventions in use give to a cell's ``file``, likeliest first."""
-        archive, *below = self._folders
-        for folders in (
-            (),
-            (archive, *below),
-            tuple(below),
-            (self._table.folder_path, *below),
-        ):
-            name = _entry_name((*(folder for folder in folders if folder), file))
-            if name is not None:
-                yield name
+def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+    for block in blocks:
+        read(len(block))
+        yield block
 
 
-def _entry_name(parts: tuple[str, ...]) -> str | None:
-    """Return the entry that a chain of folders and a file name, None when it leaves the archive."""
-    segments: tuple[str, ...] = ()
-    try:
-        for part in parts:
-            segments = uris.joined(segments, uris.parsed(part))
-    except uris.ReferenceRefused:
-        return None
-    return "/".join(segments)
+def named(table: Table, cell: str) -> str:
+    """Return a column, or a field of one, as a person knows it and as ids have it.
+
+    ``a`` in the cell's path stands for all elements of an array: ``c14.a``.
+    """
+    chain = table.chain(_ELEMENTS.sub("a1", cell))
+    names = [each.name for each in chain]
+    if _ELEMENTS.search(cell):  # metadata.xml has a field for each element: Letters[1], Letters[2]
+        names = [_NUMBER.sub("[]", name) for name in names]
+    return f"column {'.'.join((table.label, *names))} (s{table.schema}.t{table.number}.{cell})"
 
 
 def extension_of(file: str) -> str:
@@ -237,29 +356,3 @@ def declared_type(table: Table, path: str) -> str | None:
     """Return the media type that metadata.xml declares for a column or the innermost field that has one."""
     declared = [each.mime_type for each in table.chain(path) if each.mime_type]
     return declared[-1] if declared else None
-
-
-def _inside(folder: Path) -> str:
-    found = sorted(path.name for path in folder.glob("*.siard") if path.is_file())
-    if found:
-        return f"It holds {', '.join(found[:3])}: name the file, {folder / found[0]}."
-    return "It holds no .siard file either."
-
-
-def _wrapped(container: Container) -> str:
-    for name in container.names():
-        if name.endswith(f"/{metadata.NAME}"):
-            return (
-                f"Everything lies below {name.removesuffix(metadata.NAME)!r}: pack the archive again with "
-                "content/ and header/ at its root (SIARD 2.2 P_4.2-1)."
-            )
-    return "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
-
-
-def _absent_hint(located: Located) -> str:
-    if located.outside:
-        return (
-            "Its column has a lobFolder, so its LOBs lie in files beside the archive; metspack takes LOBs "
-            "that lie inside it."
-        )
-    return "The archive is incomplete or its cells name the wrong entries; nothing was written."

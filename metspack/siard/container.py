@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from metspack import reading
 from metspack.errors import SourceError, TargetError
-from metspack.media import Medium
+from metspack.media import Below, Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.siard.zipcontents import Span, contents, span
 from metspack.siard.zipdirectory import CentralRecords, Directory, directory, read
@@ -64,13 +64,14 @@ class Container:
     @classmethod
     def opened(
         cls,
-        path: Path,
+        path: Path | Below,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
         parts: Sequence[Path] = (),
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
-        ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2).
+        ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
+        followed to a path that is given as ``Below``.
 
         Raises SourceError when there is no such file, it is no zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
@@ -84,7 +85,7 @@ class Container:
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error
         try:
-            return cls(path, medium, budgets)
+            return cls(path.path if isinstance(path, Below) else path, medium, budgets)
         except BaseException:
             medium.close()
             raise

@@ -36,11 +36,11 @@ class Encoding:
         return at
 
 
-def detected(head: bytes) -> Encoding:
+def detected(head: bytes, what: str = "the document") -> Encoding:
     """Return the encoding of a document that begins with ``head`` (a few hundred bytes).
 
-    Raises ``SourceError`` for one that is neither UTF-8, UTF-16 nor an 8-bit page that extends ASCII:
-    those alone can be spliced without re-serialising the document.
+    ``what`` names it in errors. Raises ``SourceError`` for one that is neither UTF-8, UTF-16 nor an
+    8-bit page that extends ASCII: those alone can be spliced without re-serialising the document.
     """
     if head.startswith((codecs.BOM_UTF16_LE, b"<\0")):
         return Encoding(codec="utf-16-le", unit=2)
@@ -59,7 +59,7 @@ def detected(head: bytes) -> Encoding:
         codec = ""
     if codec not in {"utf-8", "ascii"} and not (one_by_one and ascii_stays):
         raise SourceError(
-            f"the document is encoded in {name}, which cannot be rewritten byte by byte",
+            f"{what} is encoded in {name}, which cannot be rewritten byte by byte",
             hint="SIARD asks for Unicode (G_3.3-1): convert the document to UTF-8 first.",
         )
     return Encoding(codec=codec, unit=1)

@@ -17,6 +17,7 @@ from metspack.siard.parts import PartMissing, TooMany
 from metspack.uris import shown
 
 _SHOWN = 6
+_TRIED = ". Tried: "
 _GUESSES = {Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED}
 
 
@@ -34,6 +35,11 @@ class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
         self.row = row
         self.column = column
         self.tried = tried
+
+    @property
+    def brief(self) -> str:
+        """The message without the places that were looked at."""
+        return self.message.partition(_TRIED)[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The message is positional; all else would be lost on the way to another process.
@@ -78,11 +84,17 @@ def unresolved(
             kind = meaning if decisive is not None else kind
     if decisive is None and _is_refused(tried, refusals):
         kind, decisive = LobRefused, [*refusals, *problems][0]
+    misfit = next((each.size for each in tried if each.size is not None), None)
+    absent = (
+        "its LOB is not there"
+        if misfit is None
+        else f"what lies in its place has {misfit:,} bytes, expected length {_length(cell)}"
+    )
     return error(
         kind,
         table,
         cell,
-        "its LOB is not there" if decisive is None else decisive.message,
+        absent if decisive is None else decisive.message,
         tried=(*(each.message for each in refusals), *(_sentence(each, cell) for each in tried)),
         hint=hint or _hint(decisive, [*refusals, *problems]),
     )
@@ -136,7 +148,7 @@ def error(
     more = len(sentences) - _SHOWN
     listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
     return kind(
-        f"{where}, file {shown(cell.file)}: {what}" + (f". Tried: {listed}" if listed else ""),
+        f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else ""),
         table=table.label,
         row=place.row,
         column=place.cell,

@@ -20,6 +20,7 @@ from metspack import reading
 from metspack.errors import SourceError
 from metspack.location import Place
 from metspack.model import FileExtent
+from metspack.siard import trees
 from metspack.siard.conventions import is_lob_folder
 from metspack.siard.levels import collapsed
 from metspack.uris import Kind, Reference, ReferenceRefused, parsed, shown, walked
@@ -151,7 +152,7 @@ class Granted:
         """Return those of the names that stand in the folder of a spot."""
         found: list[str] = []
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
-            found = [name for name in names if _mode(name, folder) is not None]
+            found = [name for name in names if mode_of(name, folder) is not None]
         return found
 
     @contextmanager
@@ -175,7 +176,9 @@ class Granted:
         if key not in self._siblings:
             if len(self._siblings) >= _REMEMBERED:
                 self._siblings.clear()
-            self._siblings[key] = [name for name in self._listed(root, path) if is_lob_folder(name)]
+            # A folder may be packed as a zip file in its place.
+            listed = dict.fromkeys(name.removesuffix(".zip") for name in self._listed(root, path))
+            self._siblings[key] = [name for name in listed if is_lob_folder(name)]
         return self._siblings[key]
 
     def alike(self, spot: Spot) -> str | None:
@@ -193,13 +196,11 @@ class Granted:
         return None if path == spot.path else self.shown(Spot(root=spot.root, path=path))
 
     def blocks(self, extent: FileExtent) -> Iterator[bytes]:
-        """Yield a file's bytes; raises ``Obstacle`` when it can no longer be read."""
+        """Yield a file's bytes; raises ``Obstacle`` when they cannot be read or are no longer those found."""
         try:
-            with reading.opening(self.roots[extent.root], extent.path) as descriptor:
-                yield from reading.chunks(descriptor)
-        except OSError as error:
-            spot = Spot(root=extent.root, path=extent.path)
-            raise self._obstacle(spot, f"cannot be read: {error.strerror}") from None
+            yield from trees.contents(self.roots[extent.root], extent)
+        except SourceError as error:
+            raise Obstacle(error.message, hint=error.hint) from None
 
     def _obstacle(self, spot: Spot, what: str) -> Obstacle:
         return Obstacle(
@@ -213,17 +214,17 @@ class Granted:
             *before, name = spot.path[:length]
             mode = None
             with suppress(OSError), self._folder(spot.root, tuple(before)) as folder:
-                mode = _mode(name, folder)
+                mode = mode_of(name, folder)
             if mode is None or stat.S_ISREG(mode):
                 break
             last = length == len(spot.path)
             if last or not stat.S_ISDIR(mode):
-                what = _KINDS.get(stat.S_IFMT(mode), "something else")
+                what = KINDS.get(stat.S_IFMT(mode), "something else")
                 return f"is {what}" if last else f"lies beyond {shown('/'.join((*before, name)))}, {what}"
         return None
 
 
-_KINDS = {
+KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -231,9 +232,11 @@ _KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFCHR: "a character device",
 }
+"""What a file that is no regular one is called, by the type in its mode."""
 
 
-def _mode(name: str, folder: int) -> int | None:
+def mode_of(name: str, folder: int) -> int | None:
+    """Return the mode of what has a name in an open folder, no link followed; None when nothing has."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:

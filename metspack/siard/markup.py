@@ -60,13 +60,19 @@ def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
         at = encoding.found(mark, data, opened + encoding.unit) + encoding.unit
 
 
-def document(data: bytes, *, skipped: frozenset[str] = frozenset(), depth: int = 100) -> Element:
+def document(
+    data: bytes,
+    *,
+    skipped: frozenset[str] = frozenset(),
+    depth: int = 100,
+    what: str = "the document",
+) -> Element:
     """Return the root element of a document; elements named in ``skipped`` are left out with all below.
 
     Raises ``safexml.XmlError`` when it is not well-formed, has a DTD or is nested deeper than
-    ``depth``, and ``SourceError`` for an encoding that cannot be spliced.
+    ``depth``, and ``SourceError`` for an encoding that cannot be spliced, of the document called ``what``.
     """
-    encoding = detected(data[:1024])
+    encoding = detected(data[:1024], what)
     parser = safexml.expat_parser()
     stack: list[Element] = []
     texts: list[list[str]] = []

@@ -134,7 +134,7 @@ def read(data: bytes, *, depth: int = 100) -> Metadata:
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
     version that is not known, a schema or table without a folder of its own).
     """
-    return of(markup.document(data, skipped=NOT_NEEDED, depth=depth))
+    return of(markup.document(data, skipped=NOT_NEEDED, depth=depth, what=NAME))
 
 
 def of(root: Element) -> Metadata:

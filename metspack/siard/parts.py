@@ -2,7 +2,9 @@
 
 Two ways of naming them exist: ``<file>_part001``, ``_part002`` ... in ``seg_<n>`` folders (SIARD 2.2
 S_8.1.1-0), and ``<file>.0``, ``.1`` ... with ``.z`` for the last in ``*_lobseg_<n>`` folders
-(recommendation 0.28, 5.3). All in one folder is understood too.
+(recommendation 0.28, 5.3). All in one folder is understood too, and so are packed segments, whose folders
+end with ``.zip``. A number may have zeros in front, up to four digits in all; a part that is there in two
+spellings is an error.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from metspack.errors import SourceError
-from metspack.model import FileExtent, ZipExtent
+from metspack.model import Extent
 from metspack.uris import shown
 
-Extent = ZipExtent | FileExtent
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
 """What is at these names, in the zip or below a granted root; raises ``SourceError`` for what is no file."""
@@ -37,38 +38,43 @@ class Style:
     last: str | None
     folder: re.Pattern[str]
     spelled: Callable[[int], tuple[str, ...]]
-    """The suffix of a part, and other spellings that it may not have beside it."""
+    """The suffix of a part, and the other spellings it may have instead, but not beside it."""
 
     def suffix(self, number: int) -> str:
         """Return the suffix of the part with this number."""
         return self.spelled(number)[0]
 
+    def suffixes(self, *, odd: bool) -> tuple[str, ...]:
+        """Return the suffix that the first part has, or the odd ones it may have."""
+        return self.spelled(self.first)[1:] if odd else self.spelled(self.first)[:1]
+
 
 SIARD22 = Style(
     first=1,
     last=None,
-    folder=re.compile(r"(se[gq]_?)([0-9]{1,18})"),
+    folder=re.compile(r"(se[gq]_?)([0-9]{1,18})(\.[zZ][iI][pP])?"),
     spelled=lambda n: tuple(dict.fromkeys(f"_part{n:0{width}d}" for width in (3, 1, 2, 4))),
 )
 LOBSEG = Style(
     first=0,
     last=".z",
-    folder=re.compile(r"(.*_lobseg_)([0-9]{1,18})", re.DOTALL),
-    spelled=lambda n: tuple(dict.fromkeys(f".{n:0{width}d}" for width in (1, 2, 3))),
+    folder=re.compile(r"(.*_lobseg_)([0-9]{1,18})(\.[zZ][iI][pP])?", re.DOTALL),
+    spelled=lambda n: tuple(dict.fromkeys(f".{n:0{width}d}" for width in (1, 2, 3, 4))),
 )
 STYLES = (SIARD22, LOBSEG)
 FIRST_SUFFIXES = tuple(style.suffix(style.first) for style in STYLES)
 """The names of first parts: what lies beside a whole LOB only by mistake."""
 
 
-def found(look: Look, path: Names, fits: Callable[[int], bool]) -> tuple[Extent, ...]:
+def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = False) -> tuple[Extent, ...]:
     """Return the parts of the LOB at ``path`` in order, none when no first part is there.
 
-    ``fits`` tells whether a number of bytes can be the whole LOB. Raises ``PartMissing`` and
-    ``TooMany`` naming the part.
+    The first part is looked for by its usual name, or with ``odd`` by others: three look-ups more, which
+    not every LOB that lies elsewhere should cost. ``fits`` tells whether a number of bytes can be the whole
+    LOB. Raises ``PartMissing`` and ``TooMany`` naming the part.
     """
     for style in STYLES:
-        if look(_part(path, style.suffix(style.first))) is not None:
+        if any(look(_part(path, suffix)) is not None for suffix in style.suffixes(odd=odd)):
             return _collected(look, path, style, fits)
     return ()
 
@@ -76,7 +82,7 @@ def found(look: Look, path: Names, fits: Callable[[int], bool]) -> tuple[Extent,
 def check_none_is_left(look: Look, path: Names) -> None:
     """Raise ``PartMissing`` when later parts are there though the first is not."""
     for style in STYLES:
-        later = (*([] if style.last is None else [style.last]), style.suffix(style.first + 1))
+        later = (*([] if style.last is None else [style.last]), *style.spelled(style.first + 1))
         for here in (path, *_following(path, style, 1)):
             for suffix in later:
                 if look(_part(here, suffix)) is not None:
@@ -91,12 +97,13 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
     missing = style.first + len(extents)
     # A hole is told from an end by what lies behind it, up to two segments on.
     for beyond in (here, *_following(here, style, 2)):
-        if look(_part(beyond, style.suffix(missing + 1))) is not None:
-            raise _missing(path, style.suffix(missing), f"{style.suffix(missing + 1)} is there")
+        for suffix in style.spelled(missing + 1):
+            if look(_part(beyond, suffix)) is not None:
+                raise _missing(path, style.suffix(missing), f"{suffix} is there")
     if style.last is not None:
         end = _there(look, here, style, (style.last,))
         if len(end) > 1:
-            raise _twice(end)
+            raise twice([shown("/".join(each)) for each, _extent in end])
         if end:
             extents.append(end[0][1])
         elif not fits(sum(extent.size for extent in extents)):
@@ -108,8 +115,8 @@ def _one(look: Look, here: Names, style: Style, number: int) -> tuple[Names, Ext
     """Return a part and the whole's name beside it: in this segment or the next, and in one only."""
     hits = _there(look, here, style, style.spelled(number))
     if len(hits) > 1:
-        raise _twice(hits)
-    if not hits or not hits[0][0][-1].endswith(style.suffix(number)):
+        raise twice([shown("/".join(each)) for each, _extent in hits])
+    if not hits:
         return None
     found_at, extent = hits[0]
     return (*found_at[:-1], here[-1]), extent
@@ -126,7 +133,7 @@ def _following(path: Names, style: Style, most: int) -> Iterator[Names]:
         if (segment := style.folder.fullmatch(path[depth])) is not None:
             for step in range(1, most + 1):
                 number = str(int(segment[2]) + step).zfill(len(segment[2]))
-                yield (*path[:depth], segment[1] + number, *path[depth + 1 :])
+                yield (*path[:depth], segment[1] + number + (segment[3] or ""), *path[depth + 1 :])
             return
 
 
@@ -141,10 +148,10 @@ def _missing(path: Names, suffix: str, why: str) -> PartMissing:
     )
 
 
-def _twice(hits: list[tuple[Names, Extent]]) -> TooMany:
-    names = ", ".join(shown("/".join(each)) for each, _extent in hits)
+def twice(places: list[str]) -> TooMany:
+    """Return the error for a part that is there more than once."""
     return TooMany(
-        f"one part of a LOB is there {len(hits)} times: {names}",
+        f"one part of a LOB is there {len(places)} times: {', '.join(places)}",
         hint="Each part exists once; take the wrong one away.",
     )
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
+from typing import Self
 
-from metspack.model import LobCell
+from metspack.media import Held
+from metspack.model import Budgets, Extent, LobCell
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.siard.granted import Granted, Mapped, read_mapping
 from metspack.siard.metadata import Table
-from metspack.siard.parts import Extent
+from metspack.siard.packed import Packed
 from metspack.siard.searching import Column, Hit, Search, Sources, Tree
 from metspack.uris import Repair
 
@@ -71,7 +73,8 @@ class Resolver:
     ``tree`` is None for a folder of LOBs alone. ``roots`` are the granted folders, that of the
     .siard first; ``siard_name`` is its file name; ``lob_folder`` the database's, as metadata.xml has
     it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` is what ``read_mapping`` returns.
-    Memory is flat: per column, never per LOB. Raises ValueError without roots.
+    ``budgets`` are those of packed segments. Memory is flat: per column and per packed segment, never per
+    LOB. A context manager, for one thread: it holds packed segments open. Raises ValueError without roots.
     """
 
     def __init__(
@@ -83,9 +86,12 @@ class Resolver:
         lob_folder: str | None = None,
         drives: Mapping[str, Path] = MappingProxyType({}),
         mapping: Mapped = MappingProxyType({}),
+        budgets: Budgets = Budgets(),  # noqa: B008 - frozen
     ) -> None:
         self._tree = tree
-        self._sources = Sources(tree=tree, granted=Granted(roots, drives, mapping), siard=siard_name)
+        granted = Granted(roots, drives, mapping)
+        self._packed = Packed(granted.roots, budgets)
+        self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
         self._lob_folder = lob_folder
         self._table: Table | None = None
         self._columns: dict[tuple[str, str], Column] = {}
@@ -97,9 +103,38 @@ class Resolver:
         """The granted roots as ``FileExtent.root`` counts them: those given, then those of drives."""
         return self._sources.granted.roots
 
+    @property
+    def packed(self) -> tuple[Held, ...]:
+        """The packed segments found so far: ``ZipExtent.archive`` 1 is the first of them, and stays so."""
+        return self._packed.held
+
+    def contents(self, extent: Extent) -> Iterator[bytes]:
+        """Yield the bytes of an extent of a ``Resolution``, proven when the iterator has ended.
+
+        Raises ``SourceError`` when they cannot be read or are not those that were found.
+        """
+        return self._sources.blocks(extent)
+
+    def close(self) -> None:
+        """Close the packed segments; the tree is for whoever opened it to close."""
+        self._packed.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def tally(self) -> Mapping[tuple[str, str], Tallied]:
         """Return how LOBs were found so far, by the table's path and the cell's (array elements as one)."""
         return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
+
+    def recount(self) -> None:
+        """Let ``tally`` count from nothing again."""
+        for counts in self._counts.values():
+            counts.clear()
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return where the bytes of a cell's LOB are.

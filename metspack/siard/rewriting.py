@@ -1,87 +1,64 @@
-"""Rewriting an archive so that its cells point at the segments: spliced, never re-serialised.
+"""Rewriting an archive so that its cells say where its LOBs are now: spliced, never re-serialised.
 
-Changed are ``file`` of moved cells, lobFolder (and 2.0's ``folder``) of their columns and fields, the
-database's lobFolder, and messageDigest. Gone are exactly the moved LOBs' entries and the folders
-that this leaves empty. Every other entry is copied as the bytes it has.
+Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
+columns, fields and database, and messageDigest. Gone are exactly the entries that leave and the
+folders that this leaves empty. Every other entry of a zip file is copied as the bytes it has.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
-from metspack import digests, fsio
+from metspack import fsio
 from metspack.digests import Hashers
+from metspack.errors import SourceError
 from metspack.model import Digest, LobCell
-from metspack.siard import markup, metadata
+from metspack.siard import metadata
 from metspack.siard.archive import Archive
-from metspack.siard.container import CentralRecord, Container
-from metspack.siard.encoding import Encoding, detected
-from metspack.siard.markup import Element
-from metspack.siard.metadata import Metadata, Table
-from metspack.siard.splicing import Edit, edited, spliced_table
-from metspack.siard.zipcontents import span
+from metspack.siard.departures import Departures
+from metspack.siard.describing import LobFolders, described
+from metspack.siard.metadata import Table
+from metspack.siard.repacking import HEADER, entries, raw_bytes
+from metspack.siard.splicing import NewCell, spliced_table
+from metspack.siard.zipformat import DEFLATED, name_fault
 from metspack.siard.zipwriting import ZipWriter
 
-_HEADER = "header/"
-HERE = "./"
-"""The lobFolder of database and columns: cells count from the folder of the .siard (DILCIS statement)."""
+Values = Callable[[Table], Callable[[LobCell], NewCell | None] | None]
+"""For a table, the function from each of its LOB cells, in document order, to what it shall say.
 
-
-class Departures:
-    """The names of the entries that leave the archive, kept on disk."""
-
-    def __init__(self) -> None:
-        self._names = sqlite3.connect("", isolation_level=None)
-        self._names.execute("PRAGMA cache_size = -2000")
-        self._names.execute("PRAGMA journal_mode = OFF")
-        self._names.execute("CREATE TABLE departed (name TEXT PRIMARY KEY) WITHOUT ROWID")
-        self._names.execute("BEGIN")
-
-    def add(self, name: str) -> None:
-        """Add an entry's name; one that two cells name leaves once."""
-        self._names.execute("INSERT OR IGNORE INTO departed VALUES (?)", (name,))
-
-    def add_emptied(self, container: Container) -> None:
-        """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
-        with closing(sqlite3.connect("", isolation_level=None)) as folders:
-            folders.execute("PRAGMA journal_mode = OFF")
-            folders.execute("CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID")
-            folders.execute("BEGIN")
-            folders.executemany(
-                "INSERT INTO folder VALUES (?)", ((name,) for name in container.names() if name.endswith("/"))
-            )
-            # A folder's name is a prefix of what it holds, so descending order meets the deepest first.
-            for (name,) in folders.execute("SELECT name FROM folder ORDER BY name DESC"):
-                departed = self._below(name)
-                if departed and not any(True for _ in islice(container.names(name), departed + 1, None)):
-                    self.add(name)  # the folder and the departed are all that is there
-
-    def _below(self, folder: str) -> int:
-        # "0" is the character after "/": the range holds every name that begins with the folder's.
-        (count,) = self._names.execute(
-            "SELECT count(*) FROM departed WHERE name > ? AND name < ?", (folder, f"{folder[:-1]}0")
-        ).fetchone()
-        return int(count)
-
-    def __contains__(self, name: str) -> bool:
-        return self._names.execute("SELECT 1 FROM departed WHERE name = ?", (name,)).fetchone() is not None
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._names.close()
+None for a cell leaves it; None for a table leaves its document as it is, unread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What leaves the archive: entries, and the columns (numbers from 1) by table document."""
+    """What leaves the archive, and where LOBs lie that are outside it.
+
+    ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
+    column's number from 1. ``database`` is the database's lobFolder, None for none.
+    """
 
     entries: Departures
-    columns: Mapping[str, frozenset[int]]
+    columns: Mapping[str, Mapping[int, str]]
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that comes into the archive: a LOB that lay outside.
+
+    ``size`` is the bytes that ``blocks`` gives, None when that is not known: then the entry has room
+    for one of 4 GiB and more. ``method`` is that of the zip format: 8 deflated, 0 stored.
+    """
+
+    name: str
+    blocks: Iterable[bytes]
+    size: int | None = None
+    method: int = DEFLATED
 
 
 def rewritten(
@@ -90,40 +67,118 @@ def rewritten(
     target: Path,
     *,
     work: Path,
-    values: Callable[[Table], Callable[[LobCell], str]],
+    values: Values,
     algorithms: Iterable[str],
+    added: Iterable[Added] = (),
+    wrote: Callable[[int], None] = lambda _amount: None,
 ) -> Hashers:
-    """Write the archive anew without its moved LOBs; returns the new file's digests and size.
+    """Write the archive anew without what leaves it, with what comes in; returns its digests and size.
 
-    ``values`` gives for a table the function from a LOB cell to its new ``file``. Raises
-    ``SourceError`` and ``TargetError``.
+    What is written is a zip file with the archive at its root, whatever it lay in; what is added
+    stands behind all other content, in the order given. A column that stays inside and whose cells get
+    values gets them as the full names of their entries. ``wrote`` is told the bytes as they are written. Raises ``SourceError`` and ``TargetError``, also
+    for an added name that the archive has already, and ValueError as ``spliced_table`` does.
     """
-    moved.entries.add_emptied(archive.container)
-    tables = {table.path: table for table in archive.metadata.tables if moved.columns.get(table.path)}
+    moved.entries.add_emptied(archive.tree)
+    renamed: dict[str, set[int]] = {}
+    splices: dict[str, _Splice] = {}
+    for table in archive.metadata.tables:
+        if (value := values(table)) is not None:
+            noted = _noted(value, renamed.setdefault(table.path, set()), archive.metadata.version)
+            splices[table.path] = partial(
+                spliced_table,
+                table=table,
+                budgets=archive.budgets,
+                value=noted,
+                version=archive.metadata.version,
+            )
+    folders = LobFolders(database=moved.database, columns=moved.columns, renamed=renamed)
+    changes = _Changes(departures=moved.entries, splices=splices, added=added, folders=folders)
+    return _written(archive, changes, target, work, algorithms, wrote)
+
+
+def copied(archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path) -> Hashers:
+    """Write an archive from which nothing moves; returns its digests and size.
+
+    A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
+    become a zip file without, in which nothing but messageDigest is another.
+    """
+    container = archive.container
+    if container is None or archive.prefix:
+        with closing(Departures()) as none:
+            return _written(archive, _Changes(departures=none), target, work, algorithms)
+    hashers = Hashers(algorithms)
+    with fsio.NewFile(target) as file:
+        for block in raw_bytes(container.medium, str(container.path), 0, container.size):
+            hashers.update(block)
+            file.write(block)
+    return hashers
+
+
+_Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Changes:
+    """What becomes of an archive; ``splices`` are by table document, ``folders`` is None to leave them."""
+
+    departures: Departures
+    splices: Mapping[str, _Splice] = field(default_factory=dict)
+    added: Iterable[Added] = ()
+    folders: LobFolders | None = None
+
+
+def _noted(
+    value: Callable[[LobCell], NewCell | None], renamed: set[int], version: str
+) -> Callable[[LobCell], NewCell | None]:
+    """Return ``value``, which now notes the columns whose cells name their entries in full."""
+
+    def noting(cell: LobCell) -> NewCell | None:
+        new = value(cell)
+        # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
+        if new is not None and (version != "1.0" or new.file != cell.file):
+            renamed.add(int(cell.place.cell.partition(".")[0][1:]))
+        return new
+
+    return noting
+
+
+def _written(  # noqa: PLR0917 -- what the callers were given, in their order
+    archive: Archive,
+    changes: _Changes,
+    target: Path,
+    work: Path,
+    algorithms: Iterable[str],
+    wrote: Callable[[int], None] = lambda _amount: None,
+) -> Hashers:
+    """Write what stays, and what comes in between content and header.
+
+    The content comes before the header whatever the source did: messageDigest covers the bytes up
+    to the header's first entry (SIARD 2.2 M_5.1).
+    """
     writer = ZipWriter(target, work)
     try:
-        for record in _records(archive.container, moved.entries, header=False):
-            table = tables.get(record.extent.name)
-            if table is None:
-                writer.copy(record, _raw(archive, record))
+        for entry in entries(archive, changes.departures, header=False):
+            splice, before = changes.splices.get(entry.name), writer.file.size
+            if splice is None:
+                entry.copy(writer)
             else:
-                blocks = archive.container.contents(record.extent)
-                writer.write(record, spliced_table(blocks, table, archive.budgets, values(table)))
+                entry.rewrite(writer, splice(entry.contents()))
+            wrote(writer.file.size - before)
+        _add(writer, archive, changes)
         seals = Hashers({digest.algorithm for digest in archive.metadata.digests})
-        for block in writer.file.written(0, writer.file.size):
-            seals.update(block)
-        for record in _records(archive.container, moved.entries, header=True):
-            if record.extent.name == metadata.NAME:
+        _hash(seals, writer)
+        for entry in entries(archive, changes.departures, header=True):
+            if entry.name == metadata.NAME:
                 document = described(
-                    archive.metadata_document, moved.columns, seals, depth=archive.budgets.depth
+                    archive.metadata_document, seals, changes.folders, depth=archive.budgets.depth
                 )
-                writer.write(record, (document,))
+                entry.rewrite(writer, (document,))
             else:
-                writer.copy(record, _raw(archive, record))
-        writer.finish(archive.container.comment)
+                entry.copy(writer)
+        writer.finish(b"" if archive.container is None else archive.container.comment)
         hashers = Hashers(algorithms)
-        for block in writer.file.written(0, writer.file.size):
-            hashers.update(block)
+        _hash(hashers, writer)
         writer.file.close()
     except BaseException:
         writer.abandon()
@@ -131,146 +186,74 @@ def rewritten(
     return hashers
 
 
-def copied(archive: Archive, target: Path, algorithms: Iterable[str]) -> Hashers:
-    """Write an archive from which nothing moves, byte for byte; returns its digests and size."""
-    hashers = Hashers(algorithms)
-    with fsio.NewFile(target) as file:
-        for block in archive.container.medium.chunks():
-            hashers.update(block)
-            file.write(block)
-    return hashers
+def _hash(hashers: Hashers, writer: ZipWriter) -> None:
+    for block in writer.file.written(0, writer.file.size):
+        hashers.update(block)
 
 
-def _records(container: Container, departures: Departures, *, header: bool) -> Iterator[CentralRecord]:
-    """Yield what stays, in physical order: the content, or what lies under ``header/``.
+def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
+    """Append what comes in; its folders too, where the archive has entries for its tables' folders.
 
-    The content comes before the header whatever the source did: messageDigest covers the bytes up
-    to the header's first entry (SIARD 2.2 M_5.1).
+    Archives have an entry for each folder or for none, and readers that list by folder rely on either.
     """
-    for record in container.records():
-        if record.extent.name.startswith(_HEADER) == header and record.extent.name not in departures:
-            yield record
+    listed = any(archive.tree.extent(f"{table.folder_path}/") for table in archive.metadata.tables)
+    with closing(Departures()) as given:
+
+        def is_new(name: str) -> bool:
+            return given.add(name) and (archive.tree.extent(name) is None or name in changes.departures)
+
+        before = ""
+        for each in changes.added:
+            if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
+                raise ValueError(f"{each.name!r} is no name for an entry of the content")
+            if not is_new(each.name):
+                raise SourceError(
+                    f"{archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
+                    hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
+                )
+            folder = each.name.rpartition("/")[0]
+            if listed and folder not in {"", before}:
+                for above in accumulate(folder.split("/"), "{}/{}".format):
+                    if is_new(f"{above}/"):
+                        writer.add_folder(f"{above}/")
+            before = folder
+            writer.add(each.name, each.blocks, method=each.method, most=each.size)
 
 
-def _raw(archive: Archive, record: CentralRecord) -> Iterator[bytes]:
-    where = span(archive.container.medium, record.extent, what=str(archive.path))
-    return archive.container.medium.chunks(where.start, where.stop)
+def comparable(archive: Archive) -> bool:
+    """Return whether the archive has bytes that messageDigest can be compared with.
+
+    It covers those of a zip file (SIARD 2.2 M_5.1): not of one that was unpacked, or zipped again with a
+    folder around everything.
+    """
+    return archive.container is not None and not archive.prefix
 
 
 def sealed(archive: Archive) -> int:
-    """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1)."""
-    headers = (r.extent.offset for r in archive.container.records() if r.extent.name.startswith(_HEADER))
-    return next(headers, archive.container.size)
+    """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1).
+
+    0 when there is nothing to compare it with.
+    """
+    container = archive.container
+    if container is None or archive.prefix:
+        return 0
+    headers = (r.extent.offset for r in container.records() if r.extent.name.startswith(HEADER))
+    return next(headers, container.size)
 
 
 def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tuple[Digest, Digest]]:
     """Yield each messageDigest of the archive that its bytes do not have, with the one they have.
 
-    ``read`` is told the bytes as they are read: all that the digest covers.
+    None when there is nothing to compare it with. ``read`` is told the bytes as they are read: all
+    that the digest covers.
     """
+    container = archive.container
+    if container is None or archive.prefix:
+        return
     hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
-    for block in archive.container.medium.chunks(0, sealed(archive)):
+    for block in raw_bytes(container.medium, str(container.path), 0, sealed(archive)):
         hashers.update(block)
         read(len(block))
     for digest in archive.metadata.digests:
         if (found := hashers.digest(digest.algorithm)) != digest:
             yield digest, found
-
-
-def described(
-    document: bytes, columns: Mapping[str, frozenset[int]], seals: Hashers, *, depth: int = 100
-) -> bytes:
-    """Return metadata.xml as it describes the archive after the move.
-
-    ``seals`` holds the digests of the new content, for messageDigest.
-    """
-    root = markup.document(document, skipped=metadata.NOT_NEEDED, depth=depth)
-    encoding = detected(document[:1024])
-    facts = metadata.of(root)
-    edits = [
-        *_database_edits(root, document, encoding),
-        *_digest_edits(root, seals),
-        *_column_edits(root, facts, columns, document, encoding),
-    ]
-    return edited(document, edits, encoding)
-
-
-def _database_edits(root: Element, document: bytes, encoding: Encoding) -> Iterator[Edit]:
-    present = root.child("lobFolder")
-    if present is not None:
-        yield _replacing(present, HERE)
-        return
-    before = root.child("dataOriginTimespan") or root.child("dataOwner") or root.child("dbname")
-    if before is not None:
-        yield _inserting(before, document, encoding)
-
-
-def _column_edits(
-    root: Element,
-    facts: Metadata,
-    columns: Mapping[str, frozenset[int]],
-    document: bytes,
-    encoding: Encoding,
-) -> Iterator[Edit]:
-    elements = (table for schema in root.all("schemas", "schema") for table in schema.all("tables", "table"))
-    for table, element in zip(facts.tables, elements, strict=True):
-        moving = columns.get(table.path, frozenset())
-        for number, column in enumerate(element.all("columns", "column"), start=1):
-            present = column.child("lobFolder")
-            if number in moving:
-                name = column.child("name")
-                if present is not None:
-                    yield _replacing(present, HERE)
-                elif name is not None:
-                    yield _inserting(name, document, encoding)
-                gone = [column.child("folder")]
-            else:
-                gone = [present]
-            for field in _fields(column):
-                gone += (field.child("lobFolder"), field.child("folder") if number in moving else None)
-            for found in gone:
-                if found is not None:
-                    yield _removing(found, document, encoding)
-
-
-def _fields(element: Element) -> Iterator[Element]:
-    for field in element.all("fields", "field"):
-        yield field
-        yield from _fields(field)
-
-
-def _digest_edits(root: Element, seals: Hashers) -> Iterator[Edit]:
-    for element in root.all("messageDigest"):
-        value = element.child("digest") if element.children else element
-        algorithm = element.value("digestType")
-        if value is None or (old := digests.parsed(value.text, algorithm)) is None:
-            continue
-        text = digests.in_form_of(value.text, algorithm, seals.digest(old.algorithm))
-        yield Edit(start=value.inner, stop=value.inner_stop, text=text)
-
-
-def _replacing(element: Element, text: str) -> Edit:
-    if element.inner == element.stop:  # an empty-element tag: there is nothing between tags to replace
-        name = f"{element.prefix}:{element.name}" if element.prefix else element.name
-        return Edit(start=element.start, stop=element.stop, text=f"<{name}>{text}</{name}>")
-    return Edit(start=element.inner, stop=element.inner_stop, text=text)
-
-
-def _inserting(before: Element, document: bytes, encoding: Encoding) -> Edit:
-    """Return the edit that puts a lobFolder behind ``before``, indented as that is."""
-    name = f"{before.prefix}:lobFolder" if before.prefix else "lobFolder"
-    indent = encoding.decoded(document[_gap(before.start, document, encoding) : before.start])
-    return Edit(start=before.stop, stop=before.stop, text=f"{indent}<{name}>{HERE}</{name}>")
-
-
-def _removing(element: Element, document: bytes, encoding: Encoding) -> Edit:
-    """Return the edit that takes an element out, with the white space before it."""
-    return Edit(start=_gap(element.start, document, encoding), stop=element.stop, text="")
-
-
-def _gap(start: int, document: bytes, encoding: Encoding) -> int:
-    """Return where the white space before an offset begins."""
-    blanks = {encoding.encoded(each) for each in " \t\r\n"}
-    while start >= encoding.unit and document[start - encoding.unit : start] in blanks:
-        start -= encoding.unit
-    return start

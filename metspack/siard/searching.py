@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from metspack import digests
 from metspack.errors import SourceError
-from metspack.model import Digest, LobCell, ZipExtent
+from metspack.model import Digest, Extent, LobCell, ZipExtent
 from metspack.siard import conventions, faults, parts
 from metspack.siard.conventions import Candidate, Convention, Levels
 from metspack.siard.faults import LobAmbiguous, Tried
-from metspack.siard.granted import Granted, PlaceRefused, Spot
+from metspack.siard.granted import Granted, Obstacle, PlaceRefused, Spot
 from metspack.siard.levels import is_content
 from metspack.siard.metadata import Table
-from metspack.siard.parts import Extent, Names
+from metspack.siard.packed import Packed
+from metspack.siard.parts import Names
 from metspack.uris import shown
 
 _WIDEST = 4  # bytes of a character, in UTF-8 and in UTF-16
@@ -24,9 +27,9 @@ _COMPARED = "SHA-256"
 
 
 class Tree(Protocol):
-    """The archive's own entries: where the one with a name lies, and its bytes (``Container``)."""
+    """The archive's own entries: where the one with a name lies, and its bytes (``trees``)."""
 
-    def extent(self, name: str) -> ZipExtent | None:
+    def extent(self, name: str) -> Extent | None:
         """Return where the entry with exactly this name lies, None when there is none."""
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
@@ -60,12 +63,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Something that is there: by which candidate, the LOB's bytes in order, and where it was found."""
+    """Something that is there: by which candidate, and the LOB's bytes in order."""
 
     candidate: Candidate
     extents: tuple[Extent, ...]
-    spot: Spot | None
-    names: Names
 
     @property
     def size(self) -> int:
@@ -76,24 +77,32 @@ class Hit:
     def identity(self) -> tuple[object, ...]:
         """What tells it from other hits; the same file found in two ways is one."""
         return tuple(
-            each.name if isinstance(each, ZipExtent) else (each.inode, each.size, each.modified)
+            (each.archive, each.name)
+            if isinstance(each, ZipExtent)
+            else (each.inode, each.size, each.modified)
             for each in self.extents
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Where LOBs are looked for: the archive's entries, the granted roots, the archive's file name."""
+    """Where LOBs are looked for: the archive's entries, the granted roots, the packed segments there.
+
+    ``siard`` is the archive's file name.
+    """
 
     tree: Tree | None
     granted: Granted
+    packed: Packed
     siard: str
 
     def blocks(self, extent: Extent) -> Iterator[bytes]:
-        """Yield the bytes of an entry or a file."""
-        if isinstance(extent, ZipExtent):
-            return iter(()) if self.tree is None else self.tree.contents(extent)
-        return self.granted.blocks(extent)
+        """Yield the bytes of an entry, of the archive or of a packed segment, or of a file."""
+        if not isinstance(extent, ZipExtent):
+            return self.granted.blocks(extent)
+        if extent.archive:
+            return self.packed.contents(extent)
+        return iter(()) if self.tree is None else self.tree.contents(extent)
 
     def digest(self, extents: Iterable[Extent], algorithm: str) -> Digest:
         """Return the digest of all bytes of the extents, one after the other."""
@@ -103,9 +112,45 @@ class Sources:
                 hashers.update(block)
         return hashers.digest(algorithm)
 
-    def entry(self, names: Names) -> ZipExtent | None:
+    def entry(self, names: Names) -> Extent | None:
         """Return the archive's entry with these names."""
         return None if self.tree is None else self.tree.extent("/".join(names))
+
+    def at(self, spot: Spot) -> list[Extent]:
+        """Return all that is at a spot: the file, and the entries of packed segments that lie there.
+
+        Raises ``Obstacle`` when nothing is, and something stands in its way.
+        """
+        file = self.granted.file(spot)
+        if file is None:
+            return [*self.packed.entries(spot.root, spot.path)]
+        if self.packed.is_near(spot.root, spot.path):
+            with suppress(Obstacle):  # the file is there, whatever a zip file beside its folder is
+                return [file, *self.packed.entries(spot.root, spot.path)]
+        return [file]
+
+    def one_at(self, root: int, names: Names) -> Extent | None:
+        """Return what is at these names below a root; raises ``TooMany`` for several that differ."""
+        found = self.at(Spot(root=root, path=names))
+        if len(found) > 1 and len({self.digest((each,), _COMPARED) for each in found}) > 1:
+            raise parts.twice([repr(self.where(each)) for each in found])
+        return found[0] if found else None
+
+    def beside(self, spot: Spot, suffixes: Iterable[str]) -> list[str]:
+        """Return the names that are there beside a spot: its own, with one of the suffixes."""
+        *folder, last = spot.path
+        names = [last + each for each in suffixes]
+        found = self.granted.beside(spot, names)
+        if self.packed.is_near(spot.root, spot.path):
+            with suppress(Obstacle):
+                found += [each for each in names if self.packed.entries(spot.root, (*folder, each))]
+        return list(dict.fromkeys(found))
+
+    def where(self, extent: Extent) -> str:
+        """Return where the bytes of a file or of an entry lie, for people to read."""
+        if not isinstance(extent, ZipExtent):
+            return self.granted.shown(Spot(root=extent.root, path=extent.path))
+        return self.packed.shown(extent) if extent.archive else extent.name
 
 
 class Search:
@@ -120,7 +165,7 @@ class Search:
         self._refusals: list[SourceError] = []
         self._misfits: list[Hit] = []
         self._tried: list[Tried] = []
-        self._looked: list[tuple[Spot | None, Names]] = []
+        self._looked: list[tuple[Candidate, Spot | None, Names]] = []
 
     def hit(self) -> Hit:
         """Return what can be the cell's LOB; raises ``LobUnresolved``."""
@@ -132,34 +177,41 @@ class Search:
                 hits = self._remembered()
                 if hits:
                     break
-            fitting = self._hits(each)
-            if each.stated and (first := next(fitting, None)) is not None:
-                return first
-            hits += fitting
+            for here in self._hits(each):
+                if each.stated:
+                    return self._decided(here)
+                hits += here
         return self._decided(hits) if hits else self._proven()
 
     def _remembered(self) -> list[Hit]:
         way = self._column.way
         again = None if way is None else conventions.candidate(self._levels, way)
-        return [] if again is None else list(self._hits(again))
+        return [] if again is None else [hit for here in self._hits(again) for hit in here]
 
-    def _hits(self, candidate: Candidate) -> Iterator[Hit]:
-        """Yield what is there and fits, of the one or more places that a candidate means."""
+    def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
+        """Yield what is there and fits, for each of the one or more places that a candidate means.
+
+        In one place there is more than one thing when a folder is there unpacked and packed.
+        """
         for spot, names in self._places(candidate):
             try:
-                extents = self._at(spot, names)
+                found = self._at(spot, names)
             except SourceError as problem:
                 self._note(candidate, self._where(spot, names), problem=problem)
                 continue
-            found = Hit(candidate=candidate, extents=extents, spot=spot, names=names)
-            if not extents:
-                self._looked.append((spot, names))
+            if not found:
+                self._looked.append((candidate, spot, names))
                 self._note(candidate, self._where(spot, names))
-            elif self._fits(found.size):
-                yield found
-            else:
-                self._misfits.append(found)
-                self._note(candidate, self._where(spot, names), size=found.size)
+            fitting = []
+            for extents in found:
+                hit = Hit(candidate=candidate, extents=extents)
+                if self._fits(hit.size):
+                    fitting.append(hit)
+                else:
+                    self._misfits.append(hit)
+                    self._note(candidate, self._sources.where(extents[0]), size=hit.size)
+            if fitting:
+                yield fitting
 
     def _where(self, spot: Spot | None, names: Names) -> str:
         return "/".join(names) if spot is None else self._sources.granted.shown(spot)
@@ -215,26 +267,31 @@ class Search:
             yield Spot(root=spot.root, path=(*spot.path[:at], name, *spot.path[at + 1 :]))
 
     def _look(self, spot: Spot | None) -> parts.Look:
-        if spot is None:
-            return self._sources.entry
-        granted, root = self._sources.granted, spot.root
-        return lambda names: granted.file(Spot(root=root, path=names))
+        return self._sources.entry if spot is None else partial(self._sources.one_at, spot.root)
 
-    def _at(self, spot: Spot | None, names: Names) -> tuple[Extent, ...]:
-        """Return the whole or the parts at a place, nothing when neither is there."""
-        look = self._look(spot)
-        whole = look(names)
-        if whole is None:
-            return parts.found(look, names, self._fits)
+    def _at(self, spot: Spot | None, names: Names) -> list[tuple[Extent, ...]]:
+        """Return what is at a place, the whole or the parts of it; nothing when neither is there."""
         if spot is None:
-            # Parts beside a whole that fits are not looked for in the zip: one look-up is all a cell gets.
-            named = () if self._fits(whole.size) else parts.FIRST_SUFFIXES
-            beside = [each for each in named if look((*names[:-1], names[-1] + each)) is not None]
+            entry = self._sources.entry(names)
+            wholes = [] if entry is None else [entry]
         else:
-            beside = self._sources.granted.beside(spot, [names[-1] + each for each in parts.FIRST_SUFFIXES])
-        if beside and not self._has_digest((whole,)):
-            raise parts.beside_whole(names, beside)
-        return (whole,)
+            wholes = self._sources.at(spot)
+        if not wholes:
+            pieces = parts.found(self._look(spot), names, self._fits)
+            return [pieces] if pieces else []
+        if beside := self._beside(spot, names, wholes):
+            wholes = [each for each in wholes if self._has_digest((each,))]
+            if not wholes:
+                raise parts.beside_whole(names, beside)
+        return [(each,) for each in wholes]
+
+    def _beside(self, spot: Spot | None, names: Names, wholes: list[Extent]) -> list[str]:
+        if spot is not None:
+            return self._sources.beside(spot, parts.FIRST_SUFFIXES)
+        # Parts beside a whole that fits are not looked for in the zip: one look-up is all a cell gets.
+        named = () if self._fits(wholes[0].size) else parts.FIRST_SUFFIXES
+        *folder, last = names
+        return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
 
     def _has_digest(self, extents: tuple[Extent, ...]) -> bool:
         """Return whether the bytes are those of the cell's digest; False when it has none."""
@@ -243,7 +300,10 @@ class Search:
 
     def _decided(self, hits: list[Hit]) -> Hit:
         """Return the one of the hits that is the LOB; raises ``LobAmbiguous`` when that cannot be told."""
-        different = list({each.identity: each for each in reversed(hits)}.values())[::-1]
+        by_identity: dict[tuple[object, ...], Hit] = {}
+        for hit in hits:
+            by_identity.setdefault(hit.identity, hit)
+        different = list(by_identity.values())
         if len(different) == 1:
             return different[0]
         if self._cell.digest is not None:
@@ -262,48 +322,86 @@ class Search:
             self._cell,
             f"{len(hits)} things can be its LOB, and {why}",
             tried=[
-                f"{hit.candidate.convention.letter} {self._where(hit.spot, hit.names)}: {hit.size:,} bytes"
-                for hit in hits
+                f"{each.candidate.convention.letter} {self._sources.where(each.extents[0])!r}: "
+                f"{each.size:,} bytes"
+                for each in hits
             ],
             hint="Take away those that do not belong to the archive.",
         )
 
     def _proven(self) -> Hit:
-        """Return what is there with a length that does not fit and the right digest; else raises."""
+        """Return what is there under odd names, or with a length that does not fit and the right digest."""
+        found = self._oddly_named()
+        if found is not None:
+            return found
         for each in self._misfits:
             if self._has_digest(each.extents):
                 return each
         raise self._unresolved()
 
+    def _oddly_named(self) -> Hit | None:
+        """Return parts whose numbers are padded otherwise than usual; where any are is no longer empty."""
+        looked, self._looked = self._looked, []
+        for candidate, spot, names in looked:
+            try:
+                pieces = parts.found(self._look(spot), names, self._fits, odd=True)
+            except SourceError as problem:
+                self._note(candidate, self._where(spot, names), problem=problem)
+                continue
+            if not pieces:
+                self._looked.append((candidate, spot, names))
+                continue
+            hit = Hit(candidate=candidate, extents=pieces)
+            if self._fits(hit.size):
+                return hit
+            self._misfits.append(hit)
+            self._note(candidate, self._where(spot, names), size=hit.size)
+        return None
+
     def _unresolved(self) -> faults.LobUnresolved:
-        for spot, names in self._looked:
+        for candidate, spot, names in self._looked:
             try:
                 parts.check_none_is_left(self._look(spot), names)
             except SourceError as problem:
-                self._tried.append(Tried(convention=Convention.C, where="/".join(names), problem=problem))
+                self._note(candidate, "/".join(names), problem=problem)
                 break
         return faults.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
 
     def _alike(self) -> str:
         """Return a hint when something is there whose name differs in letter case alone, else nothing."""
-        for spot, names in self._looked:
-            alike = self._entry_alike(names) if spot is None else self._sources.granted.alike(spot)
+        for _candidate, spot, names in self._looked:
+            alike = self._entry_alike(names) if spot is None else self._file_alike(spot)
             if alike is not None:
                 return f"{shown(alike)} differs in letter case alone: rename it to what the cell says."
         return ""
 
+    def _file_alike(self, spot: Spot) -> str | None:
+        alike = self._sources.granted.alike(spot)
+        if alike is None:
+            packed = self._sources.packed
+            with suppress(Obstacle):
+                for cased in _cased(spot.path):
+                    if found := packed.entries(spot.root, cased):
+                        return packed.shown(found[0])
+        return alike
+
     def _entry_alike(self, names: Names) -> str | None:
-        # The archive is asked for names, never listed: it may hold millions.
-        *folders, last = names
-        stem, dot, extension = last.rpartition(".")
-        for form in (
-            names,
-            (*folders, f"{stem}{dot}{extension.lower()}"),
-            (*folders, f"{stem}{dot}{extension.upper()}"),
-            (*folders, last.lower()),
-            (*folders, last.upper()),
-        ):
-            for cased in (form, (*(each.lower() for each in form[:-1]), form[-1])):
-                if cased != names and self._sources.entry(cased) is not None:
-                    return "/".join(cased)
-        return None
+        return next(
+            ("/".join(cased) for cased in _cased(names) if self._sources.entry(cased) is not None), None
+        )
+
+
+def _cased(names: Names) -> Iterator[Names]:
+    """Yield the same names in other letter cases: archives are asked for names, never listed."""
+    *folders, last = names
+    stem, dot, extension = last.rpartition(".")
+    for form in (
+        names,
+        (*folders, f"{stem}{dot}{extension.lower()}"),
+        (*folders, f"{stem}{dot}{extension.upper()}"),
+        (*folders, last.lower()),
+        (*folders, last.upper()),
+    ):
+        for cased in (form, (*(each.lower() for each in form[:-1]), form[-1])):
+            if cased != names:
+                yield cased

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import escape
 
-from metspack.model import Budgets, LobCell
+from metspack import digests
+from metspack.model import Budgets, Digest, LobCell
 from metspack.siard.encoding import Encoding, detected
 from metspack.siard.markup import tag_end
 from metspack.siard.metadata import Table
@@ -17,6 +19,19 @@ from metspack.siard.tables import CellReader, Tally, pieces
 # White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 _HEAD = 1024  # bytes in which the declaration stands
+_PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCell:
+    """What a LOB cell shall say: ``file`` unescaped, and ``digest`` and ``length`` unless they are None.
+
+    ``length`` is bytes for binary and characters for text (SIARD 2.2 T_6.2-1); None leaves what is there.
+    """
+
+    file: str
+    digest: Digest | None = None
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +54,21 @@ def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
 
 
 def spliced_table(
-    blocks: Iterable[bytes], table: Table, budgets: Budgets, value: Callable[[LobCell], str | None]
+    blocks: Iterable[bytes],
+    table: Table,
+    budgets: Budgets,
+    value: Callable[[LobCell], NewCell | None],
+    *,
+    version: str,
 ) -> Iterator[bytes]:
-    """Yield a table's document with the ``file`` attributes of its LOB cells exchanged.
+    """Yield a table's document with what ``value`` gives for each of its LOB cells.
 
-    ``value`` gives each cell's new ``file``, None to leave it; it is called in document order.
-    Everything else comes out byte for byte. Raises ``SourceError`` as ``tables.cells`` does and for
-    an encoding that cannot be spliced.
+    ``value`` is called in document order; None leaves the cell. Attributes that are there get new
+    values in the form they have; a length or digest that is not is added behind ``file`` in the form
+    of the archive's ``version``: ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from
+    2.1 on (6.2). Everything else comes out byte for byte. Raises ``SourceError`` as ``tables.cells`` does,
+    and ValueError for a digest that the version has no place for: any in 1.0, one that is neither
+    MD5, SHA-1 nor SHA-256.
     """
     reader = CellReader(table, budgets, Tally())
     held = b""  # what was fed but not yet given out; begins at offset ``base``
@@ -60,29 +83,100 @@ def spliced_table(
             new = value(cell)
             if new is not None:
                 # Not sooner: a first block may be shorter than the declaration.
-                encoding = encoding or detected(head)
-                first, last = _file_value(held, start - base, encoding)
-                yield held[at:first]
-                yield encoding.encoded(str(escape(new)))
-                at = last
+                encoding = encoding or detected(head, table.path)
+                for edit in _cell_edits(held, start - base, encoding, cell, new, version=version):
+                    yield held[at : edit.start]
+                    yield encoding.encoded(edit.text)
+                    at = edit.stop
         done = len(held) if final else max(at, reader.position - base)
         yield held[at:done]
         held = held[done:]
         base += done
 
 
-def _file_value(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
-    """Return the offsets of the value of ``file`` in the start tag at ``start``, without its quotes."""
+class _Value(NamedTuple):
+    """An attribute's value as it is written, and its bytes in the document without the quotes."""
+
+    text: str
+    start: int
+    stop: int
+
+
+_FILE = frozenset({"file"})
+_ALL = frozenset({"file", "length", "digestType", "digest", "messageDigest"})
+
+
+def _cell_edits(
+    data: bytes, start: int, encoding: Encoding, cell: LobCell, new: NewCell, *, version: str
+) -> list[Edit]:
+    """Return the edits, in order, that make the start tag at ``start`` say what ``new`` does."""
+    if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
+        if new.file == cell.file:
+            return []
+        value = _attributes(data, start, encoding, _FILE)["file"]
+        return [Edit(start=value.start, stop=value.stop, text=str(escape(new.file)))]
+    values: dict[str, str] = {}
+    if new.file != cell.file:
+        values["file"] = new.file
+    if new.length not in {None, cell.length}:
+        values["length"] = str(new.length)
+    digest = None if new.digest == cell.digest else new.digest
+    present = _attributes(data, start, encoding, _ALL)
+    if digest is not None:
+        values |= _digest_values({name: each.text for name, each in present.items()}, digest, version)
+    behind = max(present[name].stop for name in ("file", "length") if name in present) + encoding.unit
+    edits = [
+        Edit(start=present[name].start, stop=present[name].stop, text=str(escape(value)))
+        for name, value in values.items()
+        if name in present
+    ]
+    added = "".join(f' {name}="{escape(value)}"' for name, value in values.items() if name not in present)
+    if added:
+        edits.append(Edit(start=behind, stop=behind, text=added))
+    return sorted(edits, key=lambda each: each.start)
+
+
+def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> dict[str, str]:
+    """Return the attributes that make a cell with these say ``digest``, in the form they have."""
+    declared = present.get("digestType", "").strip()
+    held = [name for name in ("digest", "messageDigest") if present.get(name, "").strip()]
+    if not held:
+        if version == "1.0":
+            raise ValueError("a SIARD 1.0 cell has no place for a digest")
+        held = ["messageDigest" if version == "2.0" else "digest"]
+    values: dict[str, str] = {}
+    for name in held:
+        text = present.get(name, "")
+        old = digests.parsed(text, declared)
+        if old is not None and old.algorithm == digest.algorithm:
+            values[name] = digests.in_form_of(text, declared, digest)
+        elif digest.algorithm not in _PREFIXES:
+            raise ValueError(f"a SIARD cell has no place for a digest by {digest.algorithm}")
+        elif declared or name == "digest":
+            values = {"digestType": digest.algorithm, **values, name: digest.value}
+        else:
+            values[name] = f"{_PREFIXES[digest.algorithm]}{digest.value}"
+    if digests.algorithm_name(declared) == digest.algorithm:
+        values.pop("digestType", None)  # in the spelling it has
+    return values
+
+
+def _attributes(data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]) -> dict[str, _Value]:
+    """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
     raw = data[start : tag_end(data, start, encoding)]
     # ASCII never stands inside a longer character in these encodings, so Latin-1 shows every
     # quote and equals sign at its own byte.
     tag = raw.decode("latin-1" if encoding.unit == 1 else encoding.codec)
-    for found in _ATTRIBUTE.finditer(tag):
-        if found[1] == "file":
-            first, last = found.span(2 if found[2] is not None else 3)
-            width = encoding.unit
-            if width == 1:
-                return start + first, start + last
-            before = len(tag[:first].encode(encoding.codec))
-            return start + before, start + before + len(tag[first:last].encode(encoding.codec))
-    raise AssertionError(f"no file attribute in {tag!r}")  # the parser saw one in this very tag
+    found: dict[str, _Value] = {}
+    for each in _ATTRIBUTE.finditer(tag):
+        if each[1] in wanted:
+            first, last = each.span(2 if each[2] is not None else 3)
+            text, before, width = tag[first:last], first, last - first
+            if encoding.unit > 1:
+                before, width = len(tag[:first].encode(encoding.codec)), len(text.encode(encoding.codec))
+            found[each[1]] = _Value(text=text, start=start + before, stop=start + before + width)
+            if len(found) == len(wanted):
+                break
+    if "file" not in found:  # the parser saw one in this very tag
+        raise AssertionError(f"no file attribute in {tag!r}")
+    return found

@@ -9,19 +9,25 @@ from dataclasses import dataclass
 from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
+from metspack.siard.encoding import detected
 from metspack.siard.metadata import Table
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _PIECE = 1 << 16
+_HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What went by while a table was read: rows, and large objects whose value stands in the cell."""
+    """What went by while a table was read: rows, and large objects whose value stands in the cell.
+
+    ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
+    """
 
     rows: int = 0
     inline: int = 0
+    datalinks: int = 0
 
 
 def cells(
@@ -30,7 +36,8 @@ def cells(
     """Yield the cells with a ``file`` attribute, at any depth of a row, in document order.
 
     Raises ``SourceError`` naming table and row where the document is not well-formed, has a DTD,
-    asks for more than the budgets, or has a cell that cannot be understood.
+    asks for more than the budgets, is in an encoding that cannot be spliced, or has a cell that cannot
+    be understood.
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
     for piece, final in pieces(blocks):
@@ -58,6 +65,7 @@ class CellReader:
         self._tally = tally
         self._found: list[tuple[int, LobCell]] = []
         self._fed = 0
+        self._head: bytes | None = b""
         self._parser = safexml.expat_parser()
         self._install()
 
@@ -73,9 +81,11 @@ class CellReader:
         """
         self._found = []
         self._fed += len(block)
+        self._see(block, final=final)
         try:
             safexml.feed_block(self._parser, block, final=final)
         except safexml.XmlError as error:
+            self._see(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
                 hint=error.hint or "The table's document is damaged; nothing was taken from it.",
@@ -87,6 +97,14 @@ class CellReader:
                 hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
             )
         return self._found
+
+    def _see(self, block: bytes, *, final: bool) -> None:
+        """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""
+        if self._head is not None:
+            self._head += block[:_HEAD]
+            if final or len(self._head) >= _HEAD:
+                detected(self._head, self._table.path)
+                self._head = None
 
     def _install(self) -> None:
         """Install the handlers as closures: they run for every element of every row."""
@@ -120,6 +138,8 @@ class CellReader:
                     raise SourceError(f"{self._where()}: cell {cell} stands twice in row {tally.rows}")
                 seen.add(cell)
                 self._found.append((self._parser.CurrentByteIndex, self._cell(cell, attributes)))
+            elif "dlurlpathonly" in attributes and depth >= _COLUMN:
+                tally.datalinks += 1
             elif depth == _COLUMN and name in inline:
                 tally.inline += 1
 

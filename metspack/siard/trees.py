@@ -137,6 +137,12 @@ class FolderTree:
     def __len__(self) -> int:
         return self._entries
 
+    @property
+    def size(self) -> int:
+        """The bytes of all files together."""
+        (size,) = self._index.execute("SELECT coalesce(sum(size), 0) FROM entry").fetchone()
+        return int(size)
+
     def extent(self, name: str) -> FileExtent | None:
         """Return where the file with exactly that name lies, None when there is none; a folder has none."""
         row = self._row(name)

@@ -123,6 +123,11 @@ class Convention(Enum):
         self.source = source
 
     @property
+    def code(self) -> str:
+        """The code of the finding that names it: ``P1`` and the letter's number in the alphabet."""
+        return f"P1{ord(self.letter) - ord('A') + 1:02d}"
+
+    @property
     def is_statement(self) -> bool:
         """Whether the statement on the location of LOBs gives this place (C, and F which it undoes)."""
         return self.letter in {"C", "F"}

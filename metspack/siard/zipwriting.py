@@ -1,15 +1,17 @@
-"""Writing a zip archive from the entries of another: copied as they are, or with new contents."""
+"""Writing a zip archive: entries of another as they are, renamed or with new contents, and new ones."""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from metspack import fsio
 from metspack.errors import TargetError
 from metspack.siard.container import CentralRecord
+from metspack.siard.zipformat import DEFLATED, STORED, encoded
 
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -25,15 +27,23 @@ _MAX16, _MAX32 = 0xFFFF, 0xFFFFFFFF
 _ZIP64_EXTRA = 1
 _ZIP64_VERSION = 45
 _UTF8_NAME = 1 << 11
-_DEFLATED = 8
-_GROWTH = 16
+_UNICODE_PATH_EXTRA = 0x7075  # a second copy of the name, with the first one's CRC-32
+_LEVEL = 6
+GROWTH = 32
+"""How many times as long a document can become when its cells get new values: names end at 255 bytes."""
+
+_UNIX = 3 << 8
+_OLDEST = 20
+_FIRST_DAY = 0x21  # 1980-01-01, the earliest that a zip file can say
+_FILE_MODE = 0o100644 << 16
+_FOLDER_MODE = 0o40755 << 16 | 0x10
 
 
 class ZipWriter:
     """Appends entries to a new file; the central directory waits in a file of ``work``.
 
-    Entries keep their names, methods, times and attributes. ``finish`` writes the directory; the
-    caller closes ``file``.
+    Entries of another archive keep their names, methods, times and attributes; new ones get what is
+    the same in every run. ``finish`` writes the directory; the caller closes ``file``.
     """
 
     def __init__(self, target: Path, work: Path) -> None:
@@ -50,11 +60,28 @@ class ZipWriter:
 
     def write(self, record: CentralRecord, contents: Iterable[bytes]) -> None:
         """Append an entry with new contents in place of those it has."""
-        central = _Central(record.raw)
+        self._put(_Central(record.raw), contents, record.extent.name, GROWTH * record.extent.size)
+
+    def add(
+        self, name: str, contents: Iterable[bytes], *, method: int = DEFLATED, most: int | None = None
+    ) -> None:
+        """Append an entry that is in no other archive, deflated or stored, dated 1980-01-01.
+
+        ``most`` is the bytes that ``contents`` has at most, None when that is not known: sizes of 4 GiB
+        and more need room in front of them. Raises TargetError when there are more after all.
+        """
+        # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
+        most = _MAX32 if most is None else most + (most >> 10) + 64
+        self._put(_Central(_new(name, method)), contents, name, most)
+
+    def add_folder(self, name: str) -> None:
+        """Append a folder, named with ``/`` at the end."""
+        self._put(_Central(_new(name, STORED)), (), name, 0)
+
+    def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
         offset = self.file.size
-        # Sizes are patched in afterwards, so room for 8-byte ones must be left now. A row of one LOB with
-        # the shortest value becomes at most 16 times as long: file names end at 255 bytes.
-        large = _GROWTH * record.extent.size >= _MAX32
+        # Sizes are patched in afterwards, so room for 8-byte ones must be left now.
+        large = most >= _MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
         sums = _Sums()
@@ -63,8 +90,8 @@ class ZipWriter:
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= _MAX32:
             raise TargetError(
-                f"{record.extent.name!r} has grown to {sums.size:,} bytes, more than was thought possible",
-                hint="Choose a shorter --name, and report it as a fault of metspack.",
+                f"{name!r} has grown to {sums.size:,} bytes, more than was thought possible",
+                hint="A shorter --name may help; report it as a fault of metspack.",
             )
         self.file.patch(
             offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
@@ -105,13 +132,54 @@ class _Sums:
 
 
 def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
-    if method != _DEFLATED:
+    if method != DEFLATED:
         yield from blocks
         return
-    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
     for block in blocks:
         yield deflate.compress(block)
     yield deflate.flush()
+
+
+def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
+    """Return a record as it is for the same entry without the folder ``root`` in its name.
+
+    Raises ValueError when the entry does not lie below that folder.
+    """
+    if not record.extent.name.startswith(root):
+        raise ValueError(f"{record.extent.name!r} does not lie below {root!r}")
+    central = _Central(record.raw)
+    central.unwrap(len(encoded(root, record.extent.flags)))
+    extent = replace(record.extent, name=record.extent.name.removeprefix(root))
+    return CentralRecord(extent=extent, raw=central.joined(), is_directory=record.is_directory)
+
+
+def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
+    """Yield an entry's local header, data and descriptor without the folder ``root`` in its name.
+
+    The first block of ``raw`` holds the whole local header.
+    """
+    blocks = iter(raw)
+    first = next(blocks)
+    *fields, named, extra = _LOCAL.unpack_from(first)
+    name, data = _LOCAL.size + named, _LOCAL.size + named + extra
+    rest = _without(first[name:data], _UNICODE_PATH_EXTRA)
+    yield (
+        _LOCAL.pack(*fields, named - len(root), len(rest))
+        + first[_LOCAL.size + len(root) : name]
+        + rest
+        + first[data:]
+    )
+    yield from blocks
+
+
+def _new(name: str, method: int) -> bytes:
+    """Return the central record of an entry that is new."""
+    flags = 0 if name.isascii() else _UTF8_NAME
+    attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
+    raw = encoded(name, flags)
+    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, 0, _FIRST_DAY, 0, 0, 0, len(raw), 0, 0, 0, 0)
+    return _CENTRAL.pack(b"PK\x01\x02", *fields, attributes, 0) + raw
 
 
 class _Central:
@@ -130,7 +198,7 @@ class _Central:
         return (
             _LOCAL.pack(
                 b"PK\x03\x04",
-                _ZIP64_VERSION if large else 20,
+                _ZIP64_VERSION if large else _OLDEST,
                 fields[_FLAGS] & _UTF8_NAME,
                 fields[_METHOD],
                 fields[_TIME],
@@ -150,7 +218,7 @@ class _Central:
         size, compressed, _ = self._sizes()
         if self.fields[_OFFSET] != _MAX32 and offset < _MAX32:
             self.fields[_OFFSET] = offset
-            return self._joined(self._extra)
+            return self.joined()
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
 
     def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
@@ -164,15 +232,22 @@ class _Central:
         self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET] = (
             min(value, _MAX32) for value in (size, compressed, offset)
         )
-        extra = b"".join(part for kind, part in _extras(self._extra) if kind != _ZIP64_EXTRA)
+        self._extra = _without(self._extra, _ZIP64_EXTRA)
         if large:
-            extra = struct.pack(f"<2H{len(large)}Q", _ZIP64_EXTRA, 8 * len(large), *large) + extra
+            self._extra = struct.pack(f"<2H{len(large)}Q", _ZIP64_EXTRA, 8 * len(large), *large) + self._extra
             self.fields[_VERSION] = max(self.fields[_VERSION], _ZIP64_VERSION)
-        return self._joined(extra)
+        return self.joined()
 
-    def _joined(self, extra: bytes) -> bytes:
-        self.fields[_EXTRA_LENGTH] = len(extra)
-        return _CENTRAL.pack(*self.fields) + self._name + extra + self._comment
+    def unwrap(self, length: int) -> None:
+        """Take so many bytes off the front of the name, which then is another than what extra fields say."""
+        self._name = self._name[length:]
+        self._extra = _without(self._extra, _UNICODE_PATH_EXTRA)
+        self.fields[_NAME_LENGTH] = len(self._name)
+
+    def joined(self) -> bytes:
+        """Return the record."""
+        self.fields[_EXTRA_LENGTH] = len(self._extra)
+        return _CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
 
     def _sizes(self) -> tuple[int, int, int]:
         """Return size, compressed size and offset, from the ZIP64 field where that holds them."""
@@ -195,6 +270,11 @@ def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
         at += 4 + length
     if at < len(extra):
         yield -1, extra[at:]
+
+
+def _without(extra: bytes, kind: int) -> bytes:
+    """Return extra fields but for those of one kind."""
+    return b"".join(part for each, part in _extras(extra) if each != kind)
 
 
 def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:

@@ -18,6 +18,7 @@ from metspack import reading, walking
 from metspack.errors import SourceError
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobPlace
+from metspack.siard import parts
 from metspack.sources.found import Finds, FoundLob, Placed, extension_of
 from metspack.uris import shown
 
@@ -57,7 +58,8 @@ def lobs(folder: Path) -> Iterator[FoundLob]:
     Files lie in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
     with r from 0 (the row is one more); ``folder`` holds ``content`` or is it. Parts are
     ``record<r>.<ext>.0``, ``.1`` ... ``.z`` (recommendation 0.28, 5.3) or ``_part001``, ``_part002`` ...
-    (SIARD 2.2 S_8.1.1-0), in either way all in one folder. Extents are below ``folder``, their root is 0.
+    (SIARD 2.2 S_8.1.1-0), in either way all in one folder; a number may have zeros in front, up to four
+    digits in all. Extents are below ``folder``, their root is 0.
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
     file, for files that are no LOBs by their name (all counted, 20 named), for anything that is neither
@@ -138,6 +140,10 @@ def _named_or_none(name: str) -> _Named | None:
     whole, record, lobseg, siard22 = found.groups()
     number = lobseg or siard22
     part = -1 if number is None else _LAST if number == "z" else int(number)
+    if number and part != _LAST:
+        style = parts.LOBSEG if siard22 is None else parts.SIARD22
+        if name.removeprefix(whole) not in style.spelled(part):
+            return None
     return _Named(whole=whole, row=int(record) + 1, part=part, siard22=siard22 is not None)
 
 

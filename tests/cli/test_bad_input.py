@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack import fsio, placing, segments
+from metspack import fsio, segments
+from metspack.copying import Passage
 from metspack.siard import rewriting
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
@@ -152,7 +153,7 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
         (_with(siards.TABLE, DECLARATION, DOCTYPE), "document type declaration"),
         (
             _without(RECORD),
-            f"row 2, cell c2 (s0.t0.c2.r2) names '{RECORD}', but the archive has no such entry",
+            f"table S.T row 2, cell c2 (s0.t0.c2.r2), file '{RECORD}': its LOB is not there. Tried: C ",
         ),
         (
             _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"0" * 32),
@@ -160,7 +161,7 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
         ),
         (
             _with(siards.TABLE, b'length="14"', b'length="15"'),
-            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes (14 characters), but its cell says length 15",
+            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes (14 characters, 14 UTF-16 units), but its cell says ",
         ),
         (_with(siards.TABLE, b'length="14"', b'length="many"'), "s0.t0.c2.r2 has the length 'many'"),
         (_with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"beef"), "s0.t0.c2.r2 has the digest 'beef'"),
@@ -185,11 +186,11 @@ def test_a_damaged_lob_is_named(metspack: Commands, place: Path, jobs: str) -> N
 
 
 def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind: Path) -> None:
-    outcome = refused(metspack, place, northwind, "--max-bytes", "12,000")
+    outcome = refused(metspack, place, northwind, "--max-bytes", "12,000", "--split", "never")
     assert outcome.code == 3
     assert outcome.err == (
         "error: LOB s0.t2.c4.r2 has 12,107 bytes, more than a segment may hold (12,000)\n"
-        "hint: Raise the byte limit to 12107 or more (--max-bytes).\n"
+        "hint: Raise the byte limit to 12107 or more (--max-bytes), or have it cut: --split fill.\n"
     )
 
 
@@ -222,8 +223,34 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--href", "absolute"), "--href 'absolute' is not known"),
         (("--budget", "entries"), "--budget 'entries' is no budget"),
         (("--budget", "size=4"), "--budget 'size=4' is no budget"),
-        (("--plan", "plan", "--max-files", "4"), "--plan holds its own limits"),
-        (("--plan", "plan", "--preset", "dbptk"), "--plan holds its own limits"),
+        (("--plan", "plan", "--max-files", "4"), "--plan does not go with --max-files"),
+        (("--plan", "plan", "--preset", "dbptk"), "--plan does not go with --preset"),
+        (("--plan", "plan", "--layout", "siard22"), "--plan does not go with --layout"),
+        (("--plan", "plan", "--split", "alone"), "--plan does not go with --split"),
+        (("--plan", "plan", "--min-size", "1kB"), "--plan does not go with --min-size"),
+        (("--plan", "plan", "-elpf", "1"), "--plan does not go with --max-files"),
+        (("--layout", "dbptk"), "--layout 'dbptk' is not known"),
+        (("--split", "Fill"), "--split 'Fill' is not known"),
+        (("--lob-folder-style", "dbptk"), "--lob-folder-style 'dbptk' is not known"),
+        (("--accept", "anything"), "--accept 'anything' is not known"),
+        (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
+        (("--min-size", "0 kB"), "--min-size 0 kB leaves nothing inside"),
+        (("--min-size", "small"), "--min-size 'small' is no size"),
+        (
+            ("--max-files", "4", "--external-lobs-per-folder", "4"),
+            "--external-lobs-per-folder is another name for --max-files, and both are given",
+        ),
+        (
+            ("--max-bytes", "4MB", "--external-lobs-folder-size", "4"),
+            "--external-lobs-folder-size is another name for --max-bytes, and both are given",
+        ),
+        (("-elfs", "4MB"), "--external-lobs-folder-size '4MB' is no whole number of megabytes"),
+        (("-elfs", "-1"), "--external-lobs-folder-size '-1' is no whole number of megabytes"),
+        (("-elpf", "0"), "--max-files 0 leaves no room for anything"),
+        (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' maps no drive"),
+        (("--keep-segments",), "--keep-segments goes with --in-place"),
+        (("--in-place",), "--in-place goes with --keep-segments"),
+        (("--base", "none"), "--base goes with a list of files"),
     ],
 )
 def test_an_option_that_means_nothing(
@@ -554,23 +581,21 @@ def test_a_source_that_changes_during_the_build(
     if moment == "before the first LOB":
         real = segments.placed
 
-        def placed(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.SegmentPlaced:
+        def placed(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.TaskPlaced:
             touched()
             return real(task, moved)
 
         monkeypatch.setattr(segments, "placed", placed)
     elif moment == "after the last LOB":
-        copied = placing._copied
+        ended = Passage.end
 
-        def touching(*arguments: object) -> object:
-            try:
-                return copied(*arguments)  # type: ignore[arg-type]
-            finally:
-                touched()
+        def touching(passage: Passage) -> None:
+            ended(passage)
+            touched()
 
-        monkeypatch.setattr(placing, "_copied", touching)
+        monkeypatch.setattr(Passage, "end", touching)
     else:
-        monkeypatch.setattr("metspack.building._Work._check", lambda *_: touched())
+        monkeypatch.setattr("metspack.closingcheck.passed", lambda *_, **__: touched())
     outcome = metspack("build", source, "-o", place / "out", "-j", "1")
     assert outcome.code == 3
     assert "was changed while it was read" in outcome.err
@@ -582,9 +607,10 @@ def test_what_does_not_check_is_not_published(
 ) -> None:
     real = segments.all_placed
 
-    def damaging(*arguments: object) -> Iterator[segments.SegmentPlaced]:
+    def damaging(*arguments: object) -> Iterator[segments.TaskPlaced]:
         for each in real(*arguments):  # type: ignore[arg-type]
-            record = next((place / "out.partial" / "package" / each.folder).rglob("record0.bin"))
+            folder = each.children[0].folder
+            record = next((place / "out.partial" / "package" / folder).rglob("record0.bin"))
             record.write_bytes(b"\0" * record.stat().st_size)
             yield each
 

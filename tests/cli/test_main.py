@@ -72,7 +72,7 @@ def test_help_is_there_for_every_command(metspack: Commands, command: str) -> No
     [
         (("destroy",), "No such command 'destroy'"),
         (("plan",), "Missing argument 'SOURCE'"),
-        (("build", "x.siard"), "Missing option '-o'"),
+        (("build", "x.siard"), "build is not told where to put the package"),
         (("build", "x.siard", "-o", "out", "--jobs", "0"), "Invalid value for '-j' / '--jobs'"),
         (("plan", "x.siard", "--colour"), "No such option: --colour"),
     ],

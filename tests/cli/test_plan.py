@@ -61,7 +61,13 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
     assert said == {
         "name": "N",
         "siard_version": "2.2",
+        "layout": "lobseg",
+        "split": "fill",
         "limits": {"max_files": 4, "max_bytes": 45000},
+        "min_size": None,
+        "lobs": 8,
+        "split_lobs": 0,
+        "kept_inside": 0,
         "files": 8,
         "bytes": 91_839,
         "segments": [
@@ -80,6 +86,7 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
                 (2, 8, 8, 12_069, "end"),
             )
         ],
+        "warnings": [],
     }
 
 

@@ -1,13 +1,19 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from metspack.layouts.lobseg import lob_file, lob_folder, lob_path, segment_name
-from metspack.model import LobPlace
-
-
-def place(cell: str, row: int = 1, schema: int = 0, table: int = 2) -> LobPlace:
-    return LobPlace(schema=schema, table=table, cell=cell, row=row)
+from metspack.layouts import FolderStyle, LobName, PartName, SegmentName
+from metspack.layouts.lobseg import (
+    LAYOUT,
+    cell_file,
+    lob_file,
+    lob_folder,
+    lob_path,
+    parsed_folder,
+    parsed_path,
+    part_suffix,
+    segment_name,
+)
+from metspack.model import Part
+from tests.layouts.places import place
 
 
 @pytest.mark.parametrize(
@@ -34,17 +40,98 @@ def test_a_lob_lies_where_the_recommendation_says() -> None:
     assert f"{segment_name('Northwind', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
     )
+    assert cell_file("Northwind", 0, place("c4"), "bin") == f"Northwind_lobseg_0/{path}"
 
 
-NUMBERS = st.integers(0, 20)
-CELLS = st.builds(
-    lambda column, below: ".".join((f"c{column}", *below)),
-    st.integers(1, 20),
-    st.lists(st.builds("{}{}".format, st.sampled_from("ua"), st.integers(1, 12)), max_size=3),
+def test_parts_are_numbered_from_0_and_the_last_is_z() -> None:
+    parts = [Part(number=n, offset=n, size=1, is_last=n == 12) for n in range(13)]
+    assert [part_suffix(each) for each in parts[8:]] == [".8", ".9", ".10", ".11", ".z"]
+
+
+def test_all_lobs_share_one_series_of_segments() -> None:
+    assert LAYOUT.one_series
+    assert LAYOUT.container(place("c4")) == LAYOUT.container(place("c5.u1", table=7)) == ""
+    assert LAYOUT.segment_folder("Northwind", "", 3) == "Northwind_lobseg_3"
+    assert LAYOUT.segment_id("Northwind", "", 3) == "Northwind_lobseg_3"
+
+
+def test_lob_folders_lead_to_the_folder_that_holds_the_siard() -> None:
+    assert LAYOUT.database_folder("Northwind", FolderStyle.DILCIS) == "./"
+    assert LAYOUT.column_folder("Northwind", "", FolderStyle.DILCIS) == "./"
+    assert LAYOUT.database_folder("Northwind", FolderStyle.SFA) is None
+    assert LAYOUT.column_folder("Northwind", "", FolderStyle.SFA) == "../"
+
+
+@pytest.mark.parametrize(
+    ("file", "extension", "part"),
+    [
+        ("record14.bin", "bin", None),
+        ("record14.bin.0", "bin", PartName(number=0)),
+        ("record14.bin.1000", "bin", PartName(number=1000)),
+        ("record14.bin.z", "bin", PartName(number=None)),
+        ("record14.mp4.z", "mp4", PartName(number=None)),
+    ],
 )
-PLACES = st.builds(LobPlace, schema=NUMBERS, table=NUMBERS, cell=CELLS, row=st.integers(1, 20))
+def test_paths_read_back(file: str, extension: str, part: PartName | None) -> None:
+    name = LobName(place=place("c3.a1.u2", row=15), extension=extension, part=part)
+    assert parsed_path("", f"content/schema0/table2/lob3/a1/u2/{file}") == name
 
 
-@given(PLACES, PLACES)
-def test_two_places_never_share_a_path(one: LobPlace, other: LobPlace) -> None:
-    assert (lob_path(one, "bin") == lob_path(other, "bin")) == (one == other)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "mets.xml",
+        "record0.bin",
+        "content/schema0/table2/lob4/",
+        "content/schema0/table2/lob4/record0",
+        "content/schema0/table2/lob4/record0.",
+        "content/schema0/table2/lob4/record0.z",
+        "content/schema0/table2/lob4/record0.0",
+        "content/schema0/table2/lob4/record0.bin.01",
+        "content/schema0/table2/lob4/record0.bin.Z",
+        "content/schema0/table2/lob4/record0.bin.x",
+        "content/schema0/table2/lob4/record0.bin.0.z",
+        "content/schema0/table2/lob4/record0.bin_part001",
+        "content/schema0/table2/lob4/record0.bin\n",
+        "content/schema0/table2/lob4/record00.bin",
+        "content/schema0/table2/lob4/record\N{ARABIC-INDIC DIGIT THREE}.bin",
+        "content/schema0/table2/lob4/record-1.bin",
+        f"content/schema0/table2/lob4/record{'9' * 5000}.bin",
+        "content/schema0/table2/lob0/record0.bin",
+        "content/schema0/table2/lob4/u0/record0.bin",
+        "content/schema0/table2/lob4/x1/record0.bin",
+        "content/schema0/table02/lob4/record0.bin",
+        "/content/schema0/table2/lob4/record0.bin",
+        "a/content/schema0/table2/lob4/record0.bin",
+    ],
+)
+def test_what_is_no_path_of_a_lob_says_nothing(path: str) -> None:
+    assert parsed_path("", path) is None
+
+
+def test_a_path_in_another_layouts_container_says_nothing() -> None:
+    assert parsed_path("s0_t2_c4", "content/schema0/table2/lob4/record0.bin") is None
+
+
+def test_segment_folders_read_back() -> None:
+    assert parsed_folder("A_lobseg_1_lobseg_20") == SegmentName(name="A_lobseg_1", container="", index=20)
+    assert parsed_folder("n.siard_lobseg_1") == SegmentName(name="n.siard", container="", index=1)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "",
+        "_lobseg_1",
+        "N_lobseg_",
+        "N_lobseg_01",
+        "N_lobseg_1/",
+        "a/N_lobseg_1",
+        "N_lobs",
+        "N_lobseg_x",
+        "N_lobseg_z",
+    ],
+)
+def test_what_is_no_segments_folder_says_nothing(folder: str) -> None:
+    assert parsed_folder(folder) is None

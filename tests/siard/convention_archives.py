@@ -41,7 +41,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """An archive to be built: its levels, its rows, the LOBs inside by entry and outside by path."""
+    """An archive to be built: its levels, its rows, the LOBs inside by entry and outside by path.
+
+    ``packed`` are the LOBs in zip files: those by path, then by entry.
+    """
 
     letter: str
     database: str | None = None
@@ -53,6 +56,7 @@ class Sample:
     rows: tuple[Row, ...]
     inside: Mapping[str, bytes] = field(default_factory=dict)
     outside: Mapping[str, bytes] = field(default_factory=dict)
+    packed: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
 
     @property
     def metadata(self) -> str:
@@ -87,7 +91,18 @@ class Sample:
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
+        for name, entries in self.packed.items():
+            zipped(folder / name, entries)
         return path
+
+
+def zipped(path: Path, entries: Mapping[str, bytes]) -> Path:
+    """Write a zip file, and the folders for it, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return path
 
 
 def _two(first: str, second: str) -> tuple[Row, ...]:
@@ -310,6 +325,83 @@ SAMPLES: Mapping[str, Sample] = {
     ),
 }
 """By convention; those that need an absolute path (B) are made by a function."""
+
+
+PACKED: Mapping[str, Sample] = {
+    "0.16, root folder": Sample(
+        letter="C",
+        column="./",
+        rows=_two("Northwind_lobseg_0/content/record0.bin", "Northwind_lobseg_1/content/record1.bin"),
+        packed={
+            "Northwind_lobseg_0.zip": {
+                "Northwind_lobseg_0/mets.xml": b"<mets/>",
+                "Northwind_lobseg_0/content/record0.bin": BINARY,
+            },
+            "Northwind_lobseg_1.zip": {"Northwind_lobseg_1/content/record1.bin": SECOND},
+        },
+    ),
+    "0.16, cells as file URIs": Sample(
+        letter="K",
+        rows=_two(
+            "file:///Northwind_lobseg_0/content/record0.bin", "file:///Northwind_lobseg_0/content/record1.bin"
+        ),
+        packed={"Northwind_lobseg_0.zip": _bytes("content/record0.bin", "content/record1.bin")},
+    ),
+    "2.2, segments of the database": Sample(
+        letter="C",
+        database="./Northwind_lobs/",
+        column="./",
+        version="2.2",
+        rows=_two("seg_0/t2_c1_r1.bin", "seg_1/t2_c1_r2.bin"),
+        packed={
+            "Northwind_lobs/seg_0.zip": {"t2_c1_r1.bin": BINARY},
+            "Northwind_lobs/seg_1.zip": {"seg_1/t2_c1_r2.bin": SECOND},
+        },
+    ),
+    "2.2, segments of the column": Sample(
+        letter="C",
+        database="./Northwind_lobs/",
+        column="s0_t2_c1/",
+        version="2.2",
+        rows=_two("seg_0/t2_c1_r1.bin", "seg_0/t2_c1_r2.bin"),
+        packed={"Northwind_lobs/s0_t2_c1/seg_0.zip": _bytes("t2_c1_r1.bin", "t2_c1_r2.bin")},
+    ),
+    "2.2, all of the column": Sample(
+        letter="C",
+        database="./Northwind_lobs/",
+        column="s0_t2_c1/",
+        version="2.2",
+        rows=_two("seg_0/t2_c1_r1.bin", "seg_1/t2_c1_r2.bin"),
+        packed={"Northwind_lobs/s0_t2_c1.zip": _bytes("seg_0/t2_c1_r1.bin", "s0_t2_c1/seg_1/t2_c1_r2.bin")},
+    ),
+    "2.2, one unpacked": Sample(
+        letter="C",
+        database="./Northwind_lobs/",
+        column="s0_t2_c1/",
+        version="2.2",
+        rows=_two("seg_0/t2_c1_r1.bin", "seg_1/t2_c1_r2.bin"),
+        outside={"Northwind_lobs/s0_t2_c1/seg_0/t2_c1_r1.bin": BINARY},
+        packed={"Northwind_lobs/s0_t2_c1/seg_1.zip": {"t2_c1_r2.bin": SECOND}},
+    ),
+    "2.2, the zip file named": Sample(
+        letter="C",
+        column="./sips/SIP1234.ZIP/",
+        version="2.2",
+        rows=_two("lobs/record0.bin", "lobs/record1.bin"),
+        packed={"sips/SIP1234.ZIP": _bytes("lobs/record0.bin", "SIP1234/lobs/record1.bin")},
+    ),
+    "DBPTK, renamed": Sample(
+        letter="R",
+        database="content",
+        siard="after.siard",
+        rows=_two("../before.siard_lobseg_1/c/record1.bin", "../before.siard_lobseg_2/c/record2.bin"),
+        packed={
+            "after.siard_lobseg_1.zip": {"c/record1.bin": BINARY},
+            "after.siard_lobseg_2.zip": {"after.siard_lobseg_2/c/record2.bin": SECOND},
+        },
+    ),
+}
+"""Segments packed as zip files: by recommendation 0.16, SIARD 2.2 L_7.1-1 and G_3.4-3."""
 
 
 def absolute(folder: Path) -> Mapping[str, Sample]:

@@ -15,10 +15,13 @@ from lxml import etree
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets, LobCell
 from metspack.siard.archive import Archive
+from metspack.siard.departures import Departures
 from metspack.siard.metadata import Table as Described
-from metspack.siard.rewriting import Departures, Moved, copied, rewritten, sealed, stale_digests
+from metspack.siard.rewriting import Added, Moved, Values, copied, rewritten, sealed, stale_digests
+from metspack.siard.splicing import NewCell
 from tests.shared_data import shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
+from tests.siard.test_zipwriting import unzip_agrees
 
 VERSIONS = ["1.0", "2.0", "2.1", "2.2"]
 XSD = {"2.0": "siard-2.0-metadata.xsd", "2.1": "siard-2.1.1-metadata.xsd", "2.2": "siard-2.2-metadata.xsd"}
@@ -30,26 +33,33 @@ EMPTY = Table(folder="table1", name="u", columns=(column("ID", "INTEGER"), colum
 PARSER = etree.XMLParser(resolve_entities=False)
 
 
-def new_value(cell: LobCell) -> str:
-    return f"Pack_lobseg_0/{cell.place.id}.bin"
+def new_value(cell: LobCell) -> NewCell:
+    return NewCell(file=f"Pack_lobseg_0/{cell.place.id}.bin")
 
 
-def moved_out(source: Path, budgets: Budgets | None = None) -> Path:
+def valued(tables: Iterable[str]) -> Values:
+    """Give the tables with these documents new values, leave all others."""
+    known = set(tables)
+    return lambda table: new_value if table.path in known else None
+
+
+def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
     """Rewrite an archive so that all its LOBs leave it; return the new one."""
-    target = source.with_name("target.siard")
+    target = target or source.with_name("target.siard")
     with Archive(source, budgets) as archive, closing(Departures()) as departures:
-        columns: dict[str, set[int]] = {}
+        columns: dict[str, dict[int, str]] = {}
         tables = {(each.schema, each.number): each.path for each in archive.metadata.tables}
         for lob in archive.lobs():
-            departures.add(lob.extent.name)
+            for name in lob.entries:
+                departures.add(name)
             path = tables[lob.place.schema, lob.place.table]
-            columns.setdefault(path, set()).add(int(lob.place.cell.split(".")[0][1:]))
+            columns.setdefault(path, {})[int(lob.place.cell.split(".")[0][1:])] = "./"
         hashers = rewritten(
             archive,
-            Moved(entries=departures, columns={path: frozenset(each) for path, each in columns.items()}),
+            Moved(entries=departures, columns=columns, database="./"),
             target,
-            work=source.parent,
-            values=lambda _table: new_value,
+            work=target.parent,
+            values=valued(columns),
             algorithms=["MD5", "SHA-256"],
         )
     data = target.read_bytes()
@@ -264,14 +274,6 @@ def test_an_entry_no_cell_names_stays(tmp_path: Path) -> None:
     assert read(moved_out(source), f"{LOB_1}.orphan") == b"kept"
 
 
-def test_departures_are_names() -> None:
-    with closing(Departures()) as departures:
-        departures.add("a")
-        departures.add("a")
-        assert "a" in departures
-        assert "b" not in departures
-
-
 # --- messageDigest ------------------------------------------------------------------------------------
 
 
@@ -413,16 +415,28 @@ def test_a_column_without_lobs_loses_its_lobfolder_but_not_its_folder(tmp_path: 
     assert after.count("<lobFolder>./") == 2
 
 
-def test_a_column_without_a_name_gets_no_folder(tmp_path: Path) -> None:
-    after = after_move(tmp_path, ID, "<column><type>BLOB</type></column>")
-    assert "<column><type>BLOB</type></column>" in after
+@pytest.mark.parametrize(
+    ("bare", "expected"),
+    [
+        ("<column><type>BLOB</type></column>", "<column><lobFolder>./</lobFolder><type>BLOB</type></column>"),
+        ("<column />", "<column ><lobFolder>./</lobFolder></column>"),
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_a_column_without_a_name_has_its_folder_first(
+    tmp_path: Path, bare: str, expected: str, codec: str
+) -> None:
+    document = metadata("2.2", [Table(columns=(ID, bare), rows=ROWS)], codec=codec)
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, document=document)
+    assert expected in read(moved_out(source)).decode(codec)
 
 
-def test_where_no_element_shows_the_place_no_folder_is_inserted(tmp_path: Path) -> None:
+def test_where_no_element_shows_the_place_the_folder_comes_first(tmp_path: Path) -> None:
     document = metadata("1.0", [TABLE])
     shortened = re.sub(rb" <(dataOwner|dataOriginTimespan|dbname)>.*\n", b"", document)
     after = after_move(tmp_path, document=shortened)
-    assert after.count("<lobFolder>./") == 1
+    assert after.count("<lobFolder>./") == 2
+    assert 'version="1.0"><lobFolder>./</lobFolder>' in after
     owner = re.sub(rb" <dataOriginTimespan>.*\n", b"", document)
     (tmp_path / "owner").mkdir()
     assert "</dataOwner>\n <lobFolder>./</lobFolder>\n" in after_move(tmp_path / "owner", document=owner)
@@ -517,7 +531,7 @@ def test_an_error_on_the_way_comes_through(tmp_path: Path) -> None:
         raise SourceError("no value")
 
     with Archive(source) as archive, closing(Departures()) as departures:
-        moved = Moved(entries=departures, columns={TABLE.path: frozenset({2})})
+        moved = Moved(entries=departures, columns={TABLE.path: {2: "./"}})
         with pytest.raises(SourceError, match="no value"):
             rewritten(archive, moved, tmp_path / "t", work=tmp_path, values=broken, algorithms=["MD5"])
 
@@ -525,7 +539,7 @@ def test_an_error_on_the_way_comes_through(tmp_path: Path) -> None:
 def test_an_archive_from_which_nothing_moves_is_copied_whole(tmp_path: Path) -> None:
     source = siard(tmp_path / "s.siard", tables=[EMPTY], packing=Packing(comment=b"c"))
     with Archive(source) as archive:
-        hashers = copied(archive, tmp_path / "copy", ["MD5"])
+        hashers = copied(archive, tmp_path / "copy", ["MD5"], work=tmp_path)
     assert (tmp_path / "copy").read_bytes() == source.read_bytes()
     assert hashers.digest("MD5").value == hashlib.md5(source.read_bytes(), usedforsecurity=False).hexdigest()
 
@@ -550,3 +564,187 @@ def test_the_oracle_of_streamed_entries_tells_the_truth(tmp_path: Path) -> None:
     source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, packing=Packing(streamed=True))
     with zipfile.ZipFile(io.BytesIO(source.read_bytes())) as archive:
         assert all(each.flag_bits & 8 for each in archive.infolist() if not each.filename.endswith("/"))
+
+
+# --- LOBs that come in --------------------------------------------------------------------------------
+
+
+def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bool = True) -> Path:
+    """Rewrite an archive so that its LOBs are inside again, under the names they had."""
+    target = package.with_name("restored.siard")
+    inside = iter(lobs)
+
+    def value(cell: LobCell) -> NewCell:
+        del cell
+        return NewCell(file=next(inside))
+
+    with Archive(package) as archive, closing(Departures()) as none:
+        rewritten(
+            archive,
+            Moved(entries=none, columns={}),
+            target,
+            work=package.parent,
+            values=lambda table: value if table.path == TABLE.path else None,
+            algorithms=(),
+            added=(
+                Added(name=name, blocks=iter([data]), method=method, size=len(data) if size else None)
+                for name, data in lobs.items()
+            ),
+        )
+    return target
+
+
+@pytest.mark.parametrize("folders", [(), ("content/", "content/schema0/", "content/schema0/table0/")])
+@pytest.mark.parametrize("method", [0, 8])
+@pytest.mark.parametrize("size", [True, False])
+def test_what_went_out_and_came_back_goes_out_the_same(
+    tmp_path: Path, folders: tuple[str, ...], method: int, size: bool
+) -> None:
+    source = siard(
+        tmp_path / "s.siard",
+        tables=[TABLE, EMPTY],
+        lobs=LOBS,
+        digests=NEW_MD5,
+        folders=[*folders, *(["content/schema0/table0/lob2/"] if folders else [])],
+        packing=Packing(method=zipfile.ZIP_DEFLATED),
+    )
+    first = moved_out(source, target=tmp_path / "first.siard")
+    back = restored(first, LOBS, method=method, size=size)
+    before, after = structures(source), structures(back)
+    assert after.keys() == before.keys()
+    for name in before.keys() - LOBS.keys() - {METADATA, TABLE.path, "content/schema0/table0/lob2/"}:
+        assert after[name] == before[name], name
+    assert read(back, TABLE.path) == TABLE.data
+    assert {name: read(back, name) for name in LOBS} == LOBS
+    assert b"lobFolder>" not in read(back).partition(b"-->")[2]
+    assert read(back).count(b"lobFolder>") == 2  # in a comment
+    assert digest_of(back, "md5") in read(back).decode()
+    order = names(back)
+    header = next(at for at, name in enumerate(order) if name.startswith("header/"))
+    assert order[header - len(LOBS) : header] == list(LOBS)
+    assert moved_out(back, target=tmp_path / "second.siard").read_bytes() == first.read_bytes()
+    unzip_agrees(back)
+
+
+def test_folders_come_in_where_the_archive_lists_folders(tmp_path: Path) -> None:
+    deep = {"content/schema0/table0/lob2/a/b/r0": b"1", "content/schema0/table0/lob2/a/b/r1": b"2"}
+    deep |= {"content/schema0/table0/lob2/r2": b"3", "content/schema0/table0/lob2/a/r3": b"4", "r4": b"5"}
+    table = Table(columns=TABLE.columns, rows=tuple(f"<c2 file='{number}'/>" for number in deep))
+    listing = siard(tmp_path / "a.siard", tables=[table], folders=["content/", "content/schema0/table0/"])
+    without = siard(tmp_path / "b.siard", tables=[table], folders=["content/"])
+    assert [name for name in names(restored(listing, deep)) if name.endswith("/")] == [
+        "content/",
+        "content/schema0/table0/",
+        "content/schema0/",
+        "content/schema0/table0/lob2/",
+        "content/schema0/table0/lob2/a/",
+        "content/schema0/table0/lob2/a/b/",
+        "header/siardversion/2.2/",
+    ]
+    (tmp_path / "restored.siard").unlink()
+    (tmp_path / "restored.siard.directory").unlink()
+    assert [name for name in names(restored(without, deep)) if name.endswith("/")] == [
+        "content/",
+        "header/siardversion/2.2/",
+    ]
+
+
+@pytest.mark.parametrize("name", [LOB_1, TABLE.path, "again"])
+def test_a_name_that_is_there_already_does_not_come_in(tmp_path: Path, name: str) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    with pytest.raises(SourceError, match=re.escape(f"s.siard: a LOB is to become the entry {name!r}")):
+        come_in(source, ["again", name])
+
+
+@pytest.mark.parametrize("name", ["header/x", "content/", "../x", "/x", "a\\b", ""])
+def test_a_name_that_is_none_is_a_fault_of_the_caller(tmp_path: Path, name: str) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    with pytest.raises(ValueError, match="is no name for an entry of the content"):
+        come_in(source, [name])
+
+
+def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    come_in(source, [LOB_1], leaving=[LOB_1])
+    assert read(tmp_path / "t.siard", LOB_1) == b"new"
+
+
+def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:
+    with Archive(source) as archive, closing(Departures()) as departures:
+        for name in leaving:
+            departures.add(name)
+        rewritten(
+            archive,
+            Moved(entries=departures, columns={}),
+            source.with_name("t.siard"),
+            work=source.parent,
+            values=lambda _table: None,
+            algorithms=(),
+            added=[Added(name=name, blocks=[b"new"]) for name in added],
+        )
+
+
+# --- columns that stay --------------------------------------------------------------------------------
+
+
+def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = True) -> tuple[str, str]:
+    """Rewrite an archive of which one column stays inside; return metadata.xml and the table's document."""
+    columns = (column("A", folder="lob1"), column("B", folder="lob2"), column("C", folder="lob3"))
+    lobs = {f"content/schema0/table0/lob{number}/r": b"x" for number in (1, 2, 3)}
+    source = siard(
+        tmp_path / "s.siard", version=version, tables=[Table(columns=columns, rows=tuple(rows))], lobs=lobs
+    )
+
+    def value(cell: LobCell) -> NewCell | None:
+        if cell.place.cell == "c1":
+            return NewCell(file="Pack_lobseg_0/r")
+        if cell.place.cell == "c2":
+            return NewCell(file="content/schema0/table0/lob2/r") if named else None
+        return None
+
+    with Archive(source) as archive, closing(Departures()) as departures:
+        departures.add("content/schema0/table0/lob1/r")
+        rewritten(
+            archive,
+            Moved(entries=departures, columns={TABLE.path: {1: "../"}}),
+            tmp_path / "t.siard",
+            work=tmp_path,
+            values=lambda _table: value,
+            algorithms=(),
+        )
+    return read(tmp_path / "t.siard").decode(), read(tmp_path / "t.siard", TABLE.path).decode()
+
+
+FULL = tuple(f"<c{number} file='content/schema0/table0/lob{number}/r'/>" for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path: Path, version: str) -> None:
+    rows = ("<c1 file='r'/><c2 file='r'/><c3 file='r'/>",)
+    described, table = staying(tmp_path, version, rows)
+    assert "<folder>lob1<" not in described
+    assert "<folder>lob2<" not in described
+    assert "<folder>lob3<" in described
+    assert "<c2 file='content/schema0/table0/lob2/r'/><c3 file='r'/>" in table
+    assert described.count("<lobFolder>../</lobFolder>") == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_column_whose_cells_stay_as_they_are_keeps_its_folder(tmp_path: Path, version: str) -> None:
+    described, table = staying(tmp_path, version, ("".join(FULL),), named=False)
+    assert "<folder>lob2<" in described
+    assert "".join(FULL[1:]) in table
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_full_names_beside_a_folder_are_the_rule_in_siard_1_alone(tmp_path: Path, version: str) -> None:
+    described, table = staying(tmp_path, version, ("".join(FULL),))
+    assert ("<folder>lob2<" in described) is (version == "1.0")
+    assert "".join(FULL[1:]) in table
+
+
+def test_a_table_without_values_is_not_read_and_keeps_its_bytes(tmp_path: Path) -> None:
+    broken = Table(folder="table1", name="u", document=b"<table><no xml")
+    source = siard(tmp_path / "s.siard", tables=[TABLE, broken], lobs=LOBS)
+    come_in(source, ["new"])
+    assert structures(tmp_path / "t.siard")[broken.path] == structures(source)[broken.path]

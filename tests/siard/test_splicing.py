@@ -1,6 +1,7 @@
+import base64
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -9,10 +10,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, LobCell
+from metspack.model import Budgets, Digest, LobCell
 from metspack.siard.encoding import Encoding
 from metspack.siard.metadata import Table
-from metspack.siard.splicing import Edit, _file_value, edited, spliced_table
+from metspack.siard.splicing import _FILE, Edit, NewCell, _attributes, edited, spliced_table
 
 TABLE = Table(
     schema=0,
@@ -39,8 +40,20 @@ def in_blocks(data: bytes, sizes: list[int]) -> Iterator[bytes]:
 def spliced(
     data: bytes, value: str | Callable[[LobCell], str | None] = "NEW", sizes: tuple[int, ...] = (1 << 20,)
 ) -> bytes:
-    exchanged = (lambda _cell: value) if isinstance(value, str) else value
-    return b"".join(spliced_table(in_blocks(data, list(sizes)), TABLE, Budgets(), exchanged))
+    def new(cell: LobCell) -> NewCell | None:
+        file = value if isinstance(value, str) else value(cell)
+        return None if file is None else NewCell(file=file)
+
+    return celled(data, new, sizes=sizes)
+
+
+def celled(
+    data: bytes,
+    value: Callable[[LobCell], NewCell | None],
+    version: str = "2.2",
+    sizes: Iterable[int] = (1 << 20,),
+) -> bytes:
+    return b"".join(spliced_table(in_blocks(data, list(sizes)), TABLE, Budgets(), value, version=version))
 
 
 def test_edits_are_made_in_order_of_place() -> None:
@@ -114,7 +127,7 @@ def test_a_document_that_cannot_be_read_is_refused() -> None:
 
 def test_a_tag_without_the_attribute_is_a_fault_of_ours_and_not_passed_over() -> None:
     with pytest.raises(AssertionError, match=r"no file attribute in .<c1 profile="):
-        _file_value(b"<c1 profile='a'/>", 0, UTF8)
+        _attributes(b"<c1 profile='a'/>", 0, UTF8, _FILE)
 
 
 def test_what_was_read_is_given_out_before_the_end() -> None:
@@ -123,8 +136,191 @@ def test_what_was_read_is_given_out_before_the_end() -> None:
         for _ in range(1000):
             yield b"<row><c1 file='a'/></row>" * 100
 
-    pieces = spliced_table(blocks(), TABLE, Budgets(), lambda _cell: "b")
+    pieces = spliced_table(blocks(), TABLE, Budgets(), lambda _cell: NewCell(file="b"), version="2.2")
     assert sum(map(len, itertools.islice(pieces, 2_000))) > 20_000
+
+
+# --- digests and lengths ------------------------------------------------------------------------------
+
+OLD, NEW = "0f" * 16, "a1" * 16
+MD5 = Digest(algorithm="MD5", value=NEW)
+SHA1 = Digest(algorithm="SHA-1", value="b2" * 20)
+SHA256 = Digest(algorithm="SHA-256", value="c3" * 32)
+BASE64 = base64.b64encode(bytes.fromhex(SHA256.value)).decode()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "digest", "expected", "version"),
+    [
+        # In the form it has.
+        (f'digestType="MD5" digest="{OLD}"', MD5, f'digestType="MD5" digest="{NEW}"', "2.2"),
+        (f"digest='{OLD.upper()}' digestType='md5'", MD5, f"digest='{NEW.upper()}' digestType='md5'", "2.1"),
+        (f"messageDigest='md5{OLD}'", MD5, f"messageDigest='md5{NEW}'", "2.0"),
+        (f"messageDigest='MD5{OLD.upper()}'", MD5, f"messageDigest='MD5{NEW.upper()}'", "2.2"),
+        (f"messageDigest='{OLD}' digestType='MD5'", MD5, f"messageDigest='{NEW}' digestType='MD5'", "2.0"),
+        (
+            f"messageDigest='md5{OLD}' digestType='MD5'",
+            MD5,
+            f"messageDigest='md5{NEW}' digestType='MD5'",
+            "2.0",
+        ),
+        (f"messageDigest='SHA-256:{'0' * 43}='", SHA256, f"messageDigest='SHA-256:{BASE64}'", "2.0"),
+        (f"digest=' md5{OLD}\n'", MD5, f"digest=' md5{NEW}\n'", "2.2"),
+        (f"messageDigest='MD5{OLD}'", MD5, f"messageDigest='MD5{NEW}'", "1.0"),
+        # With another algorithm.
+        (f'digestType="MD5" digest="{OLD}"', SHA1, f'digestType="SHA-1" digest="{SHA1.value}"', "2.2"),
+        (f"messageDigest='md5{OLD}'", SHA1, f"messageDigest='SHA-1{SHA1.value}'", "2.0"),
+        (f"messageDigest='md5{OLD}'", SHA256, f"messageDigest='SHA-256:{SHA256.value}'", "2.0"),
+        (
+            f"messageDigest='{OLD}' digestType='MD5'",
+            SHA1,
+            f"messageDigest='{SHA1.value}' digestType='SHA-1'",
+            "2.0",
+        ),
+        # Both attributes, of which one is read: the other must not say something else.
+        (
+            f"digestType='MD5' digest='{OLD}' messageDigest='md5{OLD}'",
+            MD5,
+            f"digestType='MD5' digest='{NEW}' messageDigest='md5{NEW}'",
+            "2.0",
+        ),
+        # Empty ones are filled.
+        ("digestType='MD5' digest=''", MD5, f"digestType='MD5' digest='{NEW}'", "2.1"),
+        ("digestType='' digest=' '", MD5, f"digestType='MD5' digest='{NEW}'", "2.2"),
+        ("messageDigest=''", MD5, f"messageDigest='MD5{NEW}'", "2.0"),
+        ("digestType='SHA-1'", MD5, f"digestType='MD5' messageDigest=\"{NEW}\"", "2.0"),
+        # What is right already stays, whatever its form.
+        (f"digest='{NEW.upper()}' digestType='md5'", MD5, f"digest='{NEW.upper()}' digestType='md5'", "2.2"),
+        ("", None, "", "2.2"),
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_a_digest_is_exchanged_in_the_form_it_has(
+    attributes: str, digest: Digest | None, expected: str, version: str, codec: str
+) -> None:
+    def document(inside: str, file: str) -> bytes:
+        # What is added stands behind file.
+        first, _, added = inside.partition(' messageDigest="')
+        behind = f' messageDigest="{added}' if added else ""
+        return f"<table><row><c1 {first} file='{file}'{behind} é='ü'/></row></table>".encode(codec)
+
+    data, whole = document(attributes, "a"), document(expected, "b")
+    assert celled(data, lambda _cell: NewCell(file="b", digest=digest), version) == whole
+
+
+@pytest.mark.parametrize(
+    ("version", "digest", "expected"),
+    [
+        ("2.0", MD5, f'messageDigest="MD5{NEW}"'),
+        ("2.0", SHA1, f'messageDigest="SHA-1{SHA1.value}"'),
+        ("2.0", SHA256, f'messageDigest="SHA-256:{SHA256.value}"'),
+        ("2.1", MD5, f'digestType="MD5" digest="{NEW}"'),
+        ("2.2", SHA256, f'digestType="SHA-256" digest="{SHA256.value}"'),
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-16-be"])
+def test_a_digest_is_added_in_the_versions_own_form(
+    version: str, digest: Digest, expected: str, codec: str
+) -> None:
+    mark = "\ufeff" if codec == "utf-16-be" else ""
+    data, behind, both = (
+        f"{mark}<table><row><c1 a='\U0001f600' {attributes}\n/></row></table>".encode(codec)
+        for attributes in (
+            "length='7' file='ä' x='y'",
+            f"length='7' file='ä' {expected} x='y'",
+            f"length='8' file='ä' {expected} x='y'",
+        )
+    )
+    assert celled(data, lambda cell: NewCell(file=cell.file, digest=digest), version) == behind
+    assert celled(data, lambda cell: NewCell(file=cell.file, digest=digest, length=8), version) == both
+    read: list[LobCell] = []
+    celled(behind, read.append, version)
+    assert [each.digest for each in read] == [digest]
+
+
+def test_length_and_digest_stand_in_the_order_of_the_specification() -> None:
+    def value(cell: LobCell) -> NewCell:
+        return NewCell(file=f"{cell.file}&", digest=MD5, length=0)
+
+    assert celled(
+        b"<table><row><c1 file='a'/><c2 file='b' length=\"1\" x='y'>z</c2></row></table>", value
+    ) == (
+        b"<table><row>"
+        b'<c1 file=\'a&amp;\' length="0" digestType="MD5" digest="%b"/>'
+        b'<c2 file=\'b&amp;\' length="0" digestType="MD5" digest="%b" x=\'y\'>z</c2>'
+        b"</row></table>"
+    ) % (NEW.encode(), NEW.encode())
+
+
+def test_a_value_that_is_as_it_was_keeps_its_spelling() -> None:
+    data = b"<table><row><c1 file='&#97;&amp;' length=' 07 '/></row></table>"
+    assert celled(data, lambda cell: NewCell(file=cell.file, length=cell.length)) == data
+    changed = celled(data, lambda cell: NewCell(file=cell.file, length=8))
+    assert changed == data.replace(b" 07 ", b"8")
+
+
+@pytest.mark.parametrize(
+    ("version", "algorithm", "attributes", "words"),
+    [
+        ("1.0", "MD5", "", "SIARD 1.0 cell has no place for a digest"),
+        ("1.0", "MD5", "digest=''", "SIARD 1.0 cell has no place for a digest"),
+        ("2.2", "SHA-512", "", "no place for a digest by SHA-512"),
+        ("2.0", "SHA-384", f"messageDigest='md5{OLD}'", "no place for a digest by SHA-384"),
+    ],
+)
+def test_a_digest_that_has_no_place_is_a_fault_of_the_caller(
+    version: str, algorithm: str, attributes: str, words: str
+) -> None:
+    data = f"<table><row><c1 file='a' {attributes}/></row></table>".encode()
+    digest = Digest(algorithm=algorithm, value="00")
+    with pytest.raises(ValueError, match=words):
+        celled(data, lambda _cell: NewCell(file="b", digest=digest), version)
+
+
+DIGESTS = st.sampled_from([None, MD5, SHA1, SHA256])
+WRITTEN = st.sampled_from(
+    [
+        "",
+        " digest=''",
+        f" digest = '{OLD}' digestType='MD5'",
+        f"\tdigestType = \"sha1\" digest='{OLD}00000000'",
+        f" messageDigest='MD5{OLD.upper()}'",
+        f" digestType='SHA-256' messageDigest='{'0' * 43}='",
+        f" digestType='MD5'\nlength='3' messageDigest=\"md5{OLD}\" digest='{OLD}'",
+        " messageDigest=' '  digestType=''",
+    ]
+)
+
+
+@given(
+    st.tuples(st.sampled_from(["", " file='é'"]), WRITTEN),
+    DIGESTS,
+    st.none() | st.integers(0, 10**18 - 1),
+    st.sampled_from(["2.0", "2.1", "2.2"]),
+    st.sampled_from(["utf-8", "utf-16", "iso-8859-1"]),
+)
+def test_a_cell_reads_as_it_was_to_be(
+    written: tuple[str, str], digest: Digest | None, length: int | None, version: str, codec: str
+) -> None:
+    inside = "".join(written) if written[0] else f"{written[1]} file='é'"
+    head = f'<?xml version="1.0" encoding="{codec}"?>'
+    data = f"{head}<table><row><c1{inside} other='x'/></row></table>".encode(codec)
+    before: list[LobCell] = []
+    after: list[LobCell] = []
+    celled(data, before.append, version)
+    new = NewCell(file="ü/\"<'&.bin", digest=digest, length=length)
+    result = celled(data, lambda _cell: new, version)
+    celled(result, after.append, version)
+    assert after == [
+        LobCell(
+            place=before[0].place,
+            file=new.file,
+            digest=digest or before[0].digest,
+            length=before[0].length if length is None else length,
+        )
+    ]
+    assert celled(result, lambda _cell: new, version) == result
+    assert etree.fromstring(result)[0][0].get("other") == "x"
 
 
 # --- any document in any encoding in any blocks -------------------------------------------------------
@@ -211,14 +407,14 @@ def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
         values.append(f"{new}\u20ac{next(numbers)}".replace("\n", " "))
         return values[-1]
 
-    result = b"".join(spliced_table(in_blocks(data, sizes), TABLE, Budgets(), value))
+    result = spliced(data, value, tuple(sizes))
     before, after = (list(etree.fromstring(each).iter(etree.Element)) for each in (data, result))
     holders = [each for each in after if "file" in each.attrib]
     assert [each.get("file") for each in holders] == values
     assert [each.get("file") for each in before if "file" in each.attrib] == olds
     # Put the same word in all values of both: what is left must be the same bytes.
     assert blanked(data, codec) == blanked(result, codec)
-    assert b"".join(spliced_table([data], TABLE, Budgets(), lambda _cell: None)) == data
+    assert celled(data, lambda _cell: None) == data
 
 
 def blanked(data: bytes, codec: str) -> str:

@@ -188,9 +188,11 @@ def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks(
     assert "damaged" in caught.value.hint
 
 
-def test_an_unknown_encoding_is_refused() -> None:
-    with pytest.raises(SourceError, match=r"not readable|not well-formed"):
-        read(b'<?xml version="1.0" encoding="Shift_JIS"?><table/>')
+@pytest.mark.parametrize("rest", ["<table/>", "<table>" + " " * 2000 + "</table>"])
+def test_an_encoding_that_cannot_be_spliced_is_refused_as_what_it_is(rest: str) -> None:
+    with pytest.raises(SourceError, match=r"table7\.xml is encoded in Shift_JIS, which cannot") as caught:
+        read(f'<?xml version="1.0" encoding="Shift_JIS"?>{rest}'.encode())
+    assert "convert the document to UTF-8" in caught.value.hint
 
 
 @pytest.mark.parametrize("size", [1 << 20, 64])

@@ -1,5 +1,8 @@
+import hashlib
 import io
+import shutil
 import struct
+import subprocess
 import zipfile
 import zlib
 from dataclasses import replace
@@ -10,7 +13,7 @@ import pytest
 from metspack.errors import TargetError
 from metspack.siard import zipwriting
 from metspack.siard.container import CentralRecord, Container
-from metspack.siard.zipwriting import ZipWriter, _Central, _ending
+from metspack.siard.zipwriting import GROWTH, ZipWriter, _Central, _ending, unwrapped, unwrapped_entry
 from tests.siard.zips import CENTRAL, Entry, central_header, forged, zip64_extra
 
 MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
@@ -44,6 +47,14 @@ def contents(path: Path) -> dict[str, bytes]:
     with Container.opened(path) as container:
         assert {r.extent.name: b"".join(container.contents(r.extent)) for r in container.records()} == found
     return found
+
+
+def unzip_agrees(path: Path) -> None:
+    """Have another program test an archive; skips the rest of a test where there is none."""
+    if shutil.which("unzip") is None:
+        pytest.skip("needs unzip")
+    done = subprocess.run(["unzip", "-tq", path], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 @pytest.mark.parametrize("method", [0, 8])
@@ -97,7 +108,7 @@ def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path: Path) ->
     source.write_bytes(forged(Entry(name="a", data=b"old")))
     with Container.opened(source) as container:
         (record,) = container.records()
-    for size, large in ((MAX32 // 16, False), (MAX32 // 16 + 1, True)):
+    for size, large in ((MAX32 // GROWTH, False), (MAX32 // GROWTH + 1, True)):
         extent = replace(record.extent, size=size)
         target = tmp_path / f"target-{size}.zip"
         writer = ZipWriter(target, tmp_path)
@@ -141,6 +152,117 @@ def test_abandoning_closes_and_finishing_twice_does_not_matter(tmp_path: Path) -
     writer.finish(b"")
     writer.abandon()
     writer.abandon()
+
+
+# --- entries under another name -----------------------------------------------------------------------
+
+
+def test_an_entry_below_a_folder_loses_the_folders_name_and_nothing_else(tmp_path: Path) -> None:
+    path = struct.pack("<HHBL", 0x7075, 5 + len(b"r\xc3\xb6/a"), 1, 7) + "rö/a".encode()
+    other = b"\x99\x00\x02\x00ab"
+    data = b"data" * 99
+    descriptor = struct.pack("<4sLLL", b"PK\x07\x08", zlib.crc32(data), len(data), len(data))
+    entries = [
+        Entry(name="rö/", flags=0x800),
+        Entry(
+            name="rö/a",
+            data=data,
+            flags=0x808,
+            descriptor=descriptor,
+            local={"crc": 0, "compressed": 0, "size": 0, "extra": other + path},
+            central={"extra": path + other, "comment": b"c", "attributes": 0o100600 << 16},
+        ),
+        Entry(name="rö/ä".encode("cp437"), data=data, method=8),
+    ]
+    source = tmp_path / "source.zip"
+    source.write_bytes(forged(*entries))
+    target = tmp_path / "target.zip"
+    with Container.opened(source) as container:
+        writer = ZipWriter(target, tmp_path)
+        for record in list(container.records())[1:]:
+            extent = record.extent
+            raw = source.read_bytes()[extent.offset : extent.limit]
+            root = "rö/".encode("utf-8" if extent.flags & 0x800 else "cp437")
+            writer.copy(unwrapped(record, "rö/"), unwrapped_entry([raw[:200], raw[200:]], root))
+        writer.finish(b"")
+        writer.file.close()
+    expected = forged(
+        Entry(
+            name="a",
+            data=data,
+            flags=0x808,
+            descriptor=descriptor,
+            local={"crc": 0, "compressed": 0, "size": 0, "extra": other},
+            central={"extra": other, "comment": b"c", "attributes": 0o100600 << 16},
+        ),
+        Entry(name="ä".encode("cp437"), data=data, method=8),
+    )
+    assert target.read_bytes() == expected
+    assert contents(target) == {"a": data, "ä": data}
+
+
+def test_an_entry_elsewhere_is_not_unwrapped(tmp_path: Path) -> None:
+    (tmp_path / "s.zip").write_bytes(forged(Entry(name="a/b")))
+    with Container.opened(tmp_path / "s.zip") as container:
+        (record,) = container.records()
+    with pytest.raises(ValueError, match="'a/b' does not lie below 'b/'"):
+        unwrapped(record, "b/")
+
+
+# --- new entries --------------------------------------------------------------------------------------
+
+
+def made(target: Path, *, most: int | None = None, data: bytes = b"some data") -> bytes:
+    """Write a zip of new entries alone; return its bytes."""
+    writer = ZipWriter(target, target.parent)
+    writer.add_folder("ordner/")
+    writer.add("stored", iter([data, data]), method=0, most=most)
+    writer.add("größe.xml", [data], most=most)
+    writer.add("empty", ())
+    writer.finish(b"")
+    writer.file.close()
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("most", [None, 100])
+def test_new_entries_are_the_same_in_every_run(tmp_path: Path, most: int | None) -> None:
+    (tmp_path / "again").mkdir()
+    data = made(tmp_path / "target.zip", most=most)
+    assert made(tmp_path / "again" / "target.zip", most=most) == data
+    assert contents(tmp_path / "target.zip") == {
+        "ordner/": b"",
+        "stored": b"some data" * 2,
+        "größe.xml": b"some data",
+        "empty": b"",
+    }
+    with zipfile.ZipFile(tmp_path / "target.zip") as archive:
+        infos = archive.infolist()
+    assert {each.date_time for each in infos} == {(1980, 1, 1, 0, 0, 0)}
+    assert [each.external_attr >> 16 for each in infos] == [0o40755, *[0o100644] * 3]
+    assert [each.is_dir() for each in infos] == [True, False, False, False]
+    assert [each.compress_type for each in infos] == [0, 0, 8, 8]
+    assert [each.flag_bits for each in infos] == [0, 0, 0x800, 0]
+    assert {each.create_system for each in infos} == {3}
+    unzip_agrees(tmp_path / "target.zip")
+
+
+def test_room_for_large_sizes_is_left_where_they_may_come(tmp_path: Path) -> None:
+    def needed(data: bytes) -> list[int]:
+        """Return the versions that the local headers ask for."""
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [struct.unpack_from("<H", data, each.header_offset + 4)[0] for each in archive.infolist()]
+
+    assert needed(made(tmp_path / "a", most=100)) == [20, 20, 20, 45]
+    assert needed(made(tmp_path / "b")) == [20, 45, 45, 45]
+    assert needed(made(tmp_path / "c", most=MAX32)) == [20, 45, 45, 45]
+
+
+def test_data_that_does_not_deflate_needs_a_little_more_room(tmp_path: Path) -> None:
+    data = b"".join(hashlib.sha512(bytes([high, low])).digest() for high in range(64) for low in range(256))
+    deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    length = len(deflater.compress(data) + deflater.flush())
+    assert len(data) < length < len(data) + (len(data) >> 10) + 64
+    made(tmp_path / "a", most=len(data), data=data)
 
 
 # --- records with forged numbers ----------------------------------------------------------------------

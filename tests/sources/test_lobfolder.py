@@ -158,7 +158,12 @@ def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "there",
-    [["record1.bin.0", "record1.bin.z"], ["record1.bin.00", "record1.bin.01", "record1.bin.z"]],
+    [
+        ["record1.bin.0", "record1.bin.z"],
+        ["record1.bin.00", "record1.bin.01", "record1.bin.z"],
+        ["record1.bin.0", "record1.bin.01", "record1.bin.z"],
+        ["record1.bin_part1", "record1.bin_part02", "record1.bin_part0003"],
+    ],
 )
 def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -> None:
     written(tmp_path, *(f"{LOB4}/{name}" for name in there))
@@ -175,6 +180,7 @@ def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -
         (".0 .1", "the last part 'record3.bin.z' is missing; found 'record3.bin.1'"),
         (".0", "the last part 'record3.bin.z' is missing; found 'record3.bin.0'"),
         (".0 .01 .1 .z", "'record3.bin.01' and 'record3.bin.1' are the same part"),
+        (".0 .00 .z", "'record3.bin.0' and 'record3.bin.00' are the same part"),
         ("_part002", "the part 'record3.bin_part001' is missing; found 'record3.bin_part002'"),
         ("_part000 _part001", "the part 'record3.bin_part001' is missing; found 'record3.bin_part000'"),
         ("_part001 _part003", "the part 'record3.bin_part002' is missing; found 'record3.bin_part003'"),
@@ -225,6 +231,8 @@ def test_all_that_is_wrong_with_lobs_is_counted_and_20_are_named_in_order(tmp_pa
         "content/schema0/table0/lob1/record00.bin",
         "content/schema0/table0/lob1/record0.tar.gz",
         "content/schema0/table0/lob1/record0.bin.Z",
+        "content/schema0/table0/lob1/record0.bin.00000",
+        "content/schema0/table0/lob1/record0.bin_part00001",
         "content/schema0/table0/lob1/Record0.bin",
         "content/schema0/table0/lob1/record1000000000000000000.bin",
         "content/schema0/table0/lob1/record0.b\nin",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from metspack import identifiers, uris
@@ -31,9 +33,12 @@ class Software:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What parent and children say alike: SIARD version, clock, checksum type, agents, profile, hrefs."""
+    """What parent and children say alike: SIARD version, clock, checksum type, agents, profile, hrefs.
 
-    version: str
+    ``version`` is None for LOBs that belong to no archive.
+    """
+
+    version: str | None
     created: str
     checksum_type: str
     software: Software
@@ -48,7 +53,7 @@ class Setting:
         """
         segments = path.split("/")
         if self.href_style == "file-uri":
-            return uris.file_uri((folder, *segments) if folder else segments)
+            return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
         return uris.quoted(segments)
 
 
@@ -63,9 +68,29 @@ class SiardFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChildMets:
-    """A child IP as its parent names it: its folder, and the size and checksum of its METS."""
+class SplitLob:
+    """A LOB whose parts lie in children: its id, and its size in bytes and checksum as a whole."""
 
+    id: str
+    size: int
+    media_type: str
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitPart:
+    """A part of a split LOB: the LOB's id, its own id in the child, and the child's OBJID."""
+
+    lob: str
+    id: str
+    child: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildMets:
+    """A child IP as its parent names it: OBJID, folder, and the size and checksum of its METS."""
+
+    objid: str
     folder: str
     size: int
     checksum: str
@@ -75,6 +100,7 @@ def child_written(
     target: Path,
     *,
     setting: Setting,
+    parent: str,
     objid: str,
     folder: str,
     index: int,
@@ -82,14 +108,13 @@ def child_written(
     ids: Callable[[], Iterator[str]],
     algorithms: Sequence[str],
 ) -> Hashers:
-    """Write a child IP's METS for the parent ``objid``; returns its digests and size."""
-    own = identifiers.child_objid(folder)
+    """Write the METS of the child ``objid`` for the OBJID ``parent``; returns its digests and size."""
     child = {
-        "objid": own,
-        "element_id": f"{identifiers.ncname(objid)}.seg.{index}.mets.element",
+        "objid": objid,
+        "element_id": f"{identifiers.ncname(parent)}.seg.{index}.mets.element",
         "index": index,
-        "parent_objid": objid,
-        "pointer_id": identifiers.element_id(objid, f"{own} parent"),
+        "parent_objid": parent,
+        "pointer_id": identifiers.element_id(parent, f"{objid} parent"),
         **_said(setting),
     }
     facts = {
@@ -107,11 +132,20 @@ def parent_written(
     setting: Setting,
     objid: str,
     name: str,
-    siard: SiardFile,
+    siard: SiardFile | None,
     children: Sequence[ChildMets],
     algorithms: Sequence[str],
+    split: Callable[[], Iterator[SplitLob]] = lambda: iter(()),
+    parts: Callable[[], Iterator[SplitPart]] = lambda: iter(()),
+    pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(()),
+    others: Callable[[], Iterator[PlacedFile]] = lambda: iter(()),
 ) -> Hashers:
-    """Write the parent IP's METS; returns its digests and size."""
+    """Write the parent IP's METS; returns its digests and size.
+
+    ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
+    ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
+    else lies outside the segments; their ids are those of METS, their paths from the package's root.
+    """
     facts = {
         "parent": {
             "objid": objid,
@@ -121,23 +155,37 @@ def parent_written(
             "pointer_id": identifiers.element_id(objid, "SIARD central file"),
             **_said(setting),
         },
-        "siard": {
-            "id": f"ID_{name.upper()}.SIARD",
-            "media_type": "application/zip",
-            "size": siard.size,
-            "checksum": siard.checksum,
-            "href": setting.href("", siard.name),
-            "content_id": f"{objid}.{siard.name}",
-            "transformation": "ZIP64" if siard.zip64 else "ZIP",
-        },
+        "siard": None if siard is None else _siard(objid, name, setting, siard),
+        "pieces": pieces(),
+        "is_in_pieces": next(pieces(), None) is not None,
+        "others": others(),
+        "has_others": next(others(), None) is not None,
+        "href": lambda path: setting.href("", path),
         "children": [_child(objid, setting, child) for child in children],
+        "split": split(),
+        "is_split": next(split(), None) is not None,
+        "split_parts": groupby(parts(), attrgetter("lob")),
+        "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
     }
     return writer.written(target / METS, NAME, "parent.xml.j2", facts, list(algorithms))
 
 
+def _siard(objid: str, name: str, setting: Setting, siard: SiardFile) -> dict[str, object]:
+    return {
+        "id": f"ID_{name.upper()}.SIARD",
+        "media_type": "application/zip",
+        "size": siard.size,
+        "checksum": siard.checksum,
+        "href": setting.href("", siard.name),
+        "content_id": f"{objid}.{uris.quoted((siard.name,))}",
+        "transformation": "ZIP64" if siard.zip64 else "ZIP",
+    }
+
+
 def _said(setting: Setting) -> dict[str, object]:
     return {
-        "version": setting.version,
+        "type": "SIARD_lobs INDEX" if setting.version is None else f"SIARD{setting.version} INDEX",
+        "label": "SIARD LOBs" if setting.version is None else f"SIARD {setting.version}",
         "profile": setting.profile,
         "created": setting.created,
         "software": {"name": setting.software.name, "version": setting.software.version},
@@ -147,11 +195,10 @@ def _said(setting: Setting) -> dict[str, object]:
 
 
 def _child(objid: str, setting: Setting, child: ChildMets) -> dict[str, object]:
-    own = identifiers.child_objid(child.folder)
     return {
-        "objid": own,
+        "objid": child.objid,
         "size": child.size,
         "checksum": child.checksum,
         "href": setting.href("", f"{child.folder}/{METS}"),
-        "pointer_id": identifiers.element_id(objid, own),
+        "pointer_id": identifiers.element_id(objid, child.objid),
     }

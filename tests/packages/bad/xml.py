@@ -1,5 +1,6 @@
 """METS documents that are bad: links, the documents' own faults, locations, what they say of files."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,16 @@ _NOTHING = (
     f'OBJID="ID_Northwind_lobseg_2_mets"><mets:structMap LABEL="parent IP"><mets:div>{_UP}/>'
     "</mets:div></mets:structMap></mets:mets>"
 )
+
+
+def _being_put(root: Path) -> None:
+    """Leave beside the package what a stopped insertion leaves."""
+    partial = root.with_name(f"{root.name}.partial")
+    partial.mkdir()
+    events = ({"event": "begun in place"}, {"event": "putting", "files": [["mets.xml", "0" * 64]]})
+    (partial / "journal.jsonl").write_text(
+        "".join(f"{json.dumps(each)}\n" for each in events), encoding="utf-8"
+    )
 
 
 def _empty_child(root: Path) -> None:
@@ -182,6 +193,7 @@ XML: tuple[Bad, ...] = (
     bad("M006_file_in_no_fptr", child('<mets:fptr FILEID="s0.t2.c4.r1"/>', "")),
     bad("M007_no_fptr", _without_fptrs),
     bad("M008_no_files", _empty_child),
+    bad("M010_being_put_in_place", _being_put),
     bad("M009_no_file_id", child(_FIRST_FILE, "OWNERID"), "M005"),
     bad("X001_cut_off", _cut, level="links"),
     bad("X001_undeclared_prefix", child("<mets:fptr", "<meta:fptr"), level="links"),

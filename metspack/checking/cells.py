@@ -1,0 +1,164 @@
+"""The cells of a table that name LOBs, into the catalogue with the places of their LOBs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.codes import Code
+from metspack.checking.lobplaces import Column, Finder, Found, Lost
+from metspack.model import Finding, LobCell
+from metspack.siard.metadata import Metadata, Table
+
+_PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PARTS = """
+SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.groupid = ? ORDER BY e.id
+"""
+_LONGEST_CHARACTER = 4  # bytes of UTF-8
+_COLUMNS_KEPT = 1_000
+_PARTS_KEPT = 100_000
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """How many cells something is true of, and the first: its id, its ``file`` and its LOB's place."""
+
+    cell: str
+    file: str
+    path: bytes
+    inside: bool
+    count: int = 0
+    what: dict[str, None] = field(default_factory=dict)
+
+
+class Cells:
+    """The cells of one table on their way into the catalogue, each with the place of its LOB."""
+
+    def __init__(
+        self, catalogue: Catalogue, finder: Finder, archive: bytes, metadata: Metadata, table: Table
+    ) -> None:
+        self._catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self._finder = finder
+        self._archive = archive
+        self._name = shown(archive)
+        self._metadata = metadata
+        self._table = table
+        self._columns: dict[str, Column] = {}
+        # Said once for a column.
+        self._conventions: dict[tuple[str, Code], _Seen] = {}
+        self._tolerated: dict[str, _Seen] = {}
+        self._undigested: dict[str, tuple[int, str]] = {}
+
+    def taken(self, cell: LobCell) -> Iterator[Finding]:
+        """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
+        column = self._column(cell.place.cell)
+        if cell.digest is None:
+            count, first = self._undigested.get(column.label, (0, cell.place.id))
+            self._undigested[column.label] = (count + 1, first)
+        found = self._finder.found(column, cell)
+        if isinstance(found, Lost):
+            yield from self._lost(cell, found)
+            return
+        if (code := Code.of_convention(found.convention)) is not None:
+            _count(self._conventions, (column.label, code), cell, found)
+        if found.tolerated:
+            _count(self._tolerated, column.label, cell, found).what.update(dict.fromkeys(found.tolerated))
+        if found.is_whole:
+            ((path, size),) = found.pieces
+            self._put(cell, path, size if found.inside else None, inside=found.inside)
+        else:
+            yield from self._split(cell, found.path, found.pieces, inside=found.inside)
+
+    def ended(self) -> Iterator[Finding]:
+        """Yield what is said once for a column."""
+        self._batch.flush()
+        for (label, code), seen in self._conventions.items():
+            yield code.at(self._name, 0, label, **_facts(seen))
+        for label, seen in self._tolerated.items():
+            yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
+        for label, (count, first) in self._undigested.items():
+            yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
+
+    def _column(self, tag: str) -> Column:
+        column = self._columns.get(tag)
+        if column is None:
+            if len(self._columns) >= _COLUMNS_KEPT:
+                self._columns.clear()  # array elements: each is a tag of its own
+            column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
+        return column
+
+    def _put(self, cell: LobCell, path: bytes, size: int | None, *, inside: bool, whole: bool = True) -> None:
+        digest = cell.digest if whole else None
+        self._batch.add(
+            _PUT,
+            self._archive,
+            cell.place.id,
+            cell.file,
+            inside,
+            path,
+            size,
+            cell.length if whole else None,
+            digest and digest.algorithm,
+            digest and digest.value,
+        )
+
+    def _split(
+        self, cell: LobCell, whole: bytes, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
+    ) -> Iterator[Finding]:
+        """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
+        for path, size in pieces:
+            self._put(cell, path, size if inside else None, inside=inside, whole=False)
+        where = (self._name, 0, cell.place.id)
+        count, found = len(pieces), sum(size for _, size in pieces)
+        yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
+        # Characters of text take up to four bytes.
+        if cell.length is not None and not cell.length <= found <= cell.length * _LONGEST_CHARACTER:
+            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+
+    def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
+        where = (self._name, 0, cell.place.id)
+        expected = shown(lost.expected)
+        if lost.code in {Code.LOCATION, Code.LOB_OUTSIDE}:
+            yield lost.code.at(*where, file=cell.file, **({"reason": lost.reason} if lost.reason else {}))
+            return
+        grouped = () if lost.code is Code.ENTRY_MISSING else self._grouped(cell)
+        if lost.code in {Code.PART_LOST, Code.PART_TWICE}:
+            for path in dict.fromkeys(path for path, _ in (*lost.pieces, *grouped)):
+                self._put(cell, path, None, inside=False, whole=False)
+            yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
+        elif grouped:
+            yield from self._split(cell, lost.expected, grouped)
+        else:
+            near = self._finder.files.nearest(lost.expected) if lost.code is Code.LOB_MISSING else ""
+            yield lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
+
+    def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
+        """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
+        rows = islice(self._catalogue.rows(_PARTS, cell.place.id), _PARTS_KEPT)
+        return tuple((path, size) for path, size in rows)
+
+
+def _count(counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:
+    seen = counts.get(key)
+    if seen is None:
+        seen = counts[key] = _Seen(cell=cell.place.id, file=cell.file, path=found.path, inside=found.inside)
+    seen.count += 1
+    return seen
+
+
+def _facts(seen: _Seen) -> dict[str, str | int]:
+    return {
+        "count": seen.count,
+        "other": seen.cell,
+        "file": seen.file,
+        "found": shown(seen.path),
+        "side": "archive" if seen.inside else "package",
+    }

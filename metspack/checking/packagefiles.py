@@ -1,0 +1,73 @@
+"""The package's files as the catalogue has them: what is asked of them while LOBs are looked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from metspack import uris
+from metspack.checking.catalogue import Catalogue, nearest_file, path_of, shown
+from metspack.location import Place
+from metspack.model import Digest
+from metspack.siard import conventions
+from metspack.siard.parts import Names
+from metspack.uris import ReferenceRefused
+
+_FOLDERS_KEPT = 64
+_NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
+
+
+class Files:
+    """The package's files as the catalogue has them; ``root`` tells absolute paths that lead into it."""
+
+    def __init__(self, catalogue: Catalogue, root: Path) -> None:
+        self._catalogue = catalogue
+        self._siblings: dict[bytes, list[str]] = {}
+        self._guesses = 0
+        forms = {os.path.realpath(root), os.path.abspath(root)}
+        self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
+
+    def size(self, path: bytes) -> int | None:
+        """Return the bytes of the file at a path, None when there is no file."""
+        row = self._catalogue.row("SELECT size FROM disk WHERE path = ? AND kind = 'f'", path)
+        return None if row is None else row[0]
+
+    def is_listed(self, path: bytes, digest: Digest) -> bool:
+        """Whether a METS gives the file this digest."""
+        sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
+        return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
+
+    def nearest(self, path: bytes) -> str:
+        """Return the file whose name is nearest to that of a missing one, or nothing."""
+        self._guesses += 1
+        return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, path)
+
+    def names(self, base: Sequence[str], place: Place) -> Names | None:
+        """Return the names of a place outside the archive in ``base``, None when it is not in the package."""
+        if place.drive is not None:
+            return None
+        if place.absolute:
+            within = (place.segments[len(root) :] for root in self._roots if _starts(place.segments, root))
+            return next(within, None)
+        try:
+            return uris.walked(base, place.segments)
+        except ReferenceRefused:
+            return None
+
+    def lob_folders(self, folder: Names) -> list[str]:
+        """Return the names in a folder that writers give to LOB folders; each folder is looked at once."""
+        prefix = path_of((*folder, ""))
+        if prefix not in self._siblings:
+            if len(self._siblings) >= _FOLDERS_KEPT:
+                self._siblings.clear()
+            below = self._catalogue.rows(
+                "SELECT path FROM folder WHERE path > ? AND path < ?", prefix, prefix + b"\xff"
+            )
+            here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
+            self._siblings[prefix] = sorted(name for name in here if conventions.is_lob_folder(name))
+        return self._siblings[prefix]
+
+
+def _starts(names: Names, root: Names) -> bool:
+    return len(names) > len(root) and names[: len(root)] == root

@@ -1,0 +1,238 @@
+"""What a person sees of an inspection."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from metspack.cli import console
+from metspack.inspecting import Inspection, LobColumn
+from metspack.reporting.inspections import form, kind, name, sorted_by_value
+from metspack.siard.archive import Archive
+from metspack.siard.conventions import Convention
+from metspack.siard.faults import LobUnresolved
+from metspack.sizes import counted, shown
+from metspack.sources.opening import Source
+from metspack.surveying import LevelFound, Said
+from metspack.unreferenced import Unnamed
+from metspack.verifying import Verification
+
+_SHORT = {Said.NIL: "nil", Said.RELATIVE: "rel", Said.ABSOLUTE: "abs", Said.UNREADABLE: "unreadable"}
+_BAR = 30
+_HEADER = (
+    *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
+    *("found by", "digests", "bytes", "largest"),
+)
+_RIGHT = frozenset({5, 6, 7, 10, 11})
+
+
+def width() -> int | None:
+    """Return the columns of the terminal that stdout is, None when it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def show(source: Source, found: Inspection, columns: int | None) -> None:
+    """Print what was found; where the table is wider than ``columns`` it is printed line by line instead."""
+    _head(source, found)
+    if found.columns:
+        rows = [_row(each) for each in found.columns]
+        console.out()
+        if columns is None or _wide(rows) <= columns:
+            console.table(_HEADER, rows, _RIGHT)
+        else:
+            _lines(rows)
+        _legend(found.columns)
+    _sizes(found)
+    console.out()
+    if isinstance(source, Archive):
+        _unreferenced("content/ of the archive", found.unreferenced.inside)
+    _unreferenced("the LOB folders outside", found.unreferenced.outside)
+
+
+def errors(column: LobColumn) -> None:
+    """Print the LOBs of a column that cannot be had: all are counted, the first are named."""
+    if not column.lost:
+        return
+    if column.lost == 1:
+        (_lob, only) = column.errors[0]
+        console.error(only.message, only.hint)
+        return
+    counts = ((column.missing, "missing"), (column.refused, "refused"), (column.ambiguous, "ambiguous"))
+    hint, _number = Counter(error.hint for _lob, error in column.errors).most_common(1)[0]
+    more = column.lost - len(column.errors)
+    console.error(
+        f"column {column.label} ({column.found.id}): {counted(column.lost, 'LOB')} cannot be had "
+        f"({', '.join(f'{number:,} {word}' for number, word in counts if number)})",
+        hint,
+        [
+            *(_lost(error, hint) for _lob, error in column.errors),
+            *([f"and {more:,} more (--lobs lists all)"] if more else []),
+        ],
+    )
+
+
+def _lost(error: LobUnresolved, hint: str) -> str:
+    own = f". {error.hint}" if error.hint not in {"", hint} else ""
+    return f"{kind(error)}: {error.message}{own}"
+
+
+def verified(verification: Verification) -> None:
+    """Print what came of reading every LOB."""
+    console.out()
+    console.out(f"verified  {counted(verification.lobs, 'LOB')}, {counted(verification.bytes, 'byte')} read")
+    by = [f"{number:,} by {name}" for name, number in sorted(verification.algorithms.items())]
+    if verification.part_digests:
+        by.append(f"{verification.part_digests:,} with the digest of the last part alone (accepted)")
+    console.out(f"digests   {', '.join([*by, f'{verification.undigested:,} without'])}")
+    units = [f"{number:,} in {unit}" for unit, number in sorted(verification.units.items())]
+    console.out(f"lengths   {', '.join([*units, f'{verification.unmeasured:,} without'])}")
+    what = ", ".join(f"{number:,} {fault.value}" for fault, number in verification.faults.items())
+    console.out(f"failed    {counted(verification.failed, 'LOB')}{f' ({what})' if what else ''}")
+
+
+# --- The head ---------------------------------------------------------------------------------------------
+
+
+def _head(source: Source, found: Inspection) -> None:
+    if isinstance(source, Archive):
+        console.out(f"{name(source)}: SIARD {found.version}{_form(source)}, {shown(source.size)}")
+        console.out(f"database  {found.dbname}" + (f" ({found.product})" if found.product else ""))
+        console.out(f"tables    {counted(found.tables, 'table')} with {counted(found.rows or 0, 'row')}")
+        if found.lob_folder is not None:
+            console.out(f"lobFolder {_level(found.lob_folder)}")
+    else:
+        what = "a list of LOBs" if form(source) == "list" else "a folder of LOBs"
+        console.out(f"{name(source)}: {what}, without an archive")
+        console.out(f"tables    {counted(found.tables, 'table')} with LOBs")
+    console.out(f"LOBs      {', '.join(_counts(found))}")
+    console.out(f"bytes     {shown(found.bytes)} in the LOBs")
+    if found.largest is not None:
+        console.out(f"largest   {found.largest.largest_lob}, {shown(found.largest.largest)}")
+
+
+def _form(source: Archive) -> str:
+    said = ""
+    if source.container is None:
+        said = ", unpacked"
+    elif len(source.container.medium.paths) > 1:
+        said = f", in {len(source.container.medium.paths):,} parts"
+    return said + (f", below {source.prefix}" if source.prefix else "")
+
+
+def _counts(found: Inspection) -> Iterator[str]:
+    yield f"{found.inside:,} inside"
+    yield f"{found.outside:,} outside"
+    if found.inline is not None:
+        yield f"{found.inline:,} inline"
+    if found.datalinks:
+        yield counted(found.datalinks, "link alone (never followed)", "links alone (never followed)")
+    for word in ("missing", "refused", "ambiguous"):
+        number = sum(getattr(each, word) for each in found.columns)
+        if number:
+            yield f"{number:,} {word}"
+
+
+# --- The columns ------------------------------------------------------------------------------------------
+
+
+def _row(column: LobColumn) -> tuple[object, ...]:
+    algorithms = [*column.algorithms.items()]
+    if len(algorithms) == 1 and not column.undigested:
+        digests = algorithms[0][0]
+    else:
+        digests = ", ".join(
+            [
+                *(f"{algorithm} {number:,}" for algorithm, number in algorithms),
+                *([f"none {column.undigested:,}"] if algorithms else ["none"]),
+            ]
+        )
+    conventions = [(each.letter, number) for each, number in column.conventions.most_common()]
+    levels = " > ".join(map(_level, column.found.levels))
+    if column.found.folder is not None:
+        levels = f"{levels}, folder {column.found.folder}"
+    return (
+        column.found.id,
+        column.label,
+        " ".join(column.found.type.split()) or "-",
+        levels or "-",
+        _several([(_SHORT[said], number) for said, number in sorted_by_value(column.cells)]) or "-",
+        column.inside,
+        column.outside,
+        column.lost,
+        _several(conventions) or "-",
+        digests,
+        column.bytes,
+        column.largest,
+    )
+
+
+def _level(level: LevelFound) -> str:
+    return f"{_SHORT[level.said]} {level.text}".rstrip()
+
+
+def _several(counts: Sequence[tuple[str, int]]) -> str:
+    if len(counts) == 1:
+        return counts[0][0]
+    return ", ".join(f"{word} {number:,}" for word, number in counts)
+
+
+def _wide(rows: list[tuple[object, ...]]) -> int:
+    texts = [_HEADER, *(tuple(map(_text, row)) for row in rows)]
+    return sum(max(len(row[n]) for row in texts) for n in range(len(_HEADER))) + 2 * (len(_HEADER) - 1)
+
+
+def _text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else console.escaped(str(value))
+
+
+def _lines(rows: list[tuple[object, ...]]) -> None:
+    for number, row in enumerate(rows):
+        if number:
+            console.out()
+        where, label, type_, folder, cells, inside, outside, lost, by, digests, size, largest = map(
+            _text, row
+        )
+        console.out(f"{where}  {label}  {type_}".removesuffix("  -"))
+        console.out(f"  lobFolder {folder}; cells {cells}")
+        console.out(f"  {inside} inside, {outside} outside, {lost} errors; found by {by}")
+        console.out(f"  {size} bytes, largest {largest}; digests {digests}")
+
+
+def _legend(columns: list[LobColumn]) -> None:
+    used = {each for column in columns for each in column.conventions}
+    if not used:
+        return
+    console.out()
+    for number, each in enumerate(each for each in Convention if each in used):
+        more = "" if each.is_statement else f" (metspack explain {each.code})"
+        console.out(f"{'' if number else 'found by':8}  {each.letter}  {each.title}{more}")
+
+
+# --- Sizes, and what no cell names ------------------------------------------------------------------------
+
+
+def _sizes(found: Inspection) -> None:
+    classes = list(found.sizes.classes())
+    if not classes:
+        return
+    most = max(each.lobs for each in classes)
+    console.out()
+    console.table(
+        ("size", "LOBs", "bytes", ""),
+        ((each.label, each.lobs, each.bytes, "#" * -(-each.lobs * _BAR // most)) for each in classes),
+        frozenset({1, 2}),
+    )
+
+
+def _unreferenced(where: str, unnamed: Unnamed) -> None:
+    what = f"{counted(unnamed.files, 'file')} in {where}"
+    console.out(f"unreferenced  {what}" + (f", {shown(unnamed.bytes)}" if unnamed.files else ""))
+    for each in unnamed.names:
+        console.out(f"  {each}")
+    if unnamed.files > len(unnamed.names):
+        console.out(f"  and {unnamed.files - len(unnamed.names):,} more")

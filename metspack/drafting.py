@@ -1,0 +1,101 @@
+"""Making a plan: which segments the LOBs of a source divide into, found out without writing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metspack import identifiers, planfile, staying
+from metspack.model import Budgets, Segment
+from metspack.planfile import PlanHeader
+from metspack.planning import Division, planned
+from metspack.progress import Progress, Silent
+from metspack.sharing import Sharing
+from metspack.siard.archive import Archive, Grants
+from metspack.sources import opening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftOptions:
+    """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``."""
+
+    division: Division
+    name: str | None = None
+    base: Path | None = None
+    grants: Grants = field(default_factory=Grants)
+    min_size: int | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A plan: its header, its segments, the LOBs in them and what is to be known of these.
+
+    ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
+    ``kept`` those that stay inside the archive.
+    """
+
+    header: PlanHeader
+    version: str | None
+    segments: tuple[Segment, ...]
+    lobs: int
+    split: int
+    kept: int
+    warnings: tuple[str, ...]
+
+    @property
+    def files(self) -> int:
+        """The files in all segments, each a LOB or a part of one."""
+        return sum(each.files for each in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes in all segments."""
+        return sum(each.bytes for each in self.segments)
+
+    def folder(self, segment: Segment) -> str:
+        """Return the folder of a segment below the package's."""
+        layout = self.header.division.layout
+        return layout.segment_folder(self.header.name, segment.container, segment.index)
+
+
+def drafted(path: Path, options: DraftOptions, progress: Progress | None = None) -> Draft:
+    """Return the plan of a source, the same that ``building.build`` follows with the same options.
+
+    Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
+    """
+    name = None if options.name is None else identifiers.given_name(options.name)
+    progress = progress or Silent()
+    division = options.division
+    segments: list[Segment] = []
+    lobs = split = 0
+    with opening.opened(path, options.budgets, options.grants, options.base) as source, Sharing() as sharing:
+        stays = staying.chosen(source, options.min_size, progress)
+        own = (
+            lob
+            for lob in staying.moving(source, stays, progress)
+            if sharing.is_first(lob, division.layout.container(lob.place))
+        )
+        for event in planned(own, division.limits, split=division.split, layout=division.layout):
+            if isinstance(event, Segment):
+                segments.append(event)
+            elif event.part is None:
+                lobs += 1
+            elif event.part.number == 0:
+                lobs += 1
+                split += 1
+        source.unchanged()
+        archive = source if isinstance(source, Archive) else None
+        warnings = () if archive is None else archive.conventions()
+        words = () if archive is None else staying.words(archive, stays, options.min_size or 0)
+        return Draft(
+            header=planfile.header(
+                name or identifiers.package_name(source.stem), source, division, options.min_size
+            ),
+            version=None if archive is None else archive.metadata.version,
+            segments=tuple(segments),
+            lobs=lobs,
+            split=split,
+            kept=sum(stays.values()),
+            warnings=(*words, *sharing.words(), *warnings),
+        )

@@ -1,0 +1,409 @@
+"""A folder whose LOBs lie in segments already becomes a package where it stands.
+
+METS files and manifests are added. Nothing that is there is written to, moved or renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from metspack import checking, fsio, identifiers, manifests, placing, segments
+from metspack.checking import Level
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.insertion import Insertion
+from metspack.layouts import lobseg
+from metspack.mets import writer
+from metspack.mets.dialects import recommendation
+from metspack.mets.dialects.recommendation import ChildMets, Setting, SiardFile, Software
+from metspack.model import Budgets, Severity
+from metspack.placing import MANIFESTS, PlacedFile, Placements
+from metspack.progress import Progress, Silent
+from metspack.segmented import SegmentedFolder, SegmentFolder
+from metspack.segments import SegmentSpot, SegmentTask
+from metspack.siard import markup, rewriting
+from metspack.siard.archive import Archive, Grants
+from metspack.sizes import counted
+from metspack.standing import Standing
+
+_PER_FILE, _PER_SEGMENT = 1_000, 12_000  # bytes of METS and manifests, generously
+_FINDINGS = 20
+_ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPlaceOptions:
+    """How a folder is described. ``created`` is the one clock value, as xs:dateTime.
+
+    ``name`` goes into ids alone: nothing is renamed. ``accepted`` is of ``copying.ACCEPTABLE``; ``verify``
+    reads every byte once more at the end.
+    """
+
+    created: str
+    software: Software
+    name: str | None = None
+    objid: str | None = None
+    grants: Grants = field(default_factory=Grants)
+    accepted: frozenset[str] = frozenset()
+    checksum: str = "MD5"
+    agents: tuple[str, ...] = ()
+    mets_profile: str = recommendation.PROFILE
+    href_style: str = "relative"
+    verify: bool = False
+    check_message_digest: bool = True
+    budgets: Budgets = field(default_factory=Budgets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a folder was found to hold: segments, LOBs in them and their bytes, LOBs inside the archive.
+
+    ``unreferenced`` counts the files in segments that no cell names.
+    """
+
+    folder: Path
+    objid: str
+    name: str
+    segments: int
+    files: int
+    bytes: int
+    inside: int
+    unreferenced: int
+    warnings: tuple[str, ...]
+
+
+def described(folder: Path, options: InPlaceOptions, progress: Progress | None = None) -> Described:
+    """Write the METS files and manifests of a segmented folder into it, and nothing else.
+
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption the
+    folder is as it was, after a kill it is so when this is called again.
+    """
+    if not folder.is_dir():
+        raise SourceError(
+            f"{folder} is no folder",
+            hint="Name the folder that holds the .siard and the folders of its LOBs.",
+        )
+    root = folder.resolve()
+    if os.lstat(root).st_dev != os.lstat(root.parent).st_dev:
+        raise TargetError(
+            f"{root} is a file system of its own: what is to be put into it must be made beside it first",
+            hint="Move archive and LOBs into a folder on it, and name that.",
+        )
+    insertion = Insertion(root)
+    try:
+        with SegmentedFolder(root) as found:
+            work = _Work(found, insertion, options, progress or Silent())
+            result = work.done()
+    except sqlite3.OperationalError as error:
+        insertion.take_back()
+        raise TargetError(
+            f"a temporary database failed: {error}",
+            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+        ) from error
+    except BaseException:
+        insertion.take_back()
+        raise
+    insertion.keep()
+    return result
+
+
+class _Work:
+    """One folder on its way to being a package."""
+
+    def __init__(
+        self, folder: SegmentedFolder, insertion: Insertion, options: InPlaceOptions, progress: Progress
+    ) -> None:
+        self.folder = folder
+        self.root = folder.root
+        self.insertion = insertion
+        self.options = options
+        self.progress = progress
+        self.warnings: list[str] = []
+        self.put: list[str] = []
+        """What is to be put into the folder, in this order."""
+
+    def done(self) -> Described:
+        """Find, read, describe, put, check."""
+        self.progress.stage("Finding LOBs", None)
+        self._refuse_descriptions()
+        name = self._archive_name()
+        self.folder.set_apart(name)
+        options = self.options
+        with (
+            Archive(self.root / name, options.budgets, options.grants) as archive,
+            Standing(archive, self.folder, options.checksum) as standing,
+        ):
+            package = _Package(archive, options)
+            standing.find(self.insertion)
+            spots = self._spots(package)
+            self._room(spots)
+            self._compare_digests(archive)
+            self.progress.stage("Reading", self.folder.amounts()[1])
+            standing.read(self.insertion, options.accepted, self.progress)
+            children = self._children(standing, spots, package)
+            files = self._parent(standing, children, package)
+            fragments = [(spot.folder, spot.number) for spot in spots.values()]
+            fragments += [(name, len(spots))] if archive.container is None else []
+            manifests.write(self.insertion.package, self.insertion.work, fragments, files)
+            self.put += [*sorted(manifests.NAMES.values()), recommendation.METS]
+            archive.unchanged()
+            self.folder.unchanged()
+            self._warn(archive, standing)
+        self.insertion.put(self.put)
+        self._check()
+        counts = standing.counted
+        return Described(
+            folder=self.root,
+            objid=package.objid,
+            name=package.name,
+            segments=len(children),
+            files=counts.lobs,
+            bytes=counts.bytes,
+            inside=counts.inside,
+            unreferenced=counts.unnamed,
+            warnings=tuple(self.warnings),
+        )
+
+    def _refuse_descriptions(self) -> None:
+        if found := self.folder.descriptions():
+            raise TargetError(
+                f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
+                f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
+                hint="Nothing is overwritten: move them away first. Is it a package already? metspack check.",
+                details=found,
+            )
+
+    def _archive_name(self) -> str:
+        names = self.folder.archives()
+        if len(names) == 1:
+            return names[0]
+        what = f"{len(names)} SIARD archives ({', '.join(names[:3])})" if names else "no SIARD archive"
+        raise SourceError(
+            f"{self.root} holds {what}, expected one",
+            hint="It has to hold the .siard, its parts, or the folder it was unpacked to, beside the folders "
+            "with its LOBs.",
+        )
+
+    def _spots(self, package: _Package) -> dict[str, SegmentSpot]:
+        """Return where the segments lie, by folder."""
+        words: dict[str, SegmentFolder] = {}
+        spots: dict[str, SegmentSpot] = {}
+        for position, segment in enumerate(self.folder.segments()):
+            objid = identifiers.ncname(identifiers.child_objid(segment.word))
+            if (other := words.setdefault(objid, segment)) is not segment:
+                raise SourceError(
+                    f"{self.root}: the folders {other.path!r} and {segment.path!r} would both be {objid}",
+                    hint="Ids hold A-Z, a-z, 0-9 and - _ . only. " + _ELSEWHERE.format(self.root),
+                )
+            if objid == package.objid:
+                raise ConfigError(f"the OBJID {objid!r} is that of a child", hint="Choose another with --id.")
+            index = position if segment.number is None else segment.number
+            spots[segment.path] = SegmentSpot(number=position, folder=segment.path, index=index, objid=objid)
+        return spots
+
+    def _room(self, spots: dict[str, SegmentSpot]) -> None:
+        """Find out before all is read whether what is made can be put."""
+        need = _PER_FILE * self.folder.amounts()[0] + _PER_SEGMENT * (len(spots) + 1)
+        if (have := self.insertion.free()) < need:
+            raise TargetError(
+                f"there is not enough space at {self.root.parent}: needed {need:,} bytes, free {have:,}",
+                hint="Free space: METS and manifests take about that much.",
+            )
+        for folder in ("", *spots):
+            if not os.access(self.root / folder, os.W_OK | os.X_OK):
+                raise TargetError(
+                    f"no file can be added to {self.root / folder}", hint="Ask for the right to write there."
+                )
+
+    def _compare_digests(self, archive: Archive) -> None:
+        if not (self.options.check_message_digest and archive.metadata.digests):
+            return
+        if not rewriting.comparable(archive):
+            self.warnings.append(
+                "the archive's messageDigest could not be compared with its content: it is of the zip file "
+                "that the archive was before it was unpacked or wrapped"
+            )
+            return
+        self.progress.stage("Comparing the archive's messageDigest", rewriting.sealed(archive))
+        self.warnings += [
+            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
+            f"{found.value}; it was changed after it was sealed, and is left as it is (a full check says so)"
+            for said, found in rewriting.stale_digests(archive, self.progress.advance)
+        ]
+
+    def _children(
+        self, standing: Standing, spots: dict[str, SegmentSpot], package: _Package
+    ) -> list[ChildMets]:
+        """Write the children's METS; return them in the parent's order: series by their first LOBs."""
+        turns = standing.turns()
+        series: dict[str, int] = {}
+        ordered = self.folder.segments()
+        for segment in ordered:
+            series[segment.series] = min(turns[segment.path], series.get(segment.series, turns[segment.path]))
+        ordered.sort(key=lambda each: (series[each.series], each.number or 0))
+        children = []
+        for segment in ordered:
+            spot = spots[segment.path]
+            task = SegmentTask(
+                segments=(spot,),
+                holdings=package.archive.holdings(),
+                package=self.insertion.package,
+                work=self.insertion.work,
+                parent=package.objid,
+                setting=package.setting,
+                layout=lobseg.LAYOUT,
+            )
+            fsio.make_directories(self.insertion.package / spot.folder)
+            with closing(Placements()) as placements:
+                for file in standing.files(spot.folder):
+                    placements.add(file)
+                children.append(segments.described(placements, spot, task))
+            self.put.append(f"{spot.folder}/{recommendation.METS}")
+        return children
+
+    def _parent(self, standing: Standing, children: list[ChildMets], package: _Package) -> dict[str, Hashers]:
+        """Write the parent's METS; return the files that are in no segment nor in an unpacked archive."""
+        archive = package.archive
+        files: dict[str, Hashers] = {}
+        others: list[PlacedFile] = []
+        for number, extent in enumerate(self.folder.others(), start=1):
+            other, hashers = standing.read_whole(extent, f"other.{number}", self.progress)
+            others.append(other)
+            files[other.path] = hashers
+        siard: SiardFile | None = None
+        with closing(Placements()) as pieces:
+            for piece, hashers in self._pieces(standing, package):
+                pieces.add(piece)
+                if archive.container is not None:
+                    files[piece.path] = hashers
+            if archive.container is None:
+                self._fragments(pieces, len(children))
+            elif archive.name in files:
+                (whole,) = pieces.files()
+                siard = SiardFile(
+                    name=whole.path,
+                    size=whole.size,
+                    checksum=whole.checksum,
+                    zip64=archive.container.zip64,
+                )
+            objids = {child.folder: child.objid for child in children}
+            files[recommendation.METS] = recommendation.parent_written(
+                self.insertion.package,
+                setting=package.setting,
+                objid=package.objid,
+                name=package.name,
+                siard=siard,
+                children=children,
+                split=standing.split_lobs,
+                parts=lambda: standing.split_parts(objids),
+                pieces=pieces.files,
+                others=lambda: iter(others),
+                algorithms=tuple(dict.fromkeys((*MANIFESTS, self.options.checksum))),
+            )
+        return files
+
+    def _pieces(self, standing: Standing, package: _Package) -> Iterator[tuple[PlacedFile, Hashers]]:
+        """Read the files that the archive is; the parts of a zip file have a sequence."""
+        is_zip = package.archive.container is not None
+        for number, extent in enumerate(self.folder.archive_files()):
+            identifier = f"ID_{package.name.upper()}.SIARD.{number + 1}"
+            piece, hashers = standing.read_whole(extent, identifier, self.progress)
+            if is_zip:
+                piece = replace(piece, sequence=number, media_type="application/octet-stream")
+            yield piece, hashers
+
+    def _fragments(self, pieces: Placements, number: int) -> None:
+        """Write the manifests' lines of an unpacked archive's files."""
+        work = self.insertion.work
+        with (
+            closing(pieces.manifest_rows()) as rows,
+            fsio.NewFile(placing.fragment(work, number, "MD5")) as md5,
+            fsio.NewFile(placing.fragment(work, number, "SHA-256")) as sha256,
+        ):
+            for path, md5_value, sha256_value in rows:
+                md5.write(placing.manifest_line(md5_value, path))
+                sha256.write(placing.manifest_line(sha256_value, path))
+
+    def _warn(self, archive: Archive, standing: Standing) -> None:
+        counts = standing.counted
+        if counts.undigested:
+            self.warnings.append(
+                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: nothing but the length, "
+                "where there is one, proves that they are what was archived"
+            )
+        self.warnings += [f"{what}: {number:,}" for what, number in sorted(standing.notes.items()) if number]
+        if counts.shared:
+            first, other = counts.example
+            self.warnings.append(
+                f"{counted(counts.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                f"{first}, for one; each file is listed once, with the first cell's id"
+            )
+        if counts.unnamed:
+            names = ", ".join(counts.strangers)
+            self.warnings.append(
+                f"{counted(counts.unnamed, 'file')} in segments that no cell names ({names}"
+                f"{', ...' if counts.unnamed > len(counts.strangers) else ''}): listed as unreferenced"
+            )
+        if counts.inside:
+            self.warnings.append(
+                f"{counted(counts.inside, 'LOB')} inside the archive: described by the archive alone"
+            )
+        self.warnings += archive.conventions()
+
+    def _check(self) -> None:
+        level = Level.FULL if self.options.verify else Level.STRUCTURE
+        total = checking.weight(self.root) if self.options.verify else None
+        self.progress.stage("Checking what lies on disk", total)
+        wrong = [
+            each
+            for each in checking.check(
+                self.root, level, progress=self.progress.advance, budgets=self.options.budgets
+            )
+            if each.severity is Severity.ERROR
+        ]
+        if wrong:
+            lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
+            raise SourceError(
+                f"{self.root} does not check as a package: {lines[0]} ({len(wrong):,} findings in all); what "
+                "was added was taken away again",
+                hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
+                details=lines,
+            )
+
+
+class _Package:
+    """What the package is called, and what all its METS say alike."""
+
+    def __init__(self, archive: Archive, options: InPlaceOptions) -> None:
+        self.archive = archive
+        given = options.name
+        self.name = identifiers.package_name(archive.stem) if given is None else identifiers.given_name(given)
+        if options.objid is None:
+            document = markup.document(archive.metadata_document, depth=archive.budgets.depth)
+            self.objid = identifiers.package_objid(self.name, document)
+        else:
+            self.objid = identifiers.given_objid(options.objid)
+        for text in (*options.agents, options.mets_profile):
+            if not text.strip():
+                raise ConfigError(
+                    "an agent or the METS profile is empty",
+                    hint="Give --agent and --mets-profile a value, or leave them out.",
+                )
+            writer.finalized(text)
+        self.setting = Setting(
+            version=archive.metadata.version,
+            created=options.created,
+            checksum_type=options.checksum,
+            software=options.software,
+            agents=options.agents,
+            profile=options.mets_profile,
+            href_style=options.href_style,
+        )
+
+
+__all__ = ("Described", "InPlaceOptions", "described")

@@ -1,0 +1,118 @@
+"""What a layout is: how the files of a package are named, and how the names are read back; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, unique
+
+from metspack.model import LobPlace, Part
+
+_EXTENSION = re.compile(r"[A-Za-z0-9]{1,10}")
+_LIKE_A_PART = re.compile(r"[0-9]+|[zZ]")
+
+NUMBER = r"(0|[1-9][0-9]{0,17})"
+"""A number from 0 in a name, as it is written: without zeros before it, below 10**18."""
+
+FROM_1 = r"([1-9][0-9]{0,17})"
+"""A number from 1 in a name."""
+
+
+@unique
+class FolderStyle(Enum):
+    """How the lobFolder elements of database and columns lead to the segments.
+
+    ``DILCIS``: both levels, from the folder that holds the .siard (statement of the DILCIS Board on
+    the location of LOBs). ``SFA``: the column alone, from the .siard as if it were a folder.
+    """
+
+    DILCIS = "dilcis"
+    SFA = "sfa"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentName:
+    """What a segment's folder says: the package's name, the container, and the number in it from 0."""
+
+    name: str
+    container: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartName:
+    """What a part's suffix says: its number from 0; None for ``.z``, which says that it is the last."""
+
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobName:
+    """What the path of a file in a segment says; ``part`` is None for a whole LOB."""
+
+    place: LobPlace
+    extension: str
+    part: PartName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A way to lay LOBs out in segments, as functions of what they name; a value that can be pickled.
+
+    Every function is total: those that make names take any place, number and extension, and give names
+    that the same layout reads back; those that read names return None for what is no such name, also
+    for other spellings of one (``record007.bin``, ``.01``). Paths have ``/``, and lie below the package
+    (segments) or below the segment (LOBs).
+    """
+
+    name: str
+    """``lobseg`` or ``siard22``, as options and plans call it."""
+
+    one_series: bool
+    """Whether segments are counted through all LOBs; else each column has a container of its own."""
+
+    container: Callable[[LobPlace], str]
+    """The container that a LOB's segments are counted in: ``""`` (the one series) or ``s0_t2_c4``."""
+
+    segment_folder: Callable[[str, str, int], str]
+    """The folder of a segment, of package name, container and number: ``Northwind_lobs/s0_t2_c4/seg_0``."""
+
+    segment_id: Callable[[str, str, int], str]
+    """The same as one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
+
+    lob_path: Callable[[LobPlace, str], str]
+    """The path of a whole LOB in its segment, of place and extension (made safe: ``safe_extension``)."""
+
+    part_suffix: Callable[[Part], str]
+    """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
+
+    cell_file: Callable[[str, int, LobPlace, str], str]
+    """The cell's ``file``, of package name, the segment with the LOB's first byte, place and extension.
+
+    It names the whole also where only parts are there, so that no reader takes a part for the whole.
+    """
+
+    database_folder: Callable[[str, FolderStyle], str | None]
+    """The database's lobFolder, of package name and style; None for none."""
+
+    column_folder: Callable[[str, str, FolderStyle], str]
+    """A column's lobFolder, of package name, container and style; its fields have none."""
+
+    parsed_folder: Callable[[str], SegmentName | None]
+    """The reverse of ``segment_folder``."""
+
+    parsed_path: Callable[[str, str], LobName | None]
+    """The reverse of ``lob_path`` with or without a ``part_suffix``, of container and path."""
+
+
+def safe_extension(extension: str) -> str:
+    """Return the extension that a LOB's file gets: the source's own, or ``bin``.
+
+    ``bin`` replaces what a reader could take for the suffix of a part, so that ``record0.z`` is never
+    written for a whole LOB: digits alone, ``z`` in either case, and (as all that is not 1 to 10 ASCII
+    letters and digits) anything with a ``_part001`` in it. The media type is not made from it.
+    """
+    if _EXTENSION.fullmatch(extension) and not _LIKE_A_PART.fullmatch(extension):
+        return extension
+    return "bin"

@@ -1,0 +1,114 @@
+"""SIARD 2.2's layout: ``Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin`` (L_7.1-0, S_8.1-0).
+
+Each column has segments of its own, counted from 0. Parts are ``t2_c4_r6.bin_part001``, ``_part002`` ...
+(S_8.1.1-0); from the thousandth on their numbers have four digits and more, which the standard leaves open.
+The standard has no names for nested cells: ``c3.u2.u3`` lies with its column as ``t1_c3_u2_u3_r1.bin``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from metspack.layouts.interface import (
+    FROM_1,
+    NUMBER,
+    FolderStyle,
+    Layout,
+    LobName,
+    PartName,
+    SegmentName,
+    safe_extension,
+)
+from metspack.model import LobPlace, Part
+
+_CONTAINER = re.compile(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
+_FOLDER = re.compile(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
+_FILE = re.compile(
+    rf"t{NUMBER}_c{FROM_1}((?:_[ua][1-9][0-9]{{0,17}})*)_r{FROM_1}"
+    r"\.([A-Za-z0-9]{1,10})(?:_part((?!000)[0-9]{3}|[1-9][0-9]{3,17}))?"
+)
+
+
+def container(place: LobPlace) -> str:
+    """Return the folder of a LOB's column (L_7.1-0): tables count from 0, columns from 1."""
+    return f"s{place.schema}_t{place.table}_{place.cell.partition('.')[0]}"
+
+
+def segment_folder(name: str, container: str, index: int) -> str:
+    """Return the folder of a column's segment (S_8.1-0; numbers from 0)."""
+    return f"{name}_lobs/{container}/seg_{index}"
+
+
+def segment_id(name: str, container: str, index: int) -> str:
+    """Return the word that names a column's segment in its package."""
+    return f"{name}_{container}_seg_{index}"
+
+
+def lob_path(place: LobPlace, extension: str) -> str:
+    """Return the name of a LOB's file, which lies in its segment without folders (L_7.1-0; rows from 1)."""
+    return f"t{place.table}_{place.cell.replace('.', '_')}_r{place.row}.{safe_extension(extension)}"
+
+
+def part_suffix(part: Part) -> str:
+    """Return the suffix of a part (S_8.1.1-0): ``_part001`` for number 0, ``_part1000`` for 999."""
+    return f"_part{part.number + 1:03d}"
+
+
+def cell_file(_name: str, index: int, place: LobPlace, extension: str) -> str:
+    """Return the cell's ``file`` for a LOB that begins in a segment (L_7.1-0): ``seg_0/t2_c4_r1.bin``."""
+    return f"seg_{index}/{lob_path(place, extension)}"
+
+
+def database_folder(name: str, style: FolderStyle) -> str | None:
+    """Return the database's lobFolder (L_7.1-0), None in the style without."""
+    return f"./{name}_lobs/" if style is FolderStyle.DILCIS else None
+
+
+def column_folder(name: str, container: str, style: FolderStyle) -> str:
+    """Return a column's lobFolder (L_7.1-0)."""
+    return f"{container}/" if style is FolderStyle.DILCIS else f"../{name}_lobs/{container}/"
+
+
+def parsed_folder(folder: str) -> SegmentName | None:
+    """Return what the path of a segment's folder says, None when it is no such path."""
+    found = _FOLDER.fullmatch(folder)
+    if found is None:
+        return None
+    return SegmentName(name=found[1], container=found[2], index=int(found[6]))
+
+
+def parsed_path(container: str, path: str) -> LobName | None:
+    """Return what a file's name in a column's segment says, None when it is no such name.
+
+    Table and column in the name are those of the container, which alone has the schema.
+    """
+    column_of, found = _CONTAINER.fullmatch(container), _FILE.fullmatch(path)
+    if column_of is None or found is None or column_of.group(2, 3) != found.group(1, 2):
+        return None
+    table, column, below, row, extension, number = found.groups()
+    # What safe_extension refuses is no extension of ours: ``t2_c4_r1.z`` may be another writer's part.
+    if safe_extension(extension) != extension:
+        return None
+    cell = f"c{column}{below.replace('_', '.')}"
+    return LobName(
+        place=LobPlace(schema=int(column_of[1]), table=int(table), cell=cell, row=int(row)),
+        extension=extension,
+        part=None if number is None else PartName(number=int(number) - 1),
+    )
+
+
+LAYOUT = Layout(
+    name="siard22",
+    one_series=False,
+    container=container,
+    segment_folder=segment_folder,
+    segment_id=segment_id,
+    lob_path=lob_path,
+    part_suffix=part_suffix,
+    cell_file=cell_file,
+    database_folder=database_folder,
+    column_folder=column_folder,
+    parsed_folder=parsed_folder,
+    parsed_path=parsed_path,
+)
+"""The layout of SIARD 2.2."""

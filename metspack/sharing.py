@@ -1,0 +1,107 @@
+"""Cells that name the same bytes: they are placed once, and every one of the cells names that one file."""
+
+from __future__ import annotations
+
+import struct
+from types import TracebackType
+from typing import Self
+
+from metspack import scratch
+from metspack.model import Digest, LobRef, ZipExtent
+from metspack.sizes import counted
+
+_ENTRY = struct.Struct(">cIQ")
+_WHAT = "what cells name twice"
+
+
+class Sharing:
+    """Remembers on disk what was named before, and by which cell; a context manager.
+
+    Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
+    where they say different things, each LOB is placed and proven on its own. ``count`` is the cells
+    that name what another named before, ``example`` the first such pair.
+    """
+
+    __slots__ = ("_database", "count", "example")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.example = ("", "")
+        self._database = scratch.opened()
+        for statement in (
+            "CREATE TABLE named (bytes BLOB PRIMARY KEY, said TEXT, cell TEXT) WITHOUT ROWID",
+            "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
+            "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
+            "BEGIN",
+        ):
+            self._database.execute(statement)
+
+    def is_first(self, lob: LobRef, container: str) -> bool:
+        """Return whether the LOB is to be placed: its bytes were not named before with the same words."""
+        extent, cell = lob.extents[0], lob.cell
+        if isinstance(extent, ZipExtent):
+            # Entries come in their order on disk, and keys that grow are the fastest to keep.
+            key = _ENTRY.pack(b"z", extent.archive, extent.offset)
+        else:
+            key = f"f{extent.root}/{'/'.join(extent.path)}".encode("utf-8", "surrogateescape")
+        digest = f"{cell.digest.algorithm} {cell.digest.value}" if cell.digest else ""
+        said = f"{container} {cell.length} {digest}"
+        with scratch.explained(_WHAT):
+            taken = self._database.execute(
+                "INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, lob.place.id)
+            )
+            if taken.rowcount:
+                return True
+            before, first = self._database.execute(
+                "SELECT said, cell FROM named WHERE bytes = ?", (key,)
+            ).fetchone()
+            self.count += 1
+            if self.count == 1:
+                self.example = (first, lob.place.id)
+            if before != said:
+                return True
+            self._database.execute("INSERT INTO again VALUES (?, ?)", (lob.place.id, first))
+            self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))
+        return False
+
+    def first(self, cell: str) -> str | None:
+        """Return the cell whose file a cell shares, None when it has a file of its own."""
+        if not self.count:
+            return None
+        row = self._database.execute("SELECT first FROM again WHERE cell = ?", (cell,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def tell(self, cell: str, file: str, digest: Digest | None) -> None:
+        """Take the new ``file`` and digest of a cell, for those that share it."""
+        if self.count:
+            said = (digest.algorithm, digest.value) if digest else (None, None)
+            self._database.execute(
+                "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE cell = ?", (file, *said, cell)
+            )
+
+    def told(self, first: str) -> tuple[str, Digest | None]:
+        """Return what was told of a cell, which comes before all that share its file."""
+        file, algorithm, value = self._database.execute(
+            "SELECT file, algorithm, digest FROM value WHERE cell = ?", (first,)
+        ).fetchone()
+        return file, Digest(algorithm=algorithm, value=value) if algorithm else None
+
+    def words(self) -> tuple[str, ...]:
+        """Return a sentence about the cells that name what another names too, none when there are none."""
+        if not self.count:
+            return ()
+        first, other = self.example
+        cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"
+        return (f"{cells}: {other} names that of {first}, for one",)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,349 @@
+"""``metspack build`` and ``plan``: every form of source, and folders that LOBs are found in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from metspack import checking
+from metspack.model import Severity
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.shared_data import shared
+from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
+from tests.trees import tree
+
+SMALL = ("--max-files", "4", "--max-bytes", "45000")
+
+
+@pytest.fixture(autouse=True)
+def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+
+
+def errors(package: Path) -> list[str]:
+    return [each.code for each in checking.check(package) if each.severity is Severity.ERROR]
+
+
+def segments(package: Path) -> dict[str, bytes]:
+    """Return what lies in the segments of a package: LOBs and METS."""
+    return {name: data for name, data in tree(package).items() if "_lobseg_" in name or "_lobs/" in name}
+
+
+def unpacked(siard: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(siard) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def cut(siard: Path, folder: Path) -> Path:
+    """Write an archive in three parts and return the first."""
+    data = siard.read_bytes()
+    third = len(data) // 3 + 1
+    for number in range(3):
+        part = folder / f"{siard.name}_part{number + 1:03d}"
+        part.write_bytes(data[number * third : (number + 1) * third])
+    return folder / f"{siard.name}_part001"
+
+
+def test_every_form_of_an_archive_gives_the_same_segments(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    places = {name: tmp_path / name for name in ("cut", "folder", "wrapped")}
+    for place in places.values():
+        place.mkdir()
+    first = cut(northwind, places["cut"])
+    wrapped = siards.packed(places["wrapped"] / "Northwind.siard", _below("any name", northwind))
+    sources = {
+        "whole": northwind,
+        "first part": first,
+        "name of the parts": first.with_name("Northwind.siard"),
+        "unpacked": unpacked(northwind, places["folder"] / "Northwind"),
+        "wrapped": wrapped,
+    }
+    expected: dict[str, bytes] = {}
+    for name, source in sources.items():
+        out = tmp_path / "out" / name
+        out.parent.mkdir(exist_ok=True)
+        assert metspack("build", source, "-o", out, *SMALL).code == 0, name
+        assert metspack("plan", source, *SMALL).out.splitlines()[2:] == PLANNED
+        expected = expected or segments(out)
+        assert segments(out) == expected, name
+        assert not errors(out), name
+
+
+PLANNED = [
+    "Northwind_lobseg_0      4  44,021  file limit",
+    "Northwind_lobseg_1      3  35,749  byte limit",
+    "Northwind_lobseg_2      1  12,069  end",
+    "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
+]
+
+
+def _below(folder: str, siard: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(siard) as archive:
+        return {f"{folder}/{name}": archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_lobs_outside_give_the_segments_that_they_gave_inside(
+    metspack: Commands, northwind_full: Path, tmp_path: Path, layout: str
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    options = ("--layout", layout, "--max-bytes", "5000", "--agent", "Archive")
+    assert metspack("build", northwind_full, "-o", inside, *options).code == 0
+    # Cut by other limits in between, so that whole LOBs become parts, and parts other parts.
+    between = tmp_path / "between"
+    other = ("--layout", "siard22" if layout == "lobseg" else "lobseg", "--max-bytes", "7000")
+    assert metspack("build", inside / "Northwind-full.siard", "-o", between, *other).code == 0
+    assert metspack("build", between / "Northwind-full.siard", "-o", outside, *options).code == 0
+    assert segments(outside) == segments(inside)
+    assert not errors(outside)
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_every_convention_is_found_named_and_packaged(metspack: Commands, tmp_path: Path, name: str) -> None:
+    sample, folder, out = SAMPLES[name], tmp_path / "source", tmp_path / "out"
+    folder.mkdir()
+    source = sample.build(folder)
+    before = tree(folder)
+    outcome = metspack("build", source, "-o", out)
+    assert outcome.code == 0, outcome.err
+    lobs = [data for file, data in segments(out).items() if not file.endswith(("mets.xml", "/"))]
+    assert lobs[:2] == [BINARY, SECOND][: len(lobs)]
+    if sample.letter not in {"C", "F"}:
+        assert f"found by convention {sample.letter} (" in outcome.err
+        said = [line for line in outcome.err.splitlines() if "SIARD 1.0 knows no lobFolder" not in line]
+        assert metspack("plan", source).err.splitlines() == said
+    assert not errors(out)
+    assert tree(folder) == before
+
+
+def _on_drive(folder: Path, lobs: Path) -> Path:
+    """Write an archive whose LOB lies on drive S: in ``scans``, and the LOB below ``lobs``."""
+    parts = siards.parts([siards.Lob(data=b"a scan", file="one.bin", entry=None)])
+    parts[siards.METADATA] = (
+        parts[siards.METADATA]
+        .replace(b"<schemas>", b"<lobFolder>file:///S:/scans/</lobFolder><schemas>")
+        .replace(b"<name>content</name>", b"<name>content</name><lobFolder>./</lobFolder>")
+    )
+    (lobs / "scans").mkdir(parents=True)
+    (lobs / "scans" / "one.bin").write_bytes(b"a scan")
+    return siards.packed(folder / "Drive.siard", parts)
+
+
+def test_a_drive_is_a_folder_that_is_named(metspack: Commands, tmp_path: Path) -> None:
+    source, out = _on_drive(tmp_path, tmp_path / "store"), tmp_path / "out"
+    outcome = metspack("build", source, "-o", out)
+    assert outcome.code == 3
+    assert "--map-drive S:=DIR" in outcome.err
+    mapped = ("--map-drive", f"s:={tmp_path / 'store'}")
+    assert metspack("plan", source, *mapped).code == 0
+    assert metspack("build", source, "-o", out, *mapped).code == 0
+    assert (out / "Drive_lobseg_0/content/schema0/table0/lob2/record0.bin").read_bytes() == b"a scan"
+    assert not errors(out)
+
+
+def test_lobs_that_were_moved_away_are_found_in_a_granted_folder(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    package, store, out = tmp_path / "package", tmp_path / "elsewhere", tmp_path / "out"
+    metspack.fine("build", northwind, "-o", package, *SMALL)
+    store.mkdir()
+    for segment in package.glob("Northwind_lobseg_*"):
+        shutil.move(segment, store / segment.name)
+    refused = metspack("build", package / "Northwind.siard", "-o", out, *SMALL)
+    assert refused.code == 3
+    assert "8 LOBs cannot be had\n" in refused.err
+    assert refused.err.count("row ") == 8
+    assert "--lob-root DIR" in refused.err
+    outcome = metspack("build", package / "Northwind.siard", "-o", out, *SMALL, "--lob-root", store)
+    assert outcome.code == 0
+    assert "8 LOBs found by convention L (granted folder)" in outcome.err
+    assert not errors(out)
+
+
+def test_a_mapping_says_where_segments_lie(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    package, store, mapping = tmp_path / "package", tmp_path / "store", tmp_path / "where.txt"
+    metspack.fine("build", northwind, "-o", package, *SMALL, "--layout", "siard22")
+    shutil.move(package / "Northwind_lobs", store)
+    lines = [
+        f"Northwind_lobs/s0_t2_c4/seg_{n}/ {(store / f's0_t2_c4/seg_{n}').as_uri()}/\n" for n in range(3)
+    ]
+    mapping.write_text("".join(lines), encoding="utf-8")
+    source, out = package / "Northwind.siard", tmp_path / "out"
+    granted = ("--mapping", mapping, "--lob-root", store)
+    outcome = metspack("build", source, "-o", out, *SMALL, *granted)
+    assert outcome.code == 0, outcome.err
+    assert sorted(data for name, data in segments(out).items() if name.endswith(".bin")) == sorted(
+        data for name, data in tree(store).items() if name.endswith(".bin")
+    )
+
+
+@pytest.fixture
+def scans(tmp_path: Path) -> Path:
+    """A folder of LOBs without an archive."""
+    folder = tmp_path / "scans"
+    for number, data in enumerate((b"one", b"two", b"three")):
+        file = folder / f"content/schema0/table2/lob4/record{number}.tif"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    return folder
+
+
+def test_a_folder_of_lobs_and_a_list_of_them_give_the_same_package(
+    metspack: Commands, scans: Path, tmp_path: Path
+) -> None:
+    rows = [f"0,2,4,{n + 1},content/schema0/table2/lob4/record{n}.tif\n" for n in (2, 0, 1)]
+    listed = tmp_path / "scans.csv"
+    listed.write_text("".join(("schema,table,column,row,path\n", *rows)), encoding="utf-8")
+    options = ("--max-files", "2")
+    for name, source in {"folder": (scans,), "list": (listed, "--base", scans)}.items():
+        outcome = metspack("build", *source, "-o", tmp_path / name, *options, "--json")
+        warning = "there is no SIARD archive: nothing says how many LOBs there should be"
+        assert outcome.code == 0, outcome.err
+        assert json.loads(outcome.out)["warnings"] == [warning]
+        planned = metspack.fine("plan", *source, *options).splitlines()
+        limits = "at most 2 files and 4,000,000,000 bytes in a segment"
+        assert planned[0] == f"{Path(source[0]).name}: no SIARD archive, {limits}"
+        assert planned[-1] == "2 segments, 3 LOBs, 11 bytes. Nothing was written."
+        assert not errors(tmp_path / name)
+    assert tree(tmp_path / "folder") == tree(tmp_path / "list")
+    assert not list((tmp_path / "list").glob("*.siard"))
+
+
+def test_what_has_no_archive_has_nothing_to_stay_in(metspack: Commands, scans: Path, tmp_path: Path) -> None:
+    for command in (("plan", scans), ("build", scans, "-o", tmp_path / "out")):
+        outcome = metspack(*command, "--min-size", "1kB")
+        assert outcome.code == 2
+        assert "without a SIARD archive there is nothing that LOBs could stay in" in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dbptk-example.siard",
+        "sample-datalink-2.2.siard",
+        "sfdbsakila-2.1.siard",
+        "sfdbsakila-2.2.siard",
+        "sql2008/sql2008.siard",
+    ],
+)
+@pytest.mark.parametrize(("layout", "style"), [("lobseg", "dilcis"), ("siard22", "sfa")])
+def test_archives_of_other_tools_are_packaged_and_packaged_again(
+    metspack: Commands, tmp_path: Path, name: str, layout: str, style: str
+) -> None:
+    source, out, again = shared("data", "siard", *name.split("/")), tmp_path / "out", tmp_path / "again"
+    options = ("--layout", layout, "--max-files", "700", "--max-bytes", "5MB", "--id", "ID.Other")
+    outcome = metspack("build", source, "-o", out, *options, "--lob-folder-style", style)
+    assert outcome.code == 0, outcome.err
+    assert not errors(out)
+    (siard,) = out.glob("*.siard")
+    assert metspack("build", siard, "-o", again, *options, "--lob-folder-style", style).code == 0
+    assert segments(again) == segments(out)
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_a_folder_in_segments_becomes_a_package_where_it_stands(
+    metspack: Commands, northwind: Path, tmp_path: Path, layout: str
+) -> None:
+    folder = tmp_path / "folder"
+    assert metspack("build", northwind, "-o", folder, *SMALL, "--layout", layout).code == 0
+    whole = tree(folder)
+    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
+        path.unlink()
+    states = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
+    said = metspack.fine("build", folder, "--keep-segments", "--in-place", "--id", "ID.In.Place").splitlines()
+    assert said[0] == f"{folder}: parent IP ID.In.Place with 3 child IPs, 8 LOBs, 91,839 bytes"
+    assert said[1].startswith("METS files and manifests were added, nothing else was touched; its structure")
+    for path, before in states.items():
+        after = path.stat()
+        assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (
+            before.st_ino,
+            before.st_mtime_ns,
+            before.st_nlink,
+        )
+    assert tree(folder).keys() == whole.keys()
+    assert not errors(folder)
+    again = metspack("build", folder, "--keep-segments", "--in-place")
+    assert again.code == 4
+    assert "has METS files or manifests already" in again.err
+
+
+def test_a_folder_in_segments_is_described_in_json(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    metspack.fine("build", northwind, "-o", folder, *SMALL)
+    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
+        path.unlink()
+    options = ("--keep-segments", "--in-place", "--verify", "--json", "--id", "X", "--checksum", "SHA-256")
+    assert json.loads(metspack.fine("build", folder, *options)) == {
+        "target": str(folder),
+        "objid": "X",
+        "name": "Northwind",
+        "children": 3,
+        "lobs": 8,
+        "kept_inside": 0,
+        "unreferenced_files": 0,
+        "bytes": 91_839,
+        "checked": "full",
+        "warnings": [],
+    }
+    assert not errors(folder)
+
+
+def test_what_lies_inside_and_what_no_cell_names_is_said_in_place(
+    metspack: Commands, northwind_full: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    assert metspack("build", northwind_full, "-o", folder, "--min-size", "3kB").code == 0
+    (folder / "Northwind-full_lobseg_0" / "notes.txt").write_bytes(b"found in the box")
+    described = [*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")]
+    for path in described:
+        path.unlink()
+    outcome = metspack("build", folder, "--keep-segments", "--in-place")
+    assert "with 1 child IP, 30 LOBs, 221,687 bytes, 16 LOBs inside the archive\n" in outcome.out
+    assert "notes.txt" in outcome.err
+    assert outcome.err.startswith("warning: ")
+    for path in described:
+        path.unlink()
+    assert metspack("build", folder, "--keep-segments", "--in-place", "-q").out == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-o", "out"),
+        ("--max-files", "3"),
+        ("-elfs", "3"),
+        ("--layout", "siard22"),
+        ("--split", "fill"),
+        ("--min-size", "1kB"),
+        ("--plan", "plan"),
+        ("--lob-folder-style", "dilcis"),
+        ("--base", "."),
+        ("--add-digests",),
+    ],
+)
+def test_what_would_change_segments_does_not_go_with_in_place(
+    metspack: Commands, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    outcome = metspack("build", tmp_path, "--keep-segments", "--in-place", *options)
+    name = {"-elfs": "--max-bytes"}.get(options[0], options[0])
+    assert outcome.code == 2
+    assert outcome.err.splitlines() == [
+        f"error: --in-place does not go with {name}",
+        f"hint: It leaves segments and archive as they are: leave {name} out.",
+    ]
+
+
+def test_build_is_told_where_to_put_the_package(metspack: Commands, northwind: Path) -> None:
+    outcome = metspack("build", northwind)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: build is not told where to put the package\nhint: Name a folder")

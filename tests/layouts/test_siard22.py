@@ -1,0 +1,126 @@
+import pytest
+
+from metspack.layouts import FolderStyle, LobName, PartName, SegmentName
+from metspack.layouts.siard22 import (
+    LAYOUT,
+    cell_file,
+    column_folder,
+    container,
+    database_folder,
+    lob_path,
+    parsed_folder,
+    parsed_path,
+    part_suffix,
+    segment_folder,
+    segment_id,
+)
+from metspack.model import Part
+from tests.layouts.places import place
+
+
+def test_a_lob_lies_where_the_standard_says() -> None:
+    # SIARD 2.2 L_7.1-0 and the statement on the location of LOBs.
+    picture = place("c4")
+    assert container(picture) == "s0_t2_c4"
+    assert segment_folder("Northwind", "s0_t2_c4", 0) == "Northwind_lobs/s0_t2_c4/seg_0"
+    assert lob_path(picture, "bin") == "t2_c4_r1.bin"
+    assert cell_file("Northwind", 0, picture, "bin") == "seg_0/t2_c4_r1.bin"
+    assert not LAYOUT.one_series
+
+
+def test_a_nested_cell_lies_with_its_column_and_keeps_its_path() -> None:
+    nested = place("c3.u2.a3", table=1)
+    assert container(nested) == "s0_t1_c3"
+    assert lob_path(nested, "txt") == "t1_c3_u2_a3_r1.txt"
+
+
+def test_a_segment_has_one_word_for_its_id() -> None:
+    assert segment_id("Northwind", "s0_t2_c4", 0) == "Northwind_s0_t2_c4_seg_0"
+
+
+def test_parts_are_numbered_from_001_and_go_on_behind_999() -> None:
+    suffixes = [
+        part_suffix(Part(number=n, offset=n, size=1, is_last=False)) for n in (0, 9, 998, 999, 12_344)
+    ]
+    assert suffixes == ["_part001", "_part010", "_part999", "_part1000", "_part12345"]
+
+
+def test_lob_folders_lead_to_the_column() -> None:
+    assert database_folder("Northwind", FolderStyle.DILCIS) == "./Northwind_lobs/"
+    assert column_folder("Northwind", "s0_t2_c4", FolderStyle.DILCIS) == "s0_t2_c4/"
+    assert database_folder("Northwind", FolderStyle.SFA) is None
+    assert column_folder("Northwind", "s0_t2_c4", FolderStyle.SFA) == "../Northwind_lobs/s0_t2_c4/"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "part"),
+    [
+        ("", None),
+        ("_part001", PartName(number=0)),
+        ("_part100", PartName(number=99)),
+        ("_part1000", PartName(number=999)),
+    ],
+)
+def test_names_read_back(suffix: str, part: PartName | None) -> None:
+    name = LobName(place=place("c3.a1.u2", row=15), extension="mp4", part=part)
+    assert parsed_path("s0_t2_c3", f"t2_c3_a1_u2_r15.mp4{suffix}") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "mets.xml",
+        "record0.bin",
+        "t2_c4_r1",
+        "t2_c4_r1.",
+        "t2_c4_r0.bin",
+        "t2_c4_r01.bin",
+        "t2_c5_r1.bin",
+        "t3_c4_r1.bin",
+        "t2_c4_x1_r1.bin",
+        "t2_c4_u0_r1.bin",
+        "t2_c4_r1.z",
+        "t2_c4_r1.001",
+        "t2_c4_r1.bin.z",
+        "t2_c4_r1.bin.0",
+        "t2_c4_r1.bin_part000",
+        "t2_c4_r1.bin_part01",
+        "t2_c4_r1.bin_part0001",
+        "t2_c4_r1.bin_part001_part001",
+        "t2_c4_r1.bin_part",
+        f"t2_c4_r{'9' * 5000}.bin",
+        "a/t2_c4_r1.bin",
+        "t2_c4_r1.bin\n",
+    ],
+)
+def test_what_is_no_lobs_name_says_nothing(name: str) -> None:
+    assert parsed_path("s0_t2_c4", name) is None
+
+
+@pytest.mark.parametrize("column", ["", "s0_t2", "s0_t2_c0", "s00_t2_c4", "s0_t2_c4/"])
+def test_a_name_in_what_is_no_columns_folder_says_nothing(column: str) -> None:
+    assert parsed_path(column, "t2_c4_r1.bin") is None
+
+
+def test_segment_folders_read_back() -> None:
+    name = SegmentName(name="A_lobs", container="s0_t12_c3", index=20)
+    assert parsed_folder("A_lobs_lobs/s0_t12_c3/seg_20") == name
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "",
+        "N_lobs/s0_t2_c4",
+        "N_lobs/s0_t2_c4/seg_00",
+        "N_lobs/s0_t2_c0/seg_0",
+        "N/s0_t2_c4/seg_0",
+        "_lobs/s0_t2_c4/seg_0",
+        "N_lobs/s0_t2_c4/seg_0/",
+        "a/N_lobs/s0_t2_c4/seg_0",
+        "N_lobseg_0",
+    ],
+)
+def test_what_is_no_segments_folder_says_nothing(folder: str) -> None:
+    assert parsed_folder(folder) is None

@@ -1,0 +1,78 @@
+"""What the pages of docs/ say is what the code does."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metspack.checking.codes import Code
+from metspack.layouts import LAYOUTS, FolderStyle
+from metspack.location import Level, Outcome, outcome
+from metspack.planning import Split
+from metspack.siard.conventions import Convention
+from tests.conftest import CHECKOUT
+
+DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
+LOCATIONS = (CHECKOUT / "docs" / "locations.md").read_text(encoding="utf-8")
+WORDS = {
+    Outcome.NO_LOB: "no LOB",
+    Outcome.INSIDE: "inside",
+    Outcome.OUTSIDE: "outside",
+    Outcome.ERROR: "error",
+}
+
+
+def rows(document: str, first: str) -> Iterator[list[str]]:
+    """Yield the rows of the table whose header begins with these words."""
+    found = re.search(rf"^\| *{re.escape(first)} *\|.*\n\|[-|]+\|\n((?:\|.*\n)+)", document, re.MULTILINE)
+    assert found, f"there is no table that begins with {first!r}"
+    for line in found[1].splitlines():
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_table_of_locations_is_the_codes() -> None:
+    expected = [
+        [database.value, column.value, *(WORDS[outcome(database, column, cell)] for cell in Level)]
+        for database, column in itertools.product(Level, repeat=2)
+    ]
+    assert list(rows(LOCATIONS, "database | column")) == expected
+
+
+def test_the_table_of_conventions_has_each_with_its_code_name_and_source() -> None:
+    codes = {each.value.id for each in Code}
+    expected = [
+        [each.letter, each.code if each.code in codes else "", each.title, each.source]
+        for each in sorted(Convention, key=lambda each: each.letter)
+    ]
+    assert [row[:4] for row in rows(LOCATIONS, " | code")] == expected
+
+
+@pytest.mark.parametrize("style", FolderStyle)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_table_of_lob_folders_is_the_layouts(layout: str, style: FolderStyle) -> None:
+    given = LAYOUTS[layout]
+    table = list(rows(LOCATIONS, "`--lob-folder-style`"))
+    row = table[list(FolderStyle).index(style) * len(LAYOUTS) + list(LAYOUTS).index(layout)]
+    database = given.database_folder("Northwind", style)
+    column = given.column_folder("Northwind", "s0_t2_c4", style)
+    assert row[1:4] == [layout, "none" if database is None else f"`{database}`", f"`{column}`"]
+
+
+def test_the_table_of_ways_to_split_has_each() -> None:
+    splitting = (CHECKOUT / "docs" / "splitting.md").read_text(encoding="utf-8")
+    named = [row[0].split()[0] for row in rows(splitting, "`--split`")]
+    assert named == [f"`{each.value}`" for each in Split]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_code_and_every_link_of_a_page_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    codes = {each.value.id for each in Code}
+    named = set(re.findall(r"\b[LFSPMZNX][0-9]{3}\b", text))
+    assert named <= codes, f"no such code: {sorted(named - codes)}"
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (document.parent / link).exists(), f"{link} leads nowhere"

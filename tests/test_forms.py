@@ -1,0 +1,144 @@
+"""Archives in every form they come in, and as metspack itself writes them: all LOBs are found, and the same."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metspack import building, checking
+from metspack.building import BuildOptions
+from metspack.copying import Passage
+from metspack.layouts import LAYOUTS, FolderStyle
+from metspack.mets.dialects.recommendation import Software
+from metspack.model import Limits, Severity
+from metspack.planning import Split
+from metspack.siard.archive import Archive, Grants
+from metspack.siard.holdings import Shelf
+from tests.shared_data import shared
+from tests.trees import tree
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "northwind" / "Northwind.siard"
+REAL = (
+    ("northwind", "Northwind.siard"),
+    ("siard", "dbptk-example.siard"),
+    ("siard", "sfdbsakila-2.1.siard"),
+    ("siard", "sfdbsakila-2.2.siard"),
+    ("siard", "sample-datalink-2.2.siard"),
+    ("siard", "sql2008", "sql2008.siard"),
+)
+FORMS = ("zip", "unpacked", "parts", "wrapped", "unpacked wrapped")
+OPTIONS = BuildOptions(
+    created="2020-01-01T00:00:00Z",
+    software=Software(name="metspack", version="metspack 0"),
+    limits=Limits(files=3),
+)
+
+
+@pytest.fixture(params=[None, *REAL], ids=lambda parts: "sample" if parts is None else parts[-1])
+def archive(request: pytest.FixtureRequest) -> Path:
+    return SAMPLE if request.param is None else shared("data", *request.param)
+
+
+def formed(archive: Path, form: str, folder: Path) -> Path:
+    """Return the archive in a form, in a folder beside which its LOBs can be granted."""
+    target = folder / archive.name
+    if form == "zip":
+        target.write_bytes(archive.read_bytes())
+        return target
+    if form == "parts":
+        data = archive.read_bytes()
+        third = len(data) // 3 + 1
+        for number in range(3):
+            part = data[number * third : (number + 1) * third]
+            (folder / f"{archive.name}_part{number + 1:03d}").write_bytes(part)
+        return target.with_name(f"{target.name}_part001")
+    root = "my archive/" if "wrapped" in form else ""
+    with zipfile.ZipFile(archive) as source:
+        if form.startswith("unpacked"):
+            source.extractall(target / root)
+            return target
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as other:
+            for entry in source.infolist():
+                other.writestr(root + entry.filename, source.read(entry))
+    return target
+
+
+def granted(archive: Path) -> Grants:
+    return Grants(lob_roots=(archive.parent,))
+
+
+def found(path: Path, grants: Grants) -> Iterator[tuple[str, str]]:
+    """Yield id and SHA-256 of every LOB, each proven against its cell."""
+    with Archive(path, grants=grants) as opened:
+        lobs = list(opened.lobs())
+        with Shelf(opened.holdings()) as shelf:
+            for lob in lobs:
+                passage = Passage(lob, shelf, ("SHA-256",))
+                for _ in passage.portion():
+                    pass
+                passage.end()
+                yield lob.place.id, passage.hashers.digest("SHA-256").value
+
+
+def cells(archive: Path) -> int:
+    """Return the number of cells with a file, counted by other means."""
+    with zipfile.ZipFile(archive) as source:
+        return sum(
+            source.read(name).count(b" file=")
+            for name in source.namelist()
+            if name.startswith("content/") and name.endswith(".xml") and name.count("/") == 3
+        )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: str, tmp_path: Path) -> None:
+    expected = list(found(archive, Grants()))
+    assert len(expected) == cells(archive)
+    assert list(found(formed(archive, form, tmp_path), granted(archive))) == expected
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("style", list(FolderStyle), ids=lambda style: style.value)
+@pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
+def test_what_is_written_outside_is_found_again(
+    archive: Path, layout: str, style: FolderStyle, split: bool, tmp_path: Path
+) -> None:
+    expected = list(found(archive, Grants()))
+    with Archive(archive) as opened:
+        largest = max((lob.size for lob in opened.lobs()), default=0)
+    limits = Limits(files=3, bytes=largest // 3 + 1 if split else None)
+    options = replace(OPTIONS, layout=layout, lob_folder_style=style, limits=limits, split=Split.FILL)
+    built = building.build(archive, tmp_path / "out", options)
+    assert built.files == len(expected)
+    siard = tmp_path / "out" / f"{built.name}.siard"
+    assert list(found(siard, Grants())) == expected
+    with Archive(siard) as again:
+        assert all(not lob.entries for lob in again.lobs())
+    findings = list(checking.check(tmp_path / "out"))
+    assert not [each for each in findings if each.severity is Severity.ERROR]
+    if style is FolderStyle.DILCIS:
+        assert not [each for each in findings if each.code.startswith("P1")]
+
+
+def test_segments_are_the_same_from_inside_and_from_outside(archive: Path, tmp_path: Path) -> None:
+    first = building.build(archive, tmp_path / "first", replace(OPTIONS, limits=Limits(files=2)))
+    outside = building.build(archive, tmp_path / "outside", replace(OPTIONS, layout="siard22"))
+    again = building.build(
+        tmp_path / "outside" / f"{outside.name}.siard",
+        tmp_path / "again",
+        replace(OPTIONS, limits=Limits(files=2)),
+    )
+    assert again.objid == first.objid
+    assert segments(tmp_path / "again") == segments(tmp_path / "first")
+    assert len(segments(tmp_path / "first")) >= first.segments
+
+
+def segments(package: Path) -> dict[str, str]:
+    return {
+        name: hashlib.sha256(data).hexdigest() for name, data in tree(package).items() if "_lobseg_" in name
+    }

@@ -1,0 +1,141 @@
+"""What is opened while an archive is read: only files below the granted roots, and only in one place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from metspack import building, reading
+from metspack.building import BuildOptions
+from metspack.errors import MetspackError
+from metspack.mets.dialects.recommendation import Software
+from metspack.model import Limits
+from metspack.siard.archive import Archive, Grants
+from tests.siard.convention_archives import SAMPLES, Sample
+from tests.siard.forging import Table, column, siard
+
+PACKAGE = str(Path(reading.__file__).parent)
+SECRET = b"nobody gave leave to read this"
+
+
+@pytest.fixture
+def opens(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The paths that metspack's own code opens, as the kernel has them, and the module that did it."""
+    found: list[tuple[str, str]] = []
+    real = os.open
+
+    def opened(*arguments: object, **names: object) -> int:
+        descriptor = real(*arguments, **names)  # type: ignore[arg-type]
+        caller = sys._getframe(1).f_code.co_filename
+        if caller.startswith(PACKAGE):
+            found.append((os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).name))
+        return descriptor
+
+    monkeypatch.setattr(os, "open", opened)
+    return found
+
+
+@pytest.fixture
+def opened_otherwise() -> Iterator[list[str]]:
+    """Opens, by any means of Python, that were not asked for through ``os.open``."""
+    found: list[str] = []
+    watching = [True]
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        # os.open has no mode, open() of a path has one; open() of a descriptor opens nothing.
+        if not watching or event != "open" or not isinstance(arguments[0], str | bytes) or not arguments[1]:
+            return
+        caller = sys._getframe(1).f_code.co_filename
+        if caller.startswith(PACKAGE):
+            found.append(f"{caller}: {arguments[0]!r}")
+
+    sys.addaudithook(hook)
+    yield found
+    watching.clear()  # a hook stays for the life of the process
+
+
+def resolved(path: Path, grants: Grants) -> None:
+    with suppress(MetspackError), Archive(path, grants=grants) as archive:
+        list(archive.lobs())
+
+
+ESCAPES = (
+    "../secret",
+    "../../secret",
+    "..%2fsecret",
+    "%2e%2e/secret",
+    "%252e%252e/secret",
+    "..%5csecret",
+    "..\\secret",
+    "file:///{outside}/secret",
+    "{outside}/secret",
+    "file://host/{outside}/secret",
+    "http://127.0.0.1/secret",
+    "//{outside}/secret",
+    "C:{outside}/secret",
+    "C:/secret",
+    "link",
+    "linked/secret",
+    "linked/../secret",
+    "lobs/../../secret",
+    "secret%00.bin",
+    "granted/link",
+)
+
+
+FOLDERS = ((None, None), (None, "./"), ("./", "lobs/"), ("../", "../"), (None, "../.."))
+
+
+@pytest.mark.parametrize("file", ESCAPES)
+@pytest.mark.parametrize("folders", FOLDERS)
+def test_nothing_outside_the_granted_roots_is_opened(
+    tmp_path: Path,
+    file: str,
+    folders: tuple[str | None, str | None],
+    opens: list[tuple[str, str]],
+    opened_otherwise: list[str],
+) -> None:
+    outside, root, granted = tmp_path / "outside", tmp_path / "outside" / "root", tmp_path / "granted"
+    for folder in (root / "lobs", granted):
+        folder.mkdir(parents=True)
+    (outside / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").write_bytes(SECRET)
+    for link in (root / "link", granted / "link"):
+        link.symlink_to(outside / "secret")
+    (root / "linked").symlink_to(outside, target_is_directory=True)
+    cell = file.replace("{outside}", str(outside).strip("/"))
+    table = Table(columns=(column("D", lob_folder=folders[1]),), rows=(f"<c1 file='{cell}'/>",))
+    source = siard(root / "A.siard", tables=[table], lob_folder=folders[0])
+    opens.clear()
+    resolved(source, Grants(lob_roots=(granted,), drives={"D:": granted}))
+    options = BuildOptions(
+        created="2020-01-01T00:00:00Z", software=Software(name="m", version="m"), limits=Limits()
+    )
+    with suppress(MetspackError):
+        building.build(source, tmp_path / "out", options)
+    assert opens
+    for path, module in opens:
+        where = (tmp_path / "out.partial", tmp_path / "out") if module == "fsio.py" else (root, granted)
+        staged = module == "reading.py" and Path(path).is_relative_to(tmp_path / "out.partial")
+        assert module in {"reading.py", "fsio.py"}, path
+        assert staged or any(Path(path).is_relative_to(each) for each in where), (path, module)
+    assert not opened_otherwise
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+def test_every_convention_stays_below_the_granted_roots(
+    tmp_path: Path, sample: Sample, opens: list[tuple[str, str]], opened_otherwise: list[str]
+) -> None:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    source = sample.build(folder)
+    opens.clear()
+    resolved(source, Grants())
+    assert opens
+    assert all(Path(path).is_relative_to(folder) and module == "reading.py" for path, module in opens)
+    assert not opened_otherwise
