@@ -76,8 +76,9 @@ def rewritten(
 
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets them as the full names of their entries. ``wrote`` is told the bytes as they are written. Raises ``SourceError`` and ``TargetError``, also
-    for an added name that the archive has already, and ValueError as ``spliced_table`` does.
+    values gets them as the full names of their entries. ``wrote`` is told the bytes of the entries.
+    Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
+    ValueError as ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
     renamed: dict[str, set[int]] = {}
