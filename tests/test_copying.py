@@ -81,8 +81,8 @@ def test_the_digest_of_the_last_part_alone_is_known_for_what_it_is(tmp_path: Pat
     with pytest.raises(SourceError) as refused:
         passed(tmp_path, given)
     assert refused.value.message == (
-        f"LOB s0.t0.c1.r1 ('p0', 'p1', 'p2') was split into 3 parts, and the MD5 {md5(b'three')} of its cell is "
-        f"that of the last part alone; the whole has {md5(b'onetwothree')}"
+        f"LOB s0.t0.c1.r1 ('p0', 'p1', 'p2') was split into 3 parts, and the MD5 {md5(b'three')} of its cell "
+        f"is that of the last part alone; the whole has {md5(b'onetwothree')}"
     )
     assert f"--accept {PART_DIGEST}" in refused.value.hint
     passage = passed(tmp_path, given, frozenset({PART_DIGEST}))

@@ -1,4 +1,4 @@
-"""Archives in every form they come in, and as metspack itself writes them: all LOBs are found, and the same."""
+"""Archives in every form, and as metspack itself writes them: all LOBs are found, and they are the same."""
 
 from __future__ import annotations
 

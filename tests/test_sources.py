@@ -245,7 +245,7 @@ def test_cells_without_a_digest_get_one_when_asked_for(tmp_path: Path, version: 
 
 def test_siard_1_0_has_no_digests_to_add(tmp_path: Path) -> None:
     source = siard(tmp_path / "A.siard", version="1.0")
-    with pytest.raises(ConfigError, match="SIARD 1.0 has no digests"):
+    with pytest.raises(ConfigError, match=r"SIARD 1\.0 has no digests"):
         built(source, tmp_path / "out", add_digests=True)
 
 
