@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.copying import PART_DIGEST, Passage
 from metspack.errors import SourceError
 from metspack.media import Stamp
-from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef
+from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.reading import opening
 from metspack.siard.holdings import Holdings, Shelf
 
@@ -123,3 +124,34 @@ def test_what_was_not_taken_whole_is_not_proven(tmp_path: Path) -> None:
         passage = Passage(lob(tmp_path, b"one"), shelf, ())
         with pytest.raises(AssertionError, match="not taken whole"):
             passage.end()
+
+
+def of(data: bytes) -> Digest:
+    return Digest(algorithm="MD5", value=md5(data))
+
+
+def test_what_mets_says_is_proven_too(tmp_path: Path) -> None:
+    given = lob(tmp_path, b"one", b"two")
+    sha = Digest(algorithm="SHA-256", value=hashlib.sha256(b"onetwo").hexdigest())
+    for proofs in (
+        Proofs(),
+        Proofs(whole=of(b"onetwo")),
+        Proofs(extents=(of(b"one"), of(b"two"))),
+        Proofs(whole=sha, extents=(None, of(b"two"))),
+    ):
+        passed(tmp_path, replace(given, proofs=proofs))
+
+
+@pytest.mark.parametrize(
+    ("proofs", "words"),
+    [
+        (Proofs(whole=of(b"other")), r"\('p0', 'p1'\) has the MD5 [0-9a-f]{32}, but METS says "),
+        (Proofs(extents=(of(b"other"), None)), r"\('p0'\) has the MD5 "),
+        (Proofs(extents=(None, of(b"other"))), r"\('p1'\) has the MD5 "),
+    ],
+)
+def test_what_is_not_as_mets_says_is_refused(tmp_path: Path, proofs: Proofs, words: str) -> None:
+    given = replace(lob(tmp_path, b"one", b"two"), proofs=proofs)
+    with pytest.raises(SourceError, match=words) as refused:
+        passed(tmp_path, given)
+    assert md5(b"other") in refused.value.message

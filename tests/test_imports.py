@@ -36,6 +36,7 @@ PURE = {
     "restoring.held",
     "restoring.proving",
     "restoring.ranges",
+    "restoring.selection",
 }
 """Modules that do nothing but compute: the same arguments always give the same result."""
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import slices
-from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Part, ZipExtent
+from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Part, Proofs, ZipExtent
 
 NUMBERS = st.integers(0, 1 << 60)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -31,6 +31,7 @@ FILES = st.builds(
     modified=NUMBERS,
     inode=NUMBERS,
 )
+DIGESTS = st.none() | st.builds(Digest, algorithm=TEXTS, value=TEXTS)
 LOBS = st.builds(
     LobRef,
     cell=st.builds(
@@ -38,12 +39,13 @@ LOBS = st.builds(
         place=st.builds(LobPlace, schema=NUMBERS, table=NUMBERS, cell=TEXTS, row=NUMBERS),
         file=TEXTS,
         length=st.none() | NUMBERS,
-        digest=st.none() | st.builds(Digest, algorithm=TEXTS, value=TEXTS),
+        digest=DIGESTS,
     ),
     size=NUMBERS,
     extension=TEXTS,
     media_type=TEXTS,
     extents=st.lists(ENTRIES | FILES, min_size=1, max_size=3).map(tuple),
+    proofs=st.none() | st.builds(Proofs, whole=DIGESTS, extents=st.lists(DIGESTS, max_size=3).map(tuple)),
 )
 PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS, is_last=st.booleans())
 

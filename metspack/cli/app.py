@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from metspack.cli import build, check, inspect, plan, sample
+from metspack.cli import build, cat, check, convert, inspect, plan, restore, roundtrip, sample, shards
 from metspack.version import __version__
 
 app = typer.Typer(
@@ -49,4 +49,9 @@ app.command("plan")(plan.plan)
 app.command("build")(build.build)
 app.command("check")(check.check)
 app.command("explain")(check.explain)
+app.command("convert")(convert.convert)
+app.command("restore")(restore.restore)
+app.command("cat")(cat.cat)
+app.command("shards")(shards.shards)
+app.command("roundtrip")(roundtrip.roundtrip)
 app.command("sample")(sample.sample)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, dividing, options
+from metspack.cli import console, dividing, making, options
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
     from metspack.building import BuildOptions
     from metspack.inplace import InPlaceOptions
 
-_METS = "METS"
-_SAFETY = "Safety"
 _DIVIDED = "A folder that is divided already"
-_CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 
 
 def build(  # noqa: PLR0917 -- Typer makes an option of every argument
@@ -55,88 +51,19 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     layout: dividing.Layout = None,
     split: dividing.Split = None,
     min_size: dividing.MinSize = None,
-    lob_folder_style: Annotated[
-        str | None,
-        typer.Option(
-            "--lob-folder-style",
-            metavar="STYLE",
-            help="How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
-            "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
-            "sfa (in that of the column alone, from the .siard as if it were a folder, for the SIARD Suite).",
-            rich_help_panel=dividing.SEGMENTS,
-            show_default=False,
-        ),
-    ] = None,
+    lob_folder_style: making.LobFolderStyle = None,
     lob_root: options.LobRoot = None,
     map_drive: options.MapDrive = None,
     mapping: options.Mapping = None,
     base: options.Base = None,
     name: options.Name = None,
-    objid: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="OBJID",
-            help="OBJID of the parent IP; made from the name and the metadata when left out.",
-            rich_help_panel=_METS,
-            show_default=False,
-        ),
-    ] = None,
-    checksum: Annotated[
-        str,
-        typer.Option(
-            "--checksum",
-            metavar="TYPE",
-            help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}.",
-            rich_help_panel=_METS,
-        ),
-    ] = "MD5",
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            metavar="NAME",
-            help="Organisation that made the package, for the METS headers. Repeatable.",
-            rich_help_panel=_METS,
-            show_default=False,
-        ),
-    ] = None,
-    mets_profile: Annotated[
-        str,
-        typer.Option(
-            "--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=_METS
-        ),
-    ] = "http://SIARD2.0.xml",
-    href: Annotated[
-        str,
-        typer.Option(
-            "--href",
-            metavar="STYLE",
-            help="How METS files name files: relative, or file-uri (file:///... from the package's root, "
-            "as recommendation 0.16 writes them).",
-            rich_help_panel=_METS,
-        ),
-    ] = "relative",
-    add_digests: Annotated[
-        bool,
-        typer.Option(
-            "--add-digests",
-            help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
-            "SHA-256 when a cell cannot hold that.",
-            rich_help_panel=_SAFETY,
-        ),
-    ] = False,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--accept",
-            metavar="WHAT",
-            help="Take what would be refused: dbptk-part-digest (a split LOB whose digest is only that of "
-            "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
-            rich_help_panel=_SAFETY,
-            show_default=False,
-        ),
-    ] = None,
+    objid: making.Objid = None,
+    checksum: making.Checksum = "MD5",
+    agent: making.Agent = None,
+    mets_profile: making.MetsProfile = "http://SIARD2.0.xml",
+    href: making.Href = "relative",
+    add_digests: making.AddDigests = False,
+    accept: making.Accept = None,
     keep_segments: Annotated[
         bool,
         typer.Option(
@@ -155,29 +82,9 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             rich_help_panel=_DIVIDED,
         ),
     ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "-j",
-            "--jobs",
-            metavar="N",
-            min=1,
-            help="Processes that copy LOBs, as many as help when left out; the result is always the same.",
-            show_default=False,
-        ),
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Read every byte back from disk before the package is published.")
-    ] = False,
-    no_message_digest_check: Annotated[
-        bool,
-        typer.Option(
-            "--no-message-digest-check",
-            help="Do not compare the archive's own messageDigest with its content first: "
-            "that reads it once more.",
-            rich_help_panel=_SAFETY,
-        ),
-    ] = False,
+    jobs: making.Jobs = None,
+    verify: making.Verify = False,
+    no_message_digest_check: making.NoMessageDigestCheck = False,
     budget: options.Budget = None,
     json_output: options.Json = False,
     quiet: options.Quiet = False,
@@ -196,7 +103,7 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
     from metspack.version import __version__  # noqa: PLC0415
 
-    dividing.one_of("--checksum", checksum, _CHECKSUMS)
+    dividing.one_of("--checksum", checksum, making.CHECKSUMS)
     dividing.one_of("--href", href, HREF_STYLES)
     for each in accept or ():
         dividing.one_of("--accept", each, ACCEPTABLE)
@@ -307,32 +214,7 @@ def _build(source: Path, output: Path, settings: BuildOptions, *, json_output: b
 
     with console.progress(quiet=quiet) as progress:
         built = building.build(source, output, settings, progress)
-    for each in built.warnings:
-        console.warning(each)
-    if json_output:
-        document = {
-            "target": str(output),
-            "objid": built.objid,
-            "name": built.name,
-            "layout": built.layout,
-            "children": built.segments,
-            "lobs": built.files,
-            "split_lobs": built.split,
-            "kept_inside": built.kept,
-            "bytes": built.bytes,
-            "checked": _checked(settings.verify),
-            "warnings": list(built.warnings),
-        }
-        console.document(document)
-    elif not quiet:
-        words = [
-            f"{output}: parent IP {built.objid} with {counted(built.segments, 'child IP')}",
-            counted(built.files, "LOB") + (f" ({built.split:,} in parts)" if built.split else ""),
-            counted(built.bytes, "byte"),
-            *([f"{counted(built.kept, 'LOB')} kept inside"] if built.kept else ()),
-        ]
-        console.out(", ".join(words))
-        _published("Published", output, verify=settings.verify)
+    making.tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)
 
 
 def _describe(folder: Path, settings: InPlaceOptions, *, json_output: bool, quiet: bool) -> None:
@@ -352,7 +234,7 @@ def _describe(folder: Path, settings: InPlaceOptions, *, json_output: bool, quie
             "kept_inside": made.inside,
             "unreferenced_files": made.unreferenced,
             "bytes": made.bytes,
-            "checked": _checked(settings.verify),
+            "checked": making.checked(verify=settings.verify),
             "warnings": list(made.warnings),
         }
         console.document(document)
@@ -364,15 +246,6 @@ def _describe(folder: Path, settings: InPlaceOptions, *, json_output: bool, quie
             *([f"{counted(made.inside, 'LOB')} inside the archive"] if made.inside else ()),
         ]
         console.out(", ".join(words))
-        _published(
+        making.published(
             "METS files and manifests were added, nothing else was touched", folder, verify=settings.verify
         )
-
-
-def _checked(verify: bool) -> str:
-    return "full" if verify else "structure"
-
-
-def _published(what: str, package: Path, *, verify: bool) -> None:
-    done = "every byte was read back" if verify else "its structure was checked"
-    console.out(f"{what}; {done}. Any time later: metspack check {shlex.quote(str(package))}")

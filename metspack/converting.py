@@ -1,0 +1,83 @@
+"""A package made anew from another: other limits, another layout, no restored copy on the way.
+
+The LOBs are read through the segments they lie in. Where the package has METS, each part, each whole and
+the archive are proven by it while they are read; each LOB by its cell in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from metspack import building
+from metspack.building import BuildOptions, Built
+from metspack.errors import ConfigError, SourceError
+from metspack.progress import Progress, Silent
+from metspack.restoring import packaged
+from metspack.restoring.packaged import Packaged
+from metspack.restoring.staged import check_target
+from metspack.siard.archive import Archive, Grants
+from metspack.sizes import counted
+
+_METS = ("mets.xml", "METS.xml")
+
+
+def converted(path: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
+    """Build the package at ``path`` anew at ``target``, which must not exist.
+
+    ``path`` is a package's folder or the METS of its parent, or a folder with a .siard file and its LOBs and
+    without METS, as other tools write them. Name and OBJID are those it has, unless the options give others;
+    all else is as ``build`` makes it, so that the options of its first build give the same bytes again.
+    Raises as ``building.build``; after an error or an interruption nothing is left, and the package is as
+    it was.
+    """
+    progress = progress or Silent()
+    check_target(target, path)
+    progress.stage("Reading METS", None)
+    with _opened(path, options) as source:
+        if isinstance(source, Archive) and not isinstance(source, packaged.PackagedArchive):
+            return building.build_from(source, target, options, progress)
+        named = replace(
+            options,
+            name=source.stem if options.name is None else options.name,
+            objid=(source.package.objid or None) if options.objid is None else options.objid,
+        )
+        source.prove(progress)
+        built = building.build_from(source, target, named, progress)
+        return replace(built, warnings=(*built.warnings, *_words(source)))
+
+
+@contextmanager
+def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
+    if path.is_dir() and not any((path / name).is_file() for name in _METS):
+        with Archive(_archive(path), options.budgets, options.grants) as archive:
+            yield archive
+    else:
+        if options.grants != Grants():
+            raise ConfigError(
+                "folders for LOBs are granted, and the LOBs of a package with METS all lie in it",
+                hint="Leave --lob-root, --map-drive and --mapping out.",
+            )
+        with packaged.opened(path, options.budgets) as source:
+            yield source
+
+
+def _archive(folder: Path) -> Path:
+    """Return the one archive in a folder without METS; raises ``SourceError``."""
+    found = sorted(each for each in folder.glob("*.siard") if each.is_file())
+    if len(found) == 1:
+        return found[0]
+    names = f": {', '.join(each.name for each in found[:3])}" if found else ""
+    raise SourceError(
+        f"{folder} holds no mets.xml, and {counted(len(found), '.siard file')}{names}; "
+        "expected one of either",
+        hint="Name a package's folder, or one with a single .siard and the folders of its LOBs.",
+    )
+
+
+def _words(source: Packaged) -> Iterator[str]:
+    if left := source.unnamed_count():
+        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+    yield from source.remarks()

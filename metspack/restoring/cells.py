@@ -1,0 +1,114 @@
+"""The cells of a package's SIARD archives: what the database itself says of its LOBs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metspack import reading
+from metspack.errors import SourceError
+from metspack.model import Budgets, Extent, FileExtent, LobCell
+from metspack.restoring.package import Package
+from metspack.siard import tables
+from metspack.siard.archive import Archive
+from metspack.siard.metadata import Table
+
+_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
+_UNLISTED = "A METS of the package should list it; metspack check tells what else is wrong."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """What a cell means: the LOB that METS lists as ``lob``, or, with None, ``entries`` of the archive.
+
+    ``extents`` are of use with the archive's resolver.
+    """
+
+    lob: str | None
+    entries: tuple[str, ...]
+    extents: tuple[Extent, ...]
+
+
+def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
+    """Return an archive of a package, by its names from the root as ``Package.archives`` has them.
+
+    Raises ``SourceError`` when it cannot be read.
+    """
+    place = package.root.joinpath(*path)
+    try:
+        # No link is followed below the package's root; the archive opens its files by their path.
+        os.close((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
+    except OSError as error:
+        raise SourceError(
+            f"{'/'.join(path)} cannot be opened: {error.strerror}",
+            hint="The METS names it as the archive; get it from another copy of the package.",
+        ) from None
+    return Archive(place, budgets)
+
+
+def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
+    """Yield a table's LOB cells, in the order of its rows; raises ``SourceError`` naming the archive."""
+    try:
+        yield from tables.cells(archive.tree.contents(archive.document(table)), table, archive.budgets)
+    except SourceError as error:
+        told = error.message.startswith(str(archive.path))
+        message = error.message if told else f"{archive.path}: {error.message}"
+        raise SourceError(message, hint=error.hint) from None
+
+
+def is_place(lob: str) -> bool:
+    """Return whether an id is a place in a database, as those that metspack gives are."""
+    return _PLACE.fullmatch(lob) is not None
+
+
+def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
+    """Return the cell with the id of a LOB, and its table; None when the archive has none.
+
+    Only the LOB's own table is read, up to its row. Raises ``SourceError`` when it cannot be.
+    """
+    place = _PLACE.fullmatch(lob)
+    if place is None:
+        return None
+    schema, number, row = int(place[1]), int(place[2]), int(place[4])
+    for table in archive.metadata.tables:
+        if (table.schema, table.number) == (schema, number):
+            for cell in cells(archive, table):
+                if cell.place.id == lob:
+                    return table, cell
+                if cell.place.row > row:
+                    break
+    return None
+
+
+def cell_of(package: Package, lob: str) -> LobCell | None:
+    """Return the cell of a LOB, None when its id is no place in a database or no archive has it.
+
+    Raises ``SourceError`` for an archive that the METS names and that cannot be read.
+    """
+    for path in package.archives if is_place(lob) else ():
+        with opened_archive(package, path) as archive:
+            found = found_in(archive, lob)
+        if found is not None:
+            return found[1]
+    return None
+
+
+def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
+    """Return what a cell of the archive at ``path`` means; raises ``SourceError`` when it means nothing.
+
+    Such are cells whose LOB cannot be found, and those whose LOB is in a file that no METS lists.
+    """
+    found = archive.resolver.resolved(table, cell)
+    entries = archive.entries(table, cell)
+    if entries:
+        return Meant(lob=None, entries=entries, extents=found.extents)
+    first = found.extents[0]
+    where = "a packed segment"
+    if isinstance(first, FileExtent):
+        file = (*path[:-1], *first.path)
+        where = "/".join(file)
+        if (lob := package.index.lob_at(file)) is not None:
+            return Meant(lob=lob, entries=(), extents=found.extents)
+    raise SourceError(f"{where}, which no METS lists", hint=_UNLISTED)

@@ -1,0 +1,172 @@
+"""Whole LOB files in the tree of the archive they came from: joined, proven while they are written.
+
+The tree is that of the recommendation without segments: ``content/schema0/table2/lob4/record0.bin``
+(0.28 §5.1), beside it the two manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from metspack import fsio, manifests, slices
+from metspack.errors import SourceError
+from metspack.layouts import lobseg
+from metspack.model import LobPlace, LobRef
+from metspack.placing import Placements, Placing
+from metspack.progress import Progress, Silent
+from metspack.restoring import packaged
+from metspack.restoring.packaged import Packaged, PackagedArchive
+from metspack.restoring.staged import (
+    Restored,
+    RestoreOptions,
+    check_room,
+    check_target,
+    staged,
+    write_manifests,
+)
+from metspack.sharing import Sharing
+from metspack.siard.holdings import Shelf
+from metspack.sizes import counted
+
+_CONTENT = "content"
+_CLOSE = 0.6
+_LEVELS = 3  # dots in the id of a LOB: below schema, table and column
+
+
+def _below_content(place: LobPlace, extension: str) -> str:
+    return lobseg.lob_path(place, extension).removeprefix(f"{_CONTENT}/")
+
+
+_TREE = replace(lobseg.LAYOUT, lob_path=_below_content)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The LOBs found so far."""
+
+    lobs: int = 0
+    split: int = 0
+    inside: int = 0
+    bytes: int = 0
+    unnamed: int = 0
+
+
+def restored_files(
+    path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
+) -> Restored:
+    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns what was done.
+
+    Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
+    digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
+    named after the first of them. Raises ``SourceError`` and ``TargetError``; after an error or an
+    interruption nothing is left.
+    """
+    options, progress = options or RestoreOptions(), progress or Silent()
+    check_target(target, path)
+    progress.stage("Reading METS", None)
+    with (
+        packaged.opened(path, options.budgets, options.only) as source,
+        Sharing() as sharing,
+        staged(target) as staging,
+    ):
+        staging.journal.record(event="begin", source=str(path), only=list(options.only))
+        tally = _Tally()
+        with fsio.NewFile(slices.path(staging.work, 0)) as found:
+            for lob in _found(source, sharing, progress, tally):
+                found.write(slices.line(lob, None))
+        check_room(staging, tally.lobs, tally.bytes)
+        staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
+        progress.stage("Restoring", tally.bytes)
+        _place(source, staging, options, progress)
+        source.unchanged()
+        staging.publish()
+        return Restored(
+            target=staging.target,
+            lobs=tally.lobs,
+            split=tally.split,
+            inside=tally.inside,
+            bytes=tally.bytes,
+            warnings=(*_words(source, tally), *sharing.words()),
+        )
+
+
+def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Tally) -> Iterator[LobRef]:
+    """Yield the LOBs to be restored; raises ``SourceError`` when what is selected is not there."""
+    missing = set(source.selection.only)
+    for lob in _selected(source, progress, tally):
+        missing.difference_update(source.selection.met(lob.place.id))
+        if sharing.is_first(lob, ""):
+            tally.lobs += 1
+            tally.split += len(lob.extents) > 1
+            tally.inside += bool(lob.entries)
+            tally.bytes += lob.size
+            yield lob
+    for each in source.selection.only:
+        if each in missing:
+            raise _absent(source, each)
+
+
+def _selected(source: Packaged, progress: Progress, tally: _Tally) -> Iterator[LobRef]:
+    if isinstance(source, PackagedArchive):
+        progress.stage("Reading tables", source.weight())
+        yield from source.lobs(read=progress.advance)
+    else:
+        yield from source.lobs()
+    for lob in source.unnamed():
+        tally.unnamed += 1
+        yield lob
+
+
+def _absent(source: Packaged, selected: str) -> SourceError:
+    """Return the error for what selects no LOB, with the nearest that would."""
+    hint = ""
+    try:
+        # For the id of a LOB the package knows best.
+        source.package.lob(selected)
+    except SourceError as error:
+        hint = error.hint
+    if selected.count(".") < _LEVELS:
+        near = get_close_matches(selected, _columns(source, selected.count(".") + 1), n=1, cutoff=_CLOSE)
+        hint = f"Did you mean {near[0]}?" if near else hint
+    return SourceError(f"the package has no LOB {selected[:200]!r}", hint=hint)
+
+
+def _columns(source: Packaged, depth: int) -> dict[str, None]:
+    """Return the columns with LOBs, or the tables, or the schemas, that there are."""
+    known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.package.ids())
+    if isinstance(source, PackagedArchive):
+        for table in source.metadata.tables:
+            for column in table.columns:
+                if column.is_lob:
+                    words = (f"s{table.schema}", f"t{table.number}", f"c{column.number}")
+                    known[".".join(words[:depth])] = None
+    return known
+
+
+def _place(source: Packaged, staging: fsio.Staging, options: RestoreOptions, progress: Progress) -> None:
+    with closing(Placements()) as placements, Shelf(source.holdings()) as shelf:
+        placing = Placing(
+            shelf,
+            _TREE,
+            checksum="MD5",
+            algorithms=tuple(manifests.NAMES),
+            accepted=options.accepted,
+            moved=progress.advance,
+            ended=lambda _passage: None,
+            joined=lambda _passage: None,
+        )
+        entries = slices.entries(slices.path(staging.work, 0))
+        for file in placing.placed(entries, staging.package / _CONTENT):
+            placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
+        shelf.unchanged()
+        write_manifests(staging.package, placements)
+
+
+def _words(source: Packaged, tally: _Tally) -> Iterator[str]:
+    if tally.unnamed:
+        yield f"{counted(tally.unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
+    yield from source.remarks()

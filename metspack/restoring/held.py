@@ -1,0 +1,108 @@
+"""What a package holds of a LOB, as its METS documents say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metspack.model import Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
+
+    ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
+    is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
+    ``line`` are where it is listed, ``segment`` the OBJID of that METS.
+    """
+
+    id: str
+    seq: str | None
+    path: tuple[str, ...]
+    size: int
+    digest: Digest | None
+    media_type: str | None
+    mets: str
+    line: int
+    segment: str
+
+    @property
+    def name(self) -> str:
+        """The path as people and METS write it."""
+        return "/".join(self.path)
+
+    @property
+    def source(self) -> str:
+        """Where the part is listed, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+        return f"{self.mets} line {self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLob:
+    """A LOB that a package holds: its parts in order (one: it is not split), all its bytes and their digest.
+
+    ``source`` is where its size and digest stand: the parent METS for a split LOB.
+    """
+
+    id: str
+    parts: tuple[Part, ...]
+    size: int
+    digest: Digest | None
+    media_type: str | None
+    source: str
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it is in parts."""
+        return len(self.parts) > 1 or self.parts[0].id != self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSegment:
+    """A child that the package's METS documents name: its OBJID, its METS and the folder that holds it."""
+
+    objid: str
+    mets: tuple[str, ...]
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The names from the package's root to its folder."""
+        return self.mets[:-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """What the parent METS says of a split LOB (``fileGrp USE="split LOB"``)."""
+
+    size: int | None
+    digest: Digest | None
+    media_type: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """A part as the parent's SPLITLOB structMap names it: its id, its child's OBJID, its place (ORDER)."""
+
+    part: str
+    child: str
+    order: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """Two things said of a LOB, or said and found, that are not the same; ``part`` may be empty."""
+
+    lob: str
+    part: str
+    what: str
+    expected: str
+    found: str
+
+    @property
+    def message(self) -> str:
+        """The disagreement as one sentence."""
+        about = ", ".join(each for each in (f"LOB {self.lob}" if self.lob else "", self.part) if each)
+        said = f"{self.what}: expected {self.expected}; found {self.found}"
+        return f"{about}: {said}" if about else said

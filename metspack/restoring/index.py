@@ -1,0 +1,376 @@
+"""A package's METS documents, read once into a temporary database on disk.
+
+Millions of LOBs take no more memory than ten. What is wrong with one LOB stays with it; a child that
+cannot be read is a fault of the package, which the others can be given back without.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from metspack import digests, reading, safexml, scratch, uris
+from metspack.errors import MetspackError, SourceError
+from metspack.mets import reader
+from metspack.model import Budgets, Digest
+from metspack.restoring.held import HeldSegment
+
+SPLIT = "SPLITLOB"
+"""TYPE of the structMap that says in which children the parts of LOBs are."""
+
+_WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
+_METS_NAME = "mets.xml"
+_ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
+_METADATA = ("header", "metadata.xml")
+_BLOCK = 1 << 16
+_BATCH = 2_000
+_SIZE_DIGITS = 18
+_SCHEMA = """
+CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
+CREATE TABLE entry (
+    id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, lob TEXT, part INTEGER, seq TEXT, size INTEGER,
+    algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER
+);
+CREATE INDEX entry_id ON entry (xml_id, mets);
+CREATE TABLE whole (
+    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
+    line INTEGER
+);
+CREATE INDEX whole_lob ON whole (lob);
+CREATE TABLE mptr (
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, line INTEGER
+);
+CREATE TABLE mapped (
+    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, child TEXT, place TEXT, line INTEGER
+)
+"""
+_PUT_ENTRY = """INSERT INTO entry
+    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, path, refused, child, line)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_WHOLE = (
+    "INSERT INTO whole (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, line) VALUES (?, ?, ?, ?, ?)"
+_PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
+_TABLES = ("entry", "whole", "mptr", "mapped")
+_DOWN = (
+    "SELECT m.href, m.url, m.line, e.path, e.refused, e.id FROM mptr m LEFT JOIN entry e ON e.id = "
+    "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets) "
+    "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
+)
+
+Row = tuple[Any, ...]
+
+
+class Index:
+    """The METS documents of the package at ``root``, from the one called ``name`` down.
+
+    ``faults`` are children that are named and cannot be read. Raises ``SourceError`` when the first
+    METS cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one
+    thread.
+    """
+
+    def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
+        self._root = root
+        self._budgets = budgets or Budgets()
+        self._database = scratch.opened()
+        self._waiting: dict[str, list[Row]] = {}
+        self._segments: list[HeldSegment] = []
+        self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._archive_digests: dict[tuple[str, ...], Digest] = {}
+        self.objid = ""
+        self.faults: list[SourceError] = []
+        try:
+            for statement in (*_SCHEMA.split(";"), "BEGIN"):
+                self._do(statement)
+            self._read(name)
+            self._do("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+            self._do("CREATE INDEX mapped_lob ON mapped (lob)")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def segments(self) -> tuple[HeldSegment, ...]:
+        """The children that were read, in the order in which the METS documents name them."""
+        return tuple(self._segments)
+
+    @property
+    def archives(self) -> tuple[tuple[str, ...], ...]:
+        """The SIARD archives that the METS documents list, as names from the root.
+
+        Each is a file, the first listed of the pieces of one, or the folder of an unpacked one.
+        """
+        return tuple(self._archives.values())
+
+    def archive_digest(self, path: tuple[str, ...]) -> Digest | None:
+        """Return the digest that METS gives an archive's file, or a piece of one; None without one."""
+        return self._archive_digests.get(path)
+
+    def rows(self, sql: str, *values: object) -> Iterator[Row]:
+        """Yield the rows of a query, streamed."""
+        cursor = self._database.execute(sql, values)
+        try:
+            yield from cursor
+        finally:
+            cursor.close()
+
+    def row(self, sql: str, *values: object) -> Row | None:
+        """Return the first row of a query, None when it has none."""
+        return next(self.rows(sql, *values), None)
+
+    def holds(self, lob: str) -> bool:
+        """Return whether the METS documents list a LOB with this id."""
+        return any(
+            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
+            for table in ("entry", "whole")
+        )
+
+    def lob_at(self, path: tuple[str, ...]) -> str | None:
+        """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
+        # Asked for packages alone whose ids are not those of the cells.
+        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
+        return None if row is None else str(row[0])
+
+    def weight(self) -> int:
+        """Return the bytes of all LOBs that the METS documents list, as far as they say it."""
+        row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
+        return 0 if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Drop the database."""
+        self._database.close()
+
+    def _do(self, statement: str, *values: object) -> int:
+        with scratch.explained("the index of the package"):
+            return self._database.execute(statement, values).lastrowid or 0
+
+    def _put(self, sql: str, *values: object) -> None:
+        waiting = self._waiting.setdefault(sql, [])
+        waiting.append(values)
+        if len(waiting) >= _BATCH:
+            self._flush(sql)
+
+    def _flush(self, sql: str) -> None:
+        with scratch.explained("the index of the package"):
+            self._database.executemany(sql, self._waiting.pop(sql, []))
+
+    def _flush_all(self) -> None:
+        for sql in tuple(self._waiting):
+            self._flush(sql)
+
+    def _read(self, name: str) -> None:
+        first: tuple[str, ...] = (name,)
+        ahead = deque([(first, "")])
+        seen = {first}
+        while ahead:
+            path, called = ahead.popleft()
+            number = self._do("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
+            if not self._document(number, path):
+                continue
+            for child, by in self._children(number, path):
+                if child not in seen:
+                    seen.add(child)
+                    ahead.append((child, by))
+
+    def _document(self, number: int, path: tuple[str, ...]) -> bool:
+        """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
+        document = _Document(number, path[:-1])
+        try:
+            with reading.opening(self._root, path) as descriptor:
+                for fact in reader.read(_blocks(descriptor), self._budgets):
+                    self._taken(document, fact)
+        except (OSError, MetspackError) as error:
+            fault = _unread("/".join(path), error)
+            self._waiting.clear()
+            for table in _TABLES:
+                self._do(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
+            if number == 1:
+                raise fault from None
+            self.faults.append(fault)
+            return False
+        self._flush_all()
+        self._do("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
+        if number == 1:
+            self.objid = document.objid
+        else:
+            self._segments.append(HeldSegment(objid=document.objid, mets=path))
+        return True
+
+    def _taken(self, document: _Document, fact: reader.Fact) -> None:
+        if isinstance(fact, reader.File):
+            self._file(document, fact)
+        elif isinstance(fact, reader.Fptr):
+            document.pointed = fact.fileid
+        elif isinstance(fact, reader.Mptr):
+            self._mptr(document, fact)
+        elif isinstance(fact, reader.Root):
+            document.objid = (fact.objid or "").strip()
+
+    def _mptr(self, document: _Document, fact: reader.Mptr) -> None:
+        if fact.structmap_type == SPLIT:
+            # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
+            self._put(
+                _PUT_MAPPED,
+                document.number,
+                document.pointed,
+                fact.contentids,
+                fact.href,
+                fact.order,
+                fact.line,
+            )
+            return
+        labels = (fact.structmap_label or "", fact.structmap_type or "", *fact.div_labels)
+        url = (fact.loctype or "").upper() == "URL"
+        up = any("parent" in label.casefold() for label in labels)
+        self._put(_PUT_MPTR, document.number, fact.href, url, up, fact.line)
+
+    def _file(self, document: _Document, fact: reader.File) -> None:
+        size, digest = _size(fact.size), _digest(fact)
+        said = (size, digest and digest.algorithm, digest and digest.value, fact.mimetype)
+        if _WHOLE in fact.groups and fact.href is None:
+            self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
+            self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
+            return
+        if fact.element != "file" or fact.href is None:
+            return
+        path, refused = _located(document.folder, fact.href)
+        if path is not None and (archive := _archive(path)) is not None:
+            self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
+            if digest is not None:
+                self._archive_digests.setdefault(path, digest)
+            return
+        lob = None if document.number == 1 else fact.id or f"{document.objid} line {fact.line}"
+        is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
+        child = "child" in "\n".join(fact.groups).casefold()
+        self._put(
+            _PUT_ENTRY,
+            document.number,
+            fact.id,
+            fact.groupid if is_part else lob,
+            is_part,
+            fact.seq,
+            *said,
+            None if path is None else "/".join(path),
+            refused,
+            child or (document.number == 1 and path is not None and path[-1].lower() == _METS_NAME),
+            fact.line,
+        )
+
+    def _is_part(self, fact: reader.File) -> bool:
+        # Other tools group files by GROUPID for reasons of their own; a part has a SEQ or a whole.
+        return fact.seq is not None or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
+
+    def _children(self, number: int, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the METS of each child that a METS names, and what it is called there."""
+        name = "/".join(path)
+        down = False
+        for href, url, line, listed, why, entry in list(self.rows(_DOWN, number)):
+            child: tuple[str, ...] | None = None
+            refused = why
+            if entry is not None:
+                child = None if listed is None else tuple(listed.split("/"))
+                self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
+            elif url and href:
+                child, refused = _located(path[:-1], href)
+            elif number > 1:
+                continue  # the link to the parent, without a label that says so
+            if child is not None:
+                down = True
+                yield child, "" if entry is None else href
+            else:
+                self.faults.append(_nowhere(f"{name} line {line}", href, refused))
+        sql = "SELECT id, xml_id, path FROM entry WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
+        for entry, xml_id, listed in list(self.rows(sql, number)):
+            down = True
+            self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
+            yield tuple(listed.split("/")), xml_id or ""
+        if number == 1 and not down:
+            self._check_is_no_child(name)
+
+    def _check_is_no_child(self, name: str) -> None:
+        row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
+        if row is not None:
+            raise SourceError(
+                f"{self._root / name} is the METS of a child IP: line {row[1]} names its parent, {row[0]}",
+                hint="Name the folder of the parent IP; it knows all its children.",
+            )
+
+
+class _Document:
+    """What is known while one METS is read."""
+
+    __slots__ = ("folder", "number", "objid", "pointed")
+
+    def __init__(self, number: int, folder: tuple[str, ...]) -> None:
+        self.number = number
+        self.folder = folder
+        self.objid = ""
+        self.pointed: str | None = None
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    # Small blocks: the facts of one block are held at once.
+    start = 0
+    while block := os.pread(descriptor, _BLOCK, start):
+        yield block
+        start += len(block)
+
+
+def _located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
+    """Return the names from the root that an href means, else why it means none."""
+    try:
+        reference = uris.parsed(href)
+        if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
+            return None, f"the href {href!r} is an absolute path, outside the package"
+        path = uris.joined(folder, reference)
+    except uris.ReferenceRefused as error:
+        return None, error.message
+    return (path, None) if path else (None, f"the href {href!r} names no file")
+
+
+def _archive(path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the archive that a file is, or is a piece of (SIARD 2.2 S_8.2-0), or is the metadata of."""
+    if (named := _ARCHIVE.fullmatch(path[-1])) is not None:
+        return (*path[:-1], named[1])
+    return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
+
+
+def _size(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS else None
+
+
+def _digest(fact: reader.File) -> Digest | None:
+    """Return the digest a file has, as it is written when it is none that can be computed."""
+    if fact.checksum is None:
+        return None
+    algorithm = digests.algorithm_name(fact.checksum_type or "")
+    found = None if algorithm is None else digests.parsed(fact.checksum, algorithm)
+    unread = Digest(algorithm=algorithm or fact.checksum_type or "unknown", value=fact.checksum.strip())
+    return found or unread
+
+
+def _unread(path: str, error: OSError | MetspackError) -> SourceError:
+    if isinstance(error, safexml.XmlError):
+        hint = error.hint or "The METS is damaged; get another copy of it."
+        return SourceError(f"{path} line {error.line}, column {error.column}: {error.message}", hint=hint)
+    if isinstance(error, MetspackError):
+        return SourceError(f"{path}: {error.message}", hint=error.hint)
+    return SourceError(
+        f"{path} cannot be read: {error.strerror or error}",
+        hint="The package is not complete, or you may not read it; metspack check tells what is missing.",
+    )
+
+
+def _nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
+    return SourceError(
+        f"{where} names the child {href or 'nothing'}, "
+        + (refused or "but no file of that METS with this ID gives it a place"),
+        hint="metspack check tells more about the links of the package.",
+    )

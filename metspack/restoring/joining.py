@@ -1,0 +1,267 @@
+"""A LOB over its parts as one run of bytes: a file object to seek in, and a stream that proves itself."""
+
+from __future__ import annotations
+
+import io
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metspack import reading
+from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.errors import ConfigError, SourceError
+from metspack.media import Stamp
+from metspack.model import Digest, LobCell
+from metspack.restoring.archived import ArchivedLob, found, moved
+from metspack.restoring.cells import cell_of
+from metspack.restoring.held import HeldLob, Part
+from metspack.restoring.package import Package
+from metspack.restoring.proving import Proving
+from metspack.restoring.ranges import ByteRange
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_BUFFER = 1 << 18
+_ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
+_UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
+_BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
+
+
+def opened_part(root: Path, lob: str, part: Part) -> int:
+    """Return a descriptor of a part's file below the package's root.
+
+    Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
+    """
+    try:
+        descriptor = reading.opened(root, part.path)
+    except OSError as error:
+        raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
+    except SourceError as error:
+        raise SourceError(f"{_about(lob, part)}: {error.message}", hint=_ANOTHER) from None
+    size = os.fstat(descriptor).st_size
+    if size != part.size:
+        os.close(descriptor)
+        raise SourceError(
+            f"{_about(lob, part)} has {size:,} bytes; expected {part.size:,} ({part.source})", hint=_ANOTHER
+        )
+    return descriptor
+
+
+def _about(lob: str, part: Part) -> str:
+    return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
+
+
+class JoinedLob(io.RawIOBase):
+    """A LOB as a read-only, seekable file over its parts; at most one of them is open at a time.
+
+    With ``verify`` each part that is touched is read whole and compared with its METS digest before
+    any byte of it is handed out, once unless it changes; a part without digest cannot be. Without,
+    only the bytes asked for are read. Reading raises ``SourceError`` for a part that cannot be opened,
+    has another size than METS says, or another digest.
+    """
+
+    def __init__(self, root: Path, lob: HeldLob, *, verify: bool = True) -> None:
+        super().__init__()
+        self.lob = lob
+        self._root = root
+        self._verify = verify
+        ends = list(accumulate(part.size for part in lob.parts))
+        self._starts = [0, *ends[:-1]]
+        self._size = ends[-1]
+        self._position = 0
+        self._open = -1
+        self._descriptor = -1
+        self._verified: dict[int, Stamp] = {}
+
+    @property
+    def name(self) -> str:
+        """The LOB's id."""
+        return self.lob.id
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it can be moved in: always."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position, in bytes from the LOB's start."""
+        self._check_open()
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move and return the position; beyond the end is allowed, before the start ValueError."""
+        self._check_open()
+        self._position = moved(self._position, self._size, offset, whence)
+        return self._position
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Read into a buffer up to the end of one part; returns the number of bytes, 0 at the LOB's end."""
+        self._check_open()
+        if self._position >= self._size:
+            return 0
+        number = bisect_right(self._starts, self._position) - 1
+        part = self.lob.parts[number]
+        offset = self._position - self._starts[number]
+        with memoryview(buffer).cast("B") as view:
+            wanted = min(len(view), part.size - offset, reading.CHUNK)
+            block = os.pread(self._part(number), wanted, offset)
+            view[: len(block)] = block
+        if wanted and not block:
+            raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
+        self._position += len(block)
+        return len(block)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError(f"LOB {self.lob.id} is closed")
+
+    def _part(self, number: int) -> int:
+        """Return the descriptor of a part, verified when that was asked for."""
+        if number != self._open:
+            self._let_go()
+            self._descriptor = opened_part(self._root, self.lob.id, self.lob.parts[number])
+            self._open = number
+        digest = self.lob.parts[number].digest
+        if self._verify and digest is not None:
+            self._check(number, digest)
+        return self._descriptor
+
+    def _check(self, number: int, digest: Digest) -> None:
+        stamp = Stamp.of(self._descriptor)
+        if self._verified.get(number) == stamp:
+            return
+        try:
+            _check_digest(self.lob.id, self.lob.parts[number], digest, self._descriptor)
+        except BaseException:
+            self._let_go()
+            raise
+        self._verified[number] = stamp
+
+    def _let_go(self) -> None:
+        descriptor, self._descriptor, self._open = self._descriptor, -1, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if not self.closed:
+            self._let_go()
+        super().close()
+
+
+def _check_digest(lob: str, part: Part, digest: Digest, descriptor: int) -> None:
+    """Raise ``SourceError`` when a part's bytes are not those of its digest in METS."""
+    if digest.algorithm not in HASHLIB_NAMES:
+        raise SourceError(
+            f"{_about(lob, part)} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} "
+            f"({part.source}); expected one of {', '.join(HASHLIB_NAMES)}",
+            hint=_UNVERIFIED,
+        )
+    hashers = Hashers([digest.algorithm])
+    for block in reading.chunks(descriptor):
+        hashers.update(block)
+    found = hashers.digest(digest.algorithm)
+    if found != digest:
+        raise SourceError(
+            f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "
+            f"({part.source})",
+            hint=_ANOTHER,
+        )
+
+
+def open_lob(package: Package, lob: str, *, verify: bool = True) -> io.BufferedReader:
+    """Return a LOB as a buffered, seekable, read-only file object; close it, or use it in ``with``.
+
+    It keeps no hold of ``package``, which may be closed before it. Raises ``SourceError`` as
+    ``archived.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it.
+    """
+    it = found(package, lob, verify=verify)
+    raw = it if isinstance(it, ArchivedLob) else JoinedLob(package.root, it, verify=verify)
+    return io.BufferedReader(raw, _BUFFER)
+
+
+def extracted(
+    package: Package, lob: str, ranges: Sequence[ByteRange] = (), *, verify: bool = True
+) -> Iterator[bytes]:
+    """Yield a LOB's bytes, or those of the ranges one after the other, in blocks.
+
+    With ``verify`` ranges are read as ``JoinedLob`` does: nothing unproven is yielded. The whole LOB is
+    read once and hashed on its way, so bytes are yielded before they are proven: ``SourceError`` is
+    raised after the last block of a part whose digest is wrong, and after the last block of all when the
+    whole's digest is, or the length or digest in the SIARD's cell. Only an iterator that ended has
+    given proven bytes. Raises ``ConfigError`` for a range outside the LOB, before anything is yielded.
+    """
+    it = found(package, lob, verify=verify)
+    try:
+        offsets = [each.within(it.size) for each in ranges]
+    except ConfigError:
+        if isinstance(it, ArchivedLob):
+            it.close()
+        raise
+    if isinstance(it, ArchivedLob):
+        return _pieces(it, offsets) if ranges else _contents(it, verify=verify)
+    if not ranges:
+        return _whole(package, it, lob, verify=verify)
+    return _pieces(JoinedLob(package.root, it, verify=verify), offsets)
+
+
+def _contents(lob: ArchivedLob, *, verify: bool) -> Iterator[bytes]:
+    with lob:
+        yield from lob.contents(verify=verify)
+
+
+def _pieces(lob: io.RawIOBase, offsets: Sequence[range]) -> Iterator[bytes]:
+    with lob:
+        for each in offsets:
+            lob.seek(each.start)
+            left = len(each)
+            while left:
+                block = lob.read(min(left, reading.CHUNK)) or b""
+                left -= len(block)
+                yield block
+
+
+def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool) -> Iterator[bytes]:
+    proving = None
+    if verify:
+        proving = Proving(lob, _cells(package, asked))
+        for disagreement in proving.begun():
+            raise SourceError(disagreement.message, hint=_UNVERIFIED)
+    for part in lob.parts:
+        descriptor = opened_part(package.root, lob.id, part)
+        try:
+            for block in part_blocks(lob.id, part, descriptor):
+                if proving is not None:
+                    proving.update(block)
+                yield block
+        finally:
+            os.close(descriptor)
+        for disagreement in () if proving is None else proving.part_ended(part):
+            raise SourceError(disagreement.message, hint=_ANOTHER)
+    for disagreement in () if proving is None else proving.ended():
+        raise SourceError(disagreement.message, hint=_ANOTHER)
+
+
+def _cells(package: Package, lob: str) -> list[LobCell]:
+    try:
+        cell = cell_of(package, lob)
+    except SourceError as error:
+        raise SourceError(f"LOB {lob} cannot be proven by its cell: {error.message}", hint=_BY_METS) from None
+    return [] if cell is None else [cell]
+
+
+def part_blocks(lob: str, part: Part, descriptor: int) -> Iterator[bytes]:
+    """Yield a part's bytes, exactly as many as METS says; raises ``SourceError`` when it became shorter."""
+    left = part.size
+    for block in reading.chunks(descriptor, 0, part.size):
+        left -= len(block)
+        yield block
+    if left:
+        raise SourceError(f"{_about(lob, part)} was cut while it was read", hint=_ANOTHER)

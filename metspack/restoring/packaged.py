@@ -1,0 +1,371 @@
+"""A package as a source of LOBs: what its archive's cells mean, with what METS says of the bytes as proofs.
+
+Whoever reads the LOBs through ``copying.Passage`` has every part, every whole and every cell proven in
+the one pass that copies them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from metspack import reading, scratch
+from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.errors import SourceError
+from metspack.layouts import LAYOUTS
+from metspack.media import Stamp
+from metspack.mediatypes import DEFAULT
+from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs
+from metspack.progress import Progress
+from metspack.restoring.held import HeldLob, Part
+from metspack.restoring.package import Package
+from metspack.restoring.selection import Selection
+from metspack.siard.archive import Archive, Grants, Located, Tallies, extension_of
+from metspack.siard.metadata import Table
+from metspack.siard.repacking import raw_bytes
+from metspack.siard.tables import Tally
+from metspack.sizes import counted
+from metspack.sources.found import cell_key
+from metspack.sources.loose import LooseLobs
+from metspack.uris import shown
+
+_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
+_SUFFIX = re.compile(r"(?:\.(?:[0-9]+|z)|_part[0-9]{3,18})$")
+_ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
+_KEEPING = "what is known of the LOBs"
+
+
+class _Lobs:
+    """What METS says of LOBs, by the files that hold them; remembers which were asked for."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self.unproven = 0
+        self._asked = scratch.opened()
+        self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._asked.execute("BEGIN")
+
+    def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
+        """Return what METS says of the LOB that lies in some files, one after the other.
+
+        ``lob`` is the cell's id, ``about`` names the LOB in errors. Raises ``SourceError`` when METS lists no
+        such LOB, or another one under this id.
+        """
+        first = files[0]
+        found = None if first is None else self.package.index.lob_at(first)
+        if found is None:
+            for fault in self.package.faults:
+                raise SourceError(
+                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
+                )
+            raise SourceError(
+                f"{about} is listed by no METS of the package",
+                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
+            )
+        held = self.package.lob(found)
+        named = tuple(part.path for part in held.parts)
+        if named != files:
+            raise SourceError(
+                f"{about}: its cell means {counted(len(files), 'file')}, but METS lists {found} as "
+                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
+                hint=_ANOTHER,
+            )
+        if found != lob and self.package.index.holds(lob):
+            raise SourceError(
+                f"LOB {lob}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
+                f"and {lob} elsewhere",
+                hint=_ANOTHER,
+            )
+        self.take(found)
+        return held
+
+    def take(self, lob: str) -> None:
+        """Note that a LOB was asked for."""
+        with scratch.explained(_KEEPING):
+            self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
+
+    def others(self, selection: Selection) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
+        for lob in self.package.ids():
+            row = self._asked.execute("SELECT 1 FROM lob WHERE id = ?", (lob,)).fetchone()
+            if row is None and selection.takes(lob):
+                yield lob
+
+    def proofs(self, held: HeldLob) -> Proofs:
+        """Return what METS says of a LOB's bytes, as far as it can be computed."""
+        known = [self._known(part.digest) for part in held.parts]
+        if not held.is_split:
+            return Proofs(whole=known[0])
+        return Proofs(whole=self._known(held.digest), extents=tuple(known))
+
+    def _known(self, digest: Digest | None) -> Digest | None:
+        if digest is not None and digest.algorithm in HASHLIB_NAMES:
+            return digest
+        self.unproven += 1
+        return None
+
+    def reference(self, held: HeldLob, root: int) -> LobRef:
+        """Return a LOB that METS alone knows; its files begin in the granted root with that number."""
+        place = place_of(held.id)
+        name = held.parts[0].name
+        extension = extension_of(_SUFFIX.sub("", name) if held.is_split else name)
+        return LobRef(
+            cell=LobCell(place=place, file=name, length=None, digest=None),
+            size=held.size,
+            extension=extension,
+            media_type=held.media_type or DEFAULT,
+            extents=tuple(_extent(self.package.root, held.id, part, root) for part in held.parts),
+            proofs=self.proofs(held),
+        )
+
+    def close(self) -> None:
+        self._asked.close()
+        self.package.close()
+
+
+def place_of(lob: str) -> LobPlace:
+    """Return the place that an id names; raises ``SourceError`` when it names none."""
+    found = _PLACE.fullmatch(lob)
+    if found is None or not int(found[4]):
+        raise SourceError(
+            f"LOB {lob[:200]!r}: its id names no place in a database, so that it has none in a restored tree",
+            hint="Ids are as s0.t2.c4.r1; metspack cat gives back a LOB with any id.",
+        )
+    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
+
+
+def _extent(root: Path, lob: str, part: Part, number: int) -> FileExtent:
+    try:
+        with reading.opening(root, part.path) as descriptor:
+            stamp = Stamp.of(descriptor)
+    except (OSError, SourceError) as error:
+        why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
+        raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=_ANOTHER) from None
+    _check_size(lob, part, stamp.size)
+    return FileExtent(
+        root=number, path=part.path, size=stamp.size, modified=stamp.modified, inode=stamp.inode
+    )
+
+
+def _check_size(lob: str, part: Part, size: int) -> None:
+    if size != part.size:
+        raise SourceError(
+            f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
+            hint=_ANOTHER,
+        )
+
+
+class PackagedArchive(Archive):
+    """The archive of a package; its LOBs in segments come with proofs. A context manager.
+
+    Of the tables' cells only those selected are seen. Takes the package, and closes it. Raises
+    ``SourceError`` as ``Archive`` does.
+    """
+
+    def __init__(
+        self, package: Package, path: tuple[str, ...], budgets: Budgets | None, selection: Selection
+    ) -> None:
+        self.package = package
+        self.selection = selection
+        self._names = path
+        place = package.root.joinpath(*path)
+        try:
+            # No link is followed below the package's root; the archive opens its files by their path.
+            os.close((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
+        except OSError as error:
+            raise SourceError(
+                f"{'/'.join(path)} cannot be opened: {error.strerror}",
+                hint="The METS names it as the archive; get it from another copy of the package.",
+            ) from None
+        # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
+        self._root = 0 if len(path) == 1 else 1
+        super().__init__(place, budgets, Grants(lob_roots=(package.root,) if self._root else ()))
+        self._lobs = _Lobs(package)
+
+    def located(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[Located]:
+        """Yield a table's selected LOB cells as ``Archive.located`` does."""
+        if not self.selection.meets(f"s{table.schema}.t{table.number}"):
+            if read is not None:
+                read(self.document(table).size)
+            return
+        for each in super().located(table, tally, read):
+            if self.selection.takes(each.cell.place.id):
+                yield each
+
+    def lobs(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRef]:
+        """Yield every selected LOB that a cell names, as ``Archive.lobs`` does.
+
+        Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
+        """
+        for lob in super().lobs(tallies, read):
+            yield lob if lob.entries else replace(lob, proofs=self._proofs(lob))
+
+    def _proofs(self, lob: LobRef) -> Proofs:
+        files = tuple(self._file(each) for each in lob.extents)
+        first = lob.extents[0]
+        where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
+        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", lob.place.id, files)
+        for part, extent in zip(held.parts, lob.extents, strict=True):
+            _check_size(held.id, part, extent.size)
+        return self._lobs.proofs(held)
+
+    def _file(self, extent: Extent) -> tuple[str, ...] | None:
+        """Return the names from the package's root of a file that lies below it."""
+        if not isinstance(extent, FileExtent):
+            return None
+        if extent.root == self._root:
+            return extent.path
+        return (*self._names[:-1], *extent.path) if extent.root == 0 else None
+
+    def unnamed(self) -> Iterator[LobRef]:
+        """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``."""
+        for lob in self._lobs.others(self.selection):
+            yield self._lobs.reference(self.package.lob(lob), self._root)
+
+    def unnamed_count(self) -> int:
+        """Return how many LOBs METS lists that no cell named so far."""
+        return sum(1 for _ in self._lobs.others(self.selection))
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what could not be proven by METS."""
+        yield from _remarks(self._lobs)
+
+    def prove(self, progress: Progress) -> None:
+        """Raise ``SourceError`` when METS gives the archive's file a digest that it does not have."""
+        digest = self.package.index.archive_digest(self._names)
+        if self.container is None or digest is None or digest.algorithm not in HASHLIB_NAMES:
+            return
+        progress.stage("Comparing the archive with METS", self.container.size)
+        hashers = Hashers((digest.algorithm,))
+        for block in raw_bytes(self.container.medium, str(self.container.path), 0, self.container.size):
+            hashers.update(block)
+            progress.advance(len(block))
+        if (found := hashers.digest(digest.algorithm)) != digest:
+            name = "/".join(self._names)
+            raise SourceError(
+                f"{name} has the {found.algorithm} {found.value}, but METS says {digest.value}",
+                hint="The archive was changed after it was packaged. " + _ANOTHER,
+            )
+
+    def close(self) -> None:
+        """Close archive and package."""
+        super().close()
+        self._lobs.close()
+
+
+class PackagedLobs(LooseLobs):
+    """The LOBs of a package without an archive, with proofs; a context manager.
+
+    ``stem`` is the name in its segments' folders. Takes the package, and closes it.
+    """
+
+    def __init__(self, package: Package, selection: Selection) -> None:
+        super().__init__(package.root)
+        self.package = package
+        self.selection = selection
+        self._lobs = _Lobs(package)
+        self.stem = _name(package) or self.stem
+
+    def lobs(self) -> Iterator[LobRef]:
+        """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``."""
+        with closing(self._sorted()) as ids:
+            for lob in ids:
+                self._lobs.take(lob)
+                yield self._lobs.reference(self.package.lob(lob), 0)
+
+    def _sorted(self) -> Generator[str, None, None]:
+        columns = "schema, place_table, place_row, cell"
+        with closing(scratch.opened()) as places, scratch.explained(_KEEPING):
+            places.execute(f"CREATE TABLE place ({columns}, id)")
+            places.execute("BEGIN")
+            for lob in filter(self.selection.takes, self.package.ids()):
+                place = place_of(lob)
+                row = (place.schema, place.table, place.row, cell_key(place.cell), lob)
+                places.execute("INSERT INTO place VALUES (?, ?, ?, ?, ?)", row)
+            for (lob,) in places.execute(f"SELECT id FROM place ORDER BY {columns}"):  # noqa: S608 -- a constant
+                yield lob
+
+    def unnamed(self) -> Iterator[LobRef]:
+        """Yield nothing: without an archive no cell is missing."""
+        yield from ()
+
+    def unnamed_count(self) -> int:
+        """Return 0: without an archive no cell is missing."""
+        return 0
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what could not be proven by METS."""
+        yield from _remarks(self._lobs)
+
+    def prove(self, progress: Progress) -> None:
+        """Raise nothing: there is no archive."""
+
+    def close(self) -> None:
+        """Close the package."""
+        super().close()
+        self._lobs.close()
+
+
+Packaged = PackagedArchive | PackagedLobs
+
+
+def _name(package: Package) -> str | None:
+    for segment in package.segments:
+        for layout in LAYOUTS.values():
+            if (parsed := layout.parsed_folder("/".join(segment.folder))) is not None:
+                return parsed.name
+    return None
+
+
+def _remarks(lobs: _Lobs) -> Iterator[str]:
+    if lobs.unproven:
+        yield (
+            f"{counted(lobs.unproven, 'digest')} that METS does not give, or by an algorithm that cannot be "
+            "computed here: those bytes are proven by their cells alone"
+        )
+
+
+def _check(package: Package, *, partial: bool) -> None:
+    archives = ["/".join(each) for each in package.archives]
+    if len(archives) > 1:
+        raise SourceError(
+            f"{package.root} holds {len(archives):,} archives: {', '.join(archives[:3])}",
+            hint="Only in a package of one archive each LOB has one place.",
+        )
+    for fault in () if partial else package.faults:
+        raise fault
+
+
+def _beside(archive: Path) -> str:
+    return f", {archive.parent}" if (archive.parent / "mets.xml").is_file() else ""
+
+
+def opened(path: Path, budgets: Budgets | None = None, only: tuple[str, ...] = ()) -> Packaged:
+    """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
+
+    Raises ``SourceError`` when it is no package, holds several archives, or a child cannot be read and
+    all LOBs are asked for.
+    """
+    if path.suffix.lower() == ".siard" and path.is_file():
+        raise SourceError(
+            f"{path} is an archive, expected a package",
+            hint=f"Name the folder that holds its mets.xml{_beside(path)}; metspack build makes packages.",
+        )
+    package = Package(path, budgets)
+    try:
+        _check(package, partial=bool(only))
+        selection = Selection(only=only)
+        if package.archives:
+            return PackagedArchive(package, package.archives[0], budgets, selection)
+        return PackagedLobs(package, selection)
+    except BaseException:
+        package.close()
+        raise

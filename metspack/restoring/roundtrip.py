@@ -1,0 +1,189 @@
+"""The proof that every LOB can be given back, without writing one: all is joined into a hash."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from metspack import scratch
+from metspack.errors import SourceError
+from metspack.model import Budgets
+from metspack.progress import Progress, Silent
+from metspack.restoring.cells import opened_archive
+from metspack.restoring.celltable import CellTable, InsideLob
+from metspack.restoring.held import Disagreement, HeldLob
+from metspack.restoring.joining import opened_part, part_blocks
+from metspack.restoring.package import Package
+from metspack.restoring.proving import CellProving, Evidence, Proving
+from metspack.restoring.relations import unrelated
+from metspack.siard.archive import Archive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What was proven: LOBs in segments, how many of them are split, LOBs in the archive, bytes hashed.
+
+    A LOB counts when all its bytes were read, whether they were the right ones or not; ``evidence`` has
+    how many were proven by what, ``unproven`` is how many by nothing.
+    """
+
+    lobs: int
+    split: int
+    inside: int
+    bytes: int
+    disagreements: int
+    evidence: Mapping[Evidence, int]
+    unproven: int
+
+
+class Roundtrip(Iterator[Disagreement]):
+    """A proof under way: an iterator of what disagrees; ``summary`` is of what was done so far.
+
+    Compared are each part with its digest in METS, the parts of a LOB together with the whole's, and
+    every LOB with the digest and length in its cell; LOBs that stayed in the archive are read there.
+    LOBs that no cell names and cells without a LOB are told, and parts that map and child do not both
+    name. Flat memory. Raises ``SourceError`` when the parent METS cannot be read, ``TargetError`` when
+    the temporary disk is full.
+    """
+
+    def __init__(self, package: Package, progress: Progress | None, budgets: Budgets | None) -> None:
+        self._package = package
+        self._progress = progress or Silent()
+        self._budgets = budgets
+        self._lobs = self._split = self._inside = self._bytes = self._count = self._unproven = 0
+        self._evidence: Counter[Evidence] = Counter()
+        self._archives: list[tuple[str, ...]] = []
+        self._found = self._proven()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Disagreement:
+        with scratch.explained("what is known of the LOBs"):
+            found = next(self._found)
+        self._count += 1
+        return found
+
+    @property
+    def summary(self) -> Summary:
+        """What was proven so far; complete when the iterator is exhausted."""
+        return Summary(
+            lobs=self._lobs,
+            split=self._split,
+            inside=self._inside,
+            bytes=self._bytes,
+            disagreements=self._count,
+            evidence={each: self._evidence[each] for each in Evidence},
+            unproven=self._unproven,
+        )
+
+    def _proven(self) -> Iterator[Disagreement]:
+        self._progress.stage("Reading METS", None)
+        for fault in self._package.faults:
+            yield _incomplete(fault)
+        yield from unrelated(self._package)
+        with CellTable(self._package, self._budgets) as cells:
+            self._progress.stage("Reading tables", None)
+            for path in self._package.archives:
+                try:
+                    cells.take(path)
+                except SourceError as error:
+                    yield _incomplete(error)
+                else:
+                    self._archives.append(path)
+            self._progress.stage("Joining LOBs", self._package.index.weight())
+            for lob in self._package.ids():
+                yield from self._lob(lob, cells)
+            for path in self._archives:
+                yield from self._entries(path, cells)
+            for lob, archive, reason in cells.nowhere():
+                yield Disagreement(
+                    lob=lob, part="", what=f"{archive} has a cell of it", expected="its bytes", found=reason
+                )
+
+    def _advance(self, block: bytes) -> None:
+        self._bytes += len(block)
+        self._progress.advance(len(block))
+
+    def _lob(self, lob: str, cells: CellTable) -> Iterator[Disagreement]:
+        named = cells.of_lob(lob)
+        # Without all cells nobody knows that none names it.
+        if not named and len(self._archives) == len(self._package.archives):
+            found = "none" if self._archives else "no archive in the package"
+            what = "a METS lists it"
+            yield Disagreement(lob=lob, part="", what=what, expected="a cell that names it", found=found)
+        try:
+            held = self._package.lob(lob)
+            proving = Proving(held, named)
+            yield from self._joined(held, proving)
+        except SourceError as error:
+            yield _lost(lob, error)
+            return
+        self._lobs += 1
+        self._split += held.is_split
+        self._take(proving.evidence)
+
+    def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
+        yield from proving.begun()
+        for part in lob.parts:
+            descriptor = opened_part(self._package.root, lob.id, part)
+            try:
+                for block in part_blocks(lob.id, part, descriptor):
+                    proving.update(block)
+                    self._advance(block)
+            finally:
+                os.close(descriptor)
+            yield from proving.part_ended(part)
+        yield from proving.ended()
+
+    def _entries(self, path: tuple[str, ...], cells: CellTable) -> Iterator[Disagreement]:
+        """Read the LOBs that stayed in an archive."""
+        self._progress.stage("Reading LOBs in the archive", None)
+        with opened_archive(self._package, path, self._budgets) as archive:
+            for lob in cells.inside(path):
+                try:
+                    yield from self._entry(archive, lob)
+                except SourceError as error:
+                    yield _lost(lob.cell.place.id, error)
+                    continue
+                self._inside += 1
+
+    def _entry(self, archive: Archive, lob: InsideLob) -> Iterator[Disagreement]:
+        proving = CellProving(lob.cell, f"the entry {lob.entries[0]}")
+        for extent in map(archive.tree.extent, lob.entries):
+            for block in () if extent is None else archive.tree.contents(extent):
+                proving.update(block)
+                self._advance(block)
+        yield from proving.ended()
+        crc = {Evidence.CRC} if archive.container is not None else set()
+        self._take(proving.evidence | crc)
+
+    def _take(self, evidence: Collection[Evidence]) -> None:
+        self._evidence.update(evidence)
+        self._unproven += not evidence
+
+
+def _lost(lob: str, error: SourceError) -> Disagreement:
+    # The error's message names the LOB already.
+    found = error.message.removeprefix(f"LOB {lob}: ")
+    return Disagreement(
+        lob=lob, part="", what="it cannot be given back", expected="all its bytes", found=found
+    )
+
+
+def _incomplete(error: SourceError) -> Disagreement:
+    return Disagreement(
+        lob="",
+        part="",
+        what="the package is not complete",
+        expected="METS and archives that can be read",
+        found=error.message,
+    )
+
+
+def proven(package: Package, progress: Progress | None = None, budgets: Budgets | None = None) -> Roundtrip:
+    """Return an iterator of what keeps the package's LOBs from being given back as they were."""
+    return Roundtrip(package, progress, budgets)

@@ -1,0 +1,330 @@
+"""A package back in one piece: an archive with its LOBs inside, or with one folder of LOBs beside it.
+
+Entries get their usual names (``content/schema0/table2/lob4/record0.bin``), below the folder that
+metadata.xml gives the table; which names they had before the package was made is not known. Everything
+that no LOB's place changes is the package's own, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from enum import Enum, unique
+from pathlib import Path
+
+from metspack import fsio, identifiers, slices, staying, uris
+from metspack.copying import Passage
+from metspack.coursing import Column, column_of
+from metspack.digests import Hashers
+from metspack.errors import SourceError
+from metspack.layouts import FolderStyle, lobseg, siard22
+from metspack.model import LobCell, LobRef, ZipExtent
+from metspack.placing import MANIFESTS, PlacedFile, Placements, Placing
+from metspack.progress import Progress, Silent
+from metspack.restoring import packaged
+from metspack.restoring.packaged import PackagedArchive
+from metspack.restoring.staged import (
+    Restored,
+    RestoreOptions,
+    check_room,
+    check_target,
+    staged,
+    write_manifests,
+)
+from metspack.sharing import Sharing
+from metspack.siard import rewriting
+from metspack.siard.archive import extension_of
+from metspack.siard.departures import Departures
+from metspack.siard.holdings import Shelf
+from metspack.siard.metadata import Table
+from metspack.siard.rewriting import Added, Moved
+from metspack.siard.splicing import NewCell
+from metspack.siard.zipformat import DEFLATED, STORED
+from metspack.sizes import counted
+
+_ALL = 1 << 62  # no LOB is larger
+_STYLE = FolderStyle.DILCIS
+
+
+@unique
+class Into(Enum):
+    """Where the LOBs come to lie: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
+
+    INSIDE = "inside"
+    FOLDER = "folder"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """What is known of the LOBs: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
+
+    ``slices`` are the numbers of the slices by container, in the order of their first LOB.
+    """
+
+    outside: set[Column] = field(default_factory=set)
+    inside: set[Column] = field(default_factory=set)
+    slices: dict[str, int] = field(default_factory=dict)
+    lobs: int = 0
+    split: int = 0
+    stay: int = 0
+    bytes: int = 0
+    unmoved: int = 0
+
+
+def restored_siard(
+    path: Path,
+    target: Path,
+    into: Into = Into.INSIDE,
+    options: RestoreOptions | None = None,
+    progress: Progress | None = None,
+) -> Restored:
+    """Write the archive of the package at ``path`` with its LOBs; returns what was done.
+
+    ``Into.INSIDE``: ``target`` is the .siard file. ``Into.FOLDER``: a folder with ``<Name>.siard``,
+    ``<Name>_lobs/s0_t2_c4/seg_0/`` for each column, and manifests; LOBs of columns that stayed in the archive
+    stay there. Every LOB is proven as ``restored_files`` has it, and the archive by the digest in METS.
+    Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
+    """
+    options, progress = options or RestoreOptions(), progress or Silent()
+    check_target(target, path)
+    progress.stage("Reading METS", None)
+    with ExitStack() as stack:
+        source = stack.enter_context(packaged.opened(path, options.budgets))
+        if not isinstance(source, PackagedArchive):
+            raise SourceError(
+                f"{path} has no archive that its LOBs could be put into",
+                hint="To have them as files, leave --siard out.",
+            )
+        sharing = stack.enter_context(Sharing())
+        departures = stack.enter_context(closing(Departures()))
+        staging = stack.enter_context(staged(target))
+        staging.journal.record(event="begin", source=str(path), into=into.value)
+        work = _Work(source, sharing, departures, staging, progress)
+        written = work.inside(target.name) if into is Into.INSIDE else work.beside()
+        source.unchanged()
+        if into is Into.INSIDE:
+            staging.publish_file(target.name)
+        else:
+            staging.publish()
+        return work.restored(written)
+
+
+class _Work:
+    """One archive on its way back."""
+
+    def __init__(
+        self,
+        source: PackagedArchive,
+        sharing: Sharing,
+        departures: Departures,
+        staging: fsio.Staging,
+        progress: Progress,
+    ) -> None:
+        self.source = source
+        self.sharing = sharing
+        self.departures = departures
+        self.staging = staging
+        self.progress = progress
+        self.found = _Found()
+        self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
+
+    def inside(self, name: str) -> Hashers:
+        """Write the archive with all LOBs inside."""
+        self.source.prove(self.progress)
+        self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
+        with Shelf(self.source.holdings()) as shelf:
+            moved = Moved(entries=self.departures, columns={})
+            hashers = self._rewritten(name, moved, self._entry_file, self._added(shelf))
+            shelf.unchanged()
+        return hashers
+
+    def beside(self) -> Hashers:
+        """Write the archive, and the LOBs into one folder beside it."""
+        self.source.prove(self.progress)
+        self.progress.stage("Looking for LOBs inside", self.source.weight())
+        stays = staying.columns(self.source, _ALL, self.progress.advance)
+        self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
+        name = identifiers.package_name(self.source.stem)
+        with closing(Placements()) as placements:
+            self._place(name, placements)
+            columns: dict[str, dict[int, str]] = {}
+            for schema, number, column in self.found.outside:
+                folder = siard22.column_folder(name, f"s{schema}_t{number}_c{column}", _STYLE)
+                columns.setdefault(self.tables[schema, number].path, {})[column] = folder
+            database = siard22.database_folder(name, _STYLE)
+            moved = Moved(entries=self.departures, columns=columns, database=database)
+
+            def file(cell: LobCell) -> str:
+                return siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
+
+            siard = f"{name}.siard"
+            hashers = self._rewritten(siard, moved, file)
+            placements.add(_listed(siard, hashers))
+            write_manifests(self.staging.package, placements)
+        return hashers
+
+    def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobRef], str]) -> None:
+        """Give every container its slice of LOBs to be moved, and take down what stays."""
+        self.progress.stage("Reading tables", self.source.weight())
+        found = self.found
+        with ExitStack() as files:
+            staying_lobs = files.enter_context(fsio.NewFile(self.staging.work / "stay.jsonl"))
+            moving: dict[str, fsio.NewFile] = {}
+            for lob in self.source.lobs(read=self.progress.advance):
+                if stays(lob):
+                    found.inside.add(column_of(lob.place))
+                    found.stay += 1
+                    staying_lobs.write(slices.line(lob, None))
+                    found.unmoved += lob.size
+                    continue
+                found.outside.add(column_of(lob.place))
+                for entry in lob.entries:
+                    self.departures.add(entry)
+                kept = container(lob)
+                if not self.sharing.is_first(lob, kept):
+                    continue
+                if kept not in moving:
+                    number = found.slices[kept] = len(found.slices)
+                    moving[kept] = files.enter_context(fsio.NewFile(slices.path(self.staging.work, number)))
+                moving[kept].write(slices.line(lob, None))
+                found.lobs += 1
+                found.split += len(lob.extents) > 1
+                found.bytes += lob.size
+        check_room(self.staging, found.lobs + 1, found.bytes + self.source.size)
+        self.staging.journal.record(event="planned", lobs=found.lobs, bytes=found.bytes)
+        self._prove_those_that_stay()
+
+    def _prove_those_that_stay(self) -> None:
+        if not self.found.stay:
+            return
+        self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
+        with Shelf(self.source.holdings()) as shelf:
+            for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
+                for _block in self._proven(lob, shelf):
+                    pass
+
+    def _proven(self, lob: LobRef, shelf: Shelf) -> Iterator[bytes]:
+        """Yield a LOB's bytes, proven when the iterator has ended."""
+        passage = Passage(lob, shelf, ())
+        for block in passage.portion():
+            self.progress.advance(len(block))
+            yield block
+        passage.end()
+
+    def _added(self, shelf: Shelf) -> Iterator[Added]:
+        self.progress.stage("Writing the archive", self.found.bytes)
+        method = self._method()
+        for number in self.found.slices.values():
+            for lob, _ in slices.entries(slices.path(self.staging.work, number)):
+                name = self._entry(lob.cell)
+                yield Added(name=name, blocks=self._proven(lob, shelf), size=lob.size, method=method)
+
+    def _method(self) -> int:
+        """Return how LOBs are packed: as the tables are; SIARD 1.0 knows no compression."""
+        if self.source.metadata.version == "1.0":
+            return STORED
+        documents = (self.source.tree.extent(table.path) for table in self.source.metadata.tables)
+        methods = {each.method for each in documents if isinstance(each, ZipExtent)}
+        return STORED if methods == {STORED} else DEFLATED
+
+    def _entry(self, cell: LobCell) -> str:
+        """Return the name of the entry that a LOB gets."""
+        place = cell.place
+        below = lobseg.lob_path(place, extension_of(cell.file)).split("/")[3:]
+        return "/".join((self.tables[place.schema, place.table].folder_path, *below))
+
+    def _entry_file(self, cell: LobCell) -> str:
+        return self._written(self._entry(cell))
+
+    def _written(self, entry: str) -> str:
+        """Return an entry's name as a cell has it: a string in SIARD 1.0, a URI in later versions."""
+        return entry if self.source.metadata.version == "1.0" else uris.quoted(entry.split("/"))
+
+    def _rewritten(
+        self,
+        name: str,
+        moved: Moved,
+        file: Callable[[LobCell], str],
+        added: Iterable[Added] = (),
+    ) -> Hashers:
+        target, work = self.staging.package / name, self.staging.work
+        if not self.found.outside:
+            return rewriting.copied(self.source, target, MANIFESTS, work=work)
+        return rewriting.rewritten(
+            self.source,
+            moved,
+            target,
+            work=work,
+            values=lambda table: self._values(table, file),
+            algorithms=MANIFESTS,
+            added=added,
+        )
+
+    def _values(
+        self, table: Table, file: Callable[[LobCell], str]
+    ) -> Callable[[LobCell], NewCell | None] | None:
+        if not any(
+            column[:2] == (table.schema, table.number) for column in self.found.outside | self.found.inside
+        ):
+            return None
+
+        def value(cell: LobCell) -> NewCell:
+            column = column_of(cell.place)
+            if column in self.found.inside:
+                entries = self.source.entries(table, cell)
+                if len(entries) == 1:
+                    return NewCell(file=self._written(entries[0]))
+            first = self.sharing.first(cell.place.id)
+            if first is not None:
+                return NewCell(file=self.sharing.told(first)[0])
+            new = file(cell)
+            self.sharing.tell(cell.place.id, new, None)
+            return NewCell(file=new)
+
+        return value
+
+    def _place(self, name: str, placements: Placements) -> None:
+        self.progress.stage("Restoring", self.found.bytes)
+        with Shelf(self.source.holdings()) as shelf:
+            placing = Placing(
+                shelf,
+                siard22.LAYOUT,
+                checksum="MD5",
+                moved=self.progress.advance,
+                ended=lambda _passage: None,
+                joined=lambda _passage: None,
+            )
+            for container, number in self.found.slices.items():
+                folder = siard22.segment_folder(name, container, 0)
+                entries = slices.entries(slices.path(self.staging.work, number))
+                for each in placing.placed(entries, self.staging.package / folder):
+                    placements.add(replace(each, path=f"{folder}/{each.path}"))
+            shelf.unchanged()
+
+    def restored(self, written: Hashers) -> Restored:
+        """Return what was done."""
+        return Restored(
+            target=self.staging.target,
+            lobs=self.found.lobs,
+            split=self.found.split,
+            inside=self.found.stay,
+            bytes=self.found.bytes,
+            size=written.size,
+            sha256=written.digest("SHA-256").value,
+            warnings=tuple(self._words()),
+        )
+
+    def _words(self) -> Iterator[str]:
+        if left := self.source.unnamed_count():
+            yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+        yield from self.source.remarks()
+        yield from self.sharing.words()
+        yield from self.source.conventions()
+
+
+def _listed(path: str, hashers: Hashers) -> PlacedFile:
+    md5, sha256 = (hashers.digest(each).value for each in MANIFESTS)
+    return PlacedFile(
+        id="", path=path, size=hashers.size, media_type="", checksum=md5, md5=md5, sha256=sha256
+    )

@@ -1,0 +1,129 @@
+"""``metspack convert`` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from metspack.copying import Passage
+from tests import segmented_folders
+from tests.cli.conftest import Commands
+from tests.trees import names, tree
+
+CUT = ("--max-files", "4", "--max-bytes", "9000")
+
+
+@pytest.fixture(autouse=True)
+def _clock(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    del metspack
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
+
+
+@pytest.fixture
+def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
+    """The sample packaged, each of its 8 LOBs in two parts."""
+    metspack.fine("build", northwind, "-o", tmp_path / "out", *CUT, "-j", "1")
+    return tmp_path / "out"
+
+
+def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    other, back = tmp_path / "other", tmp_path / "back"
+    said = metspack.fine(
+        *("convert", out, "-o", other, "--layout", "siard22", "--max-files", "none", "--max-bytes", "none"),
+        *("--split", "never", "--lob-folder-style", "sfa", "-j", "1"),
+    )
+    lines = said.splitlines()
+    assert lines[0].startswith(f"{other}: parent IP urn:uuid:")
+    assert lines[0].endswith("with 1 child IP, 8 LOBs, 91,839 bytes")
+    assert lines[1] == (f"Published; its structure was checked. Any time later: metspack check {other}")
+    metspack.fine("check", other)
+    outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")
+    assert (outcome.code, "found by convention H (SFA suite)" in outcome.err) == (0, True), outcome
+    document = json.loads(outcome.out)
+    assert (document["children"], document["split_lobs"], document["layout"]) == (11, 8, "lobseg")
+    assert tree(back) == tree(out)
+    assert metspack.fine("convert", out / "mets.xml", "-o", tmp_path / "quiet", "-q", "-j", "1") == ""
+
+
+def test_all_that_build_offers_is_offered(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    document = json.loads(
+        metspack.fine(
+            *("convert", out, "-o", new, "--name", "Other", "--id", "urn:x:1", "--checksum", "SHA-256"),
+            *("--agent", "An archive", "--mets-profile", "https://example.org/p", "--href", "file-uri"),
+            *("--preset", "dbptk", "--min-size", "1", "--verify", "--add-digests", "--jobs", "1", "--json"),
+            *("--no-message-digest-check", "--accept", "dbptk-part-digest", "--budget", "depth=50"),
+        )
+    )
+    assert (document["name"], document["objid"], document["checked"]) == ("Other", "urn:x:1", "full")
+    mets = (new / "mets.xml").read_text(encoding="utf-8")
+    for word in ("SHA-256", "An archive", "https://example.org/p", "file:///Other.siard", "2020-09-13"):
+        assert word in mets
+    with_dbptks_names = ("--external-lobs-per-folder", "4", "--external-lobs-folder-size", "0")
+    metspack.fine("convert", out, "-o", tmp_path / "named", *with_dbptks_names, "-j", "1")
+    assert sum(path.is_dir() for path in (tmp_path / "named").iterdir()) == 2
+
+
+def test_what_dbptk_writes_is_made_a_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    folder = segmented_folders.dbptk_21(tmp_path / "x", segmented_folders.pictures(northwind))
+    granted = ("--lob-root", tmp_path, "--map-drive", f"S:={tmp_path}")
+    outcome = metspack("convert", folder, "-o", tmp_path / "new", *granted, "-j", "1")
+    assert outcome.code == 0, outcome
+    assert metspack("check", tmp_path / "new").code == 0
+    mapping = tmp_path / "mapping.txt"
+    mapping.write_text("", encoding="utf-8")
+    outcome = metspack("convert", tmp_path / "new", "-o", tmp_path / "n", "--mapping", mapping)
+    assert (outcome.code, "folders for LOBs are granted" in outcome.err) == (2, True), outcome
+    assert metspack("convert", tmp_path / "new", "-o", tmp_path / "back", "--layout", "siard22").code == 0
+    assert (tmp_path / "back" / "x_lobs" / "s1_t1_c4" / "seg_0" / "t1_c4_r1.bin").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--layout", "x"), 2, "--layout 'x' is not known"),
+        (("--checksum", "CRC"), 2, "--checksum 'CRC' is not known"),
+        (("--href", "x"), 2, "--href 'x' is not known"),
+        (("--accept", "x"), 2, "--accept 'x' is not known"),
+        (("--split", "never", "--max-bytes", "1000"), 3, "s0.t2.c4.r1"),
+        (("--id", "a b"), 2, "which cannot stand in a link"),
+    ],
+)
+def test_options_that_cannot_be(
+    metspack: Commands, out: Path, tmp_path: Path, *, options: tuple[str, ...], code: int, words: str
+) -> None:
+    outcome = metspack("convert", out, "-o", tmp_path / "new", *options, "-j", "1")
+    assert (outcome.code, words in outcome.err) == (code, True), outcome
+    assert "\nhint: " in outcome.err
+    assert names(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_damaged_part_is_named_and_nothing_left(
+    metspack: Commands, out: Path, tmp_path: Path, jobs: str
+) -> None:
+    part = next(out.rglob("record6.bin.z"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    outcome = metspack("convert", out, "-o", tmp_path / "new", "-j", jobs)
+    assert outcome.code == 3
+    assert outcome.err.startswith("error: LOB s0.t2.c4.r7 (")
+    assert str(part.relative_to(out)) in outcome.err
+    assert "but METS says" in outcome.err
+    outcome = metspack("convert", out, "-o", out / "new")
+    assert (outcome.code, "lies inside the package" in outcome.err) == (4, True), outcome
+    assert names(tmp_path) == {"out"}
+
+
+def test_an_interruption_leaves_nothing(
+    metspack: Commands, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Passage, "end", lambda _: os.kill(os.getpid(), signal.SIGINT))
+    before = tree(out)
+    assert metspack("convert", out, "-o", tmp_path / "new", "-j", "1").code == 130
+    assert names(tmp_path) == {"out"}
+    assert tree(out) == before

@@ -1,0 +1,254 @@
+"""``metspack restore`` as a person runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metspack.copying import Passage
+from tests import segmented_folders
+from tests.cli.conftest import Commands, Program
+from tests.siards import siard as small_siard
+from tests.trees import names, tree
+
+CUT = ("--max-files", "4", "--max-bytes", "9000", "-j", "1")
+
+
+@pytest.fixture
+def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
+    """The sample packaged, each of its 8 LOBs in two parts."""
+    metspack.fine("build", northwind, "-o", tmp_path / "out", *CUT)
+    return tmp_path / "out"
+
+
+def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    lobs = tmp_path / "my lobs"
+    assert metspack.fine("restore", out, "-o", lobs).splitlines() == [
+        f"{lobs}: 8 LOBs (8 joined from parts), 91,839 bytes",
+        f"Published; every LOB was proven. Any time later: cd '{lobs}' && sha256sum -c manifest-sha256.txt",
+    ]
+    done = subprocess.run(
+        ["sha256sum", "-c", "--quiet", "manifest-sha256.txt"], cwd=lobs, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    said = json.loads(metspack.fine("restore", out, "--output", tmp_path / "again", "--json"))
+    assert said == {
+        "target": str(tmp_path / "again"),
+        "lobs": 8,
+        "joined_lobs": 8,
+        "bytes": 91_839,
+        "from_inside": 0,
+        "warnings": [],
+    }
+    assert tree(tmp_path / "again") == tree(lobs)
+    assert metspack.fine("restore", out / "mets.xml", "-o", tmp_path / "quiet", "-q") == ""
+
+
+def test_only_some_are_restored(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    chosen = ("--only", "s0.t2.c4.r3", "--only", "s0.t2.c4.r8")
+    assert metspack.fine("restore", out, "-o", tmp_path / "two", *chosen).startswith(
+        f"{tmp_path / 'two'}: 2 LOBs"
+    )
+    found = {path.name for path in (tmp_path / "two" / "content/schema0/table2/lob4").iterdir()}
+    assert found == {"record2.bin", "record7.bin"}
+    assert "8 LOBs" in metspack.fine("restore", out, "-o", tmp_path / "column", "--only", "s0.t2.c4")
+    outcome = metspack("restore", out, "-o", tmp_path / "none", "--only", "s0.t2.c7")
+    assert outcome.code == 3
+    assert outcome.err == "error: the package has no LOB 's0.t2.c7'\nhint: Did you mean s0.t2.c4?\n"
+    assert names(tmp_path) == {"out", "two", "column"}
+
+
+def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    back = tmp_path / "Back.siard"
+    said = metspack.fine("restore", out, "-o", back, "--siard").splitlines()
+    data = back.read_bytes()
+    assert said == [
+        f"{back}: 8 LOBs (8 joined from parts), 91,839 bytes",
+        (
+            f"Published; every LOB was proven. The archive has {len(data):,} bytes, "
+            f"SHA-256 {hashlib.sha256(data).hexdigest()}"
+        ),
+    ]
+    with zipfile.ZipFile(back) as archive:
+        assert archive.testzip() is None
+    inside = tmp_path / "Inside.siard"
+    document = json.loads(
+        metspack.fine("restore", out, "-o", inside, "--siard", "--into", "inside", "--json")
+    )
+    assert document == {
+        "target": str(inside),
+        "lobs": 8,
+        "joined_lobs": 8,
+        "bytes": 91_839,
+        "into": "inside",
+        "stayed_inside": 0,
+        "archive_bytes": len(data),
+        "archive_sha256": hashlib.sha256(data).hexdigest(),
+        "warnings": [],
+    }
+    folder = tmp_path / "folder"
+    said = metspack.fine("restore", out, "-o", folder, "--siard", "--into", "folder").splitlines()
+    assert said[1].endswith(f"cd {folder} && sha256sum -c manifest-sha256.txt")
+    assert names(folder) == {"Northwind.siard", "Northwind_lobs", "manifest-md5.txt", "manifest-sha256.txt"}
+    assert names(folder / "Northwind_lobs" / "s0_t2_c4") == {"seg_0"}
+
+
+def test_lobs_inside_are_told(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
+    metspack("build", northwind_full, "-o", tmp_path / "out", "--min-size", "1000", "-j", "1")
+    said = metspack.fine("restore", tmp_path / "out", "-o", tmp_path / "files")
+    assert "46 LOBs, " in said
+    assert "LOBs from inside the archive" in said
+    said = metspack.fine("restore", tmp_path / "out", "-o", tmp_path / "x.siard", "--siard")
+    assert "LOBs stayed inside" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-o", "x", "--into", "inside"), "--into goes with --siard"),
+        (("-o", "x", "--siard"), "x does not name a .siard file"),
+        (("-o", "x.siard"), "x.siard is the name of an archive"),
+        (("-o", "x.siard", "--siard", "--into", "folder"), "x.siard does not name a folder"),
+        (("-o", "x.siard", "--siard", "--into", "beside"), "--into 'beside' is not known"),
+        (("-o", "x.siard", "--siard", "--only", "s0"), "--only does not go with --siard"),
+        (
+            ("-o", "x.siard", "--siard", "--accept", "dbptk-part-digest"),
+            "--accept does not go with --siard",
+        ),
+        (("-o", "x", "--accept", "all"), "--accept 'all' is not known"),
+        (("-o", "x", "--budget", "none"), "--budget 'none' is no budget"),
+    ],
+)
+def test_options_that_contradict_each_other(
+    metspack: Commands, out: Path, options: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(out.parent)
+    outcome = metspack("restore", out, *options)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error: {words}")
+    assert "\nhint: " in outcome.err
+    assert names(out.parent) == {"out"}
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "words"),
+    [("out/x", 4, "lies inside the package"), ("none/x", 4, "is not a folder"), ("out", 4, "lies inside")],
+)
+def test_targets_that_cannot_be(
+    metspack: Commands, out: Path, tmp_path: Path, *, target: str, code: int, words: str
+) -> None:
+    before = tree(tmp_path)
+    outcome = metspack("restore", out, "-o", tmp_path / target)
+    assert (outcome.code, words in outcome.err) == (code, True), outcome
+    (tmp_path / "there").mkdir()
+    outcome = metspack("restore", out, "-o", tmp_path / "there")
+    assert (outcome.code, "exists already" in outcome.err) == (4, True), outcome
+    (tmp_path / "there").rmdir()
+    assert tree(tmp_path) == before
+
+
+def test_what_is_no_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    for package, words in (
+        (tmp_path / "none", "is not there"),
+        (tmp_path, "holds no mets.xml"),
+        (northwind, "is an archive, expected a package"),
+    ):
+        outcome = metspack("restore", package, "-o", tmp_path.parent / "x")
+        assert (outcome.code, words in outcome.err) == (3, True), outcome
+    assert not (tmp_path.parent / "x").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
+def test_a_damaged_part_is_named_and_nothing_left(
+    metspack: Commands, out: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    target = tmp_path / ("x.siard" if options == ("--siard",) else "x")
+    part = next(out.rglob("record6.bin.z"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    outcome = metspack("restore", out, "-o", target, *options)
+    assert outcome.code == 3
+    assert outcome.err.startswith("error: LOB s0.t2.c4.r7 (")
+    assert f"{part.relative_to(out)}" in outcome.err
+    part.unlink()
+    outcome = metspack("restore", out, "-o", target, *options)
+    assert (outcome.code, "s0.t2.c4.r7" in outcome.err) == (3, True), outcome
+    assert names(tmp_path) == {"out"}
+
+
+def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    pictures = segmented_folders.pictures(northwind)
+    folder = segmented_folders.dbptk_22(tmp_path / "x", pictures, whole_digests=False)
+    accept = ("--accept", "dbptk-part-digest")
+    assert metspack("build", folder, "--keep-segments", "--in-place", *accept).code == 0
+    outcome = metspack("restore", folder, "-o", tmp_path / "files")
+    assert (outcome.code, "--accept dbptk-part-digest" in outcome.err) == (3, True), outcome
+    assert metspack("restore", folder, "-o", tmp_path / "files", *accept).code == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs to be root, to mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
+@pytest.mark.parametrize("looks", [True, False], ids=["seen before", "on the way"])
+def test_a_disk_that_is_full(
+    metspack: Commands,
+    small_disk: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    options: tuple[str, ...],
+    looks: bool,
+) -> None:
+    source = small_siard(tmp_path / "Big.siard", *(os.urandom(300_000) for _ in range(5)))
+    metspack.fine("build", source, "-o", tmp_path / "out", "-j", "1")
+    if not looks:
+        monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 1 << 40)
+    target = small_disk / ("x.siard" if options == ("--siard",) else "x")
+    outcome = metspack("restore", tmp_path / "out", "-o", target, *options)
+    assert outcome.code == 4
+    words = "there is not enough space" if looks else "No space left on device"
+    assert words in outcome.err
+    assert "\nhint: " in outcome.err
+    assert names(small_disk) == set()
+
+
+@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
+def test_an_interruption_leaves_nothing(
+    metspack: Commands,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(Passage, "end", lambda _: os.kill(os.getpid(), signal.SIGINT))
+    before = tree(out)
+    target = tmp_path / ("x.siard" if options == ("--siard",) else "x")
+    outcome = metspack("restore", out, "-o", target, *options)
+    assert outcome.code == 130
+    assert outcome.err.startswith("error: interrupted; nothing unfinished was left behind")
+    assert names(tmp_path) == {"out"}
+    assert tree(out) == before
+
+
+def test_it_is_a_command_of_the_program(program: Program, out: Path, tmp_path: Path) -> None:
+    outcome = program("restore", out, "-o", "lobs", cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (0, ""), outcome
+    assert outcome.out.startswith("lobs: 8 LOBs")

@@ -1,0 +1,188 @@
+"""``metspack shards``: what each LOB consists of, in three forms, and parts that are not related."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.conftest import CHECKOUT
+from tests.packages import forge
+from tests.restoring import splitting
+from tests.restoring.damages import DAMAGES, Damage, unlisted, without_map
+from tests.restoring.splitting import LOBS, SPLIT, mets
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return splitting.forged(tmp_path / "package")
+
+
+def test_a_table_shows_every_file_with_offset_and_length(metspack: Commands, root: Path) -> None:
+    lines = metspack.fine("shards", root).splitlines()
+    assert [line.split() for line in lines] == [
+        ["LOB", "offset", "length", "media", "type", "file"],
+        *(
+            [lob.id, "0", str(len(piece)), "image/png", f"Northwind_lobseg_{lob.segment + n}/{lob.path(n)}"]
+            for lob in LOBS
+            for n, piece in enumerate(lob.pieces)
+        ),
+        ["3", "LOBs", "in", "5", "files,", f"{sum(len(lob.data) for lob in LOBS)}", "bytes"],
+    ]
+    assert metspack.fine("shards", root, SPLIT).splitlines() == [
+        lines[0],
+        *lines[2:5],
+        "1 LOB in 3 files, 46 bytes",
+    ]
+    assert metspack.fine("shards", root, "-q") == ""
+
+
+def test_json_is_a_line_for_each_lob(metspack: Commands, root: Path) -> None:
+    said = metspack.fine("shards", root, "--json", "--base", "https://archive.example/a/")
+    assert said == metspack.fine("shards", root, "--format", "json", "--base", "https://archive.example/a/")
+    found = [json.loads(line) for line in said.splitlines()]
+    assert [each["lob"] for each in found] == [lob.id for lob in LOBS]
+    assert {each["unit"] for each in found} == {"bytes"}
+    assert found[1]["files"][2] == {
+        "id": f"{SPLIT}.p2",
+        "url": f"https://archive.example/a/Northwind_lobseg_2/{LOBS[1].path(2)}",
+        "name": "record1.bin.z",
+        "offset": 0,
+        "length": 9,
+        "media_type": "image/png",
+        "format_uri": None,
+    }
+
+
+def test_the_doms_form_is_one_document(metspack: Commands, root: Path) -> None:
+    document = etree.fromstring(metspack.fine("shards", root, "--format", "doms").encode())
+    assert [each.get("lob") for each in document] == [lob.id for lob in LOBS]
+    lengths = [each.text for each in document[1].iter("program_clip_length")]
+    assert lengths == [str(len(piece)) for piece in LOBS[1].pieces]
+    assert document[1].findtext("contents") == (
+        f"http://www.statsbiblioteket.dk/doms/shard/{document[1].get('pid')}"
+    )
+    (one,) = etree.fromstring(metspack.fine("shards", root, SPLIT, "--format", "doms").encode())
+    assert etree.tostring(one).strip() == etree.tostring(document[1]).strip()
+
+
+def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: Commands, root: Path) -> None:
+    name = "\u202egnp.\u00e4\u200b"
+    old = root / "Northwind_lobseg_0" / LOBS[0].path(0)
+    old.rename(old.with_name(name))
+    forge.edit(root / mets(0), "record0.bin", name)
+    for options in ((), ("--json",), ("--format", "doms")):
+        said = metspack.fine("shards", root, LOBS[0].id, *options)
+        assert "\u202e" not in said
+        assert "\u200b" not in said
+        if options == ("--json",):
+            assert json.loads(said)["files"][0]["name"] == name
+        if "doms" in options:
+            assert etree.fromstring(said.encode()).findtext(".//file_name") == name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--format", "mets"), "--format 'mets' is not known"),
+        (("--json", "--format", "doms"), "--json and --format doms are two forms"),
+    ],
+)
+def test_forms_that_are_none_are_usage_errors(
+    metspack: Commands, root: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = metspack("shards", root, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+@pytest.mark.parametrize("form", ["json", "doms"])
+def test_a_part_that_one_side_alone_names_is_a_finding(metspack: Commands, root: Path, form: str) -> None:
+    unlisted(1)(root)
+    outcome = metspack("shards", root, "--format", form)
+    assert outcome.code == 1
+    (said,) = outcome.err.splitlines()
+    assert re.fullmatch(
+        rf"error: LOB {SPLIT}, {SPLIT}\.p1: mets\.xml line \d+ names it as a part: expected a file with this "
+        r"ID in ID_Northwind_lobseg_1_mets; found none",
+        said,
+    )
+    found = re.findall(r'lob"?[:=] ?"(.*?)"', outcome.out)
+    assert found == [LOBS[0].id, LOBS[2].id]
+    outcome = metspack("shards", root, SPLIT, "--json")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "names it as a part" in outcome.err
+    assert metspack.fine("shards", root, LOBS[0].id)
+
+
+def test_a_part_that_no_map_names_is_a_finding_and_listed_all_the_same(
+    metspack: Commands, root: Path
+) -> None:
+    without_map(root)
+    outcome = metspack("shards", root)
+    assert outcome.code == 1
+    assert outcome.err.count("lists it as a part: expected an mptr to ID_Northwind_lobseg_") == 3
+    assert len(outcome.out.splitlines()) == 7
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [each for each in DAMAGES if not each.name.startswith(("file", "part changed", "parts right"))],
+    ids=lambda each: each.name,
+)
+def test_a_lob_whose_parts_are_not_right_is_told_and_the_others_are_listed(
+    metspack: Commands, root: Path, damage: Damage
+) -> None:
+    damage.change(root)
+    outcome = metspack("shards", root, "--json")
+    if damage.name == "out of order by size":  # the files are not opened: what METS says is right
+        assert (outcome.code, outcome.err) == (0, "")
+        return
+    assert outcome.code == 1
+    assert SPLIT in outcome.err
+    assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[0].id, LOBS[2].id]
+
+
+def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(
+    metspack: Commands, root: Path
+) -> None:
+    (root / mets(2)).unlink()
+    outcome = metspack("shards", root, "--json")
+    assert outcome.code == 1
+    assert "error: Northwind_lobseg_2/mets.xml cannot be read" in outcome.err
+    assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[0].id]
+    outcome = metspack("shards", root, "s0.t2.c4.r7")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "the package has no LOB 's0.t2.c4.r7'" in outcome.err
+
+
+def test_one_lob_that_is_not_right_is_an_error(metspack: Commands, root: Path) -> None:
+    forge.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
+    outcome = metspack("shards", root, SPLIT)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "has the SEQ 'one'; expected a whole number" in outcome.err
+
+
+def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_path: Path) -> None:
+    file = "content/schema0/table0/lob2/record0.bin"
+    lobs = [siards.Lob(data=b"one"), siards.Lob(data=b"one", file=file)]
+    source = siards.packed(tmp_path / "Small.siard", siards.parts(lobs))
+    metspack("build", source, "-o", tmp_path / "out", "-q")
+    (said,) = metspack.fine("shards", tmp_path / "out", "s0.t0.c2.r2", "--json").splitlines()
+    assert json.loads(said)["lob"] == "s0.t0.c2.r1"
+    metspack("build", source, "-o", tmp_path / "in", "-q", "--min-size", "1MB")
+    outcome = metspack("shards", tmp_path / "in", "s0.t0.c2.r2")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "LOB s0.t0.c2.r2 stayed in the archive; a shard is made of files" in outcome.err
+    assert f"metspack cat {tmp_path / 'in'} s0.t0.c2.r2 gives it" in outcome.err
+    assert metspack.fine("shards", tmp_path / "in") == "0 LOBs in 0 files, 0 bytes\n"
+
+
+def test_the_golden_packages_have_all_their_lobs(metspack: Commands) -> None:
+    golden = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-full"
+    assert metspack.fine("shards", golden).splitlines()[-1] == "46 LOBs in 46 files, 222,707 bytes"

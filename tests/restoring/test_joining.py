@@ -1,0 +1,364 @@
+"""LOBs read over their parts: as files to seek in, as streams, as ranges; and parts that are not right."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metspack import reading
+from metspack.errors import ConfigError, SourceError
+from metspack.restoring.joining import JoinedLob, extracted, open_lob
+from metspack.restoring.package import Package
+from metspack.restoring.ranges import parsed
+from tests.conftest import CHECKOUT
+from tests.packages import forge
+from tests.restoring import splitting
+from tests.restoring.splitting import LOBS, SPLIT, Lob, mets
+
+WHOLE = LOBS[1].data
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return splitting.forged(tmp_path / "package")
+
+
+def part(root: Path, number: int) -> Path:
+    return root / f"Northwind_lobseg_{number}" / LOBS[1].path(number)
+
+
+def all_of(root: Path, lob: str = SPLIT, *ranges: str, verify: bool = True) -> bytes:
+    with Package(root) as package:
+        return b"".join(extracted(package, lob, [parsed(each) for each in ranges], verify=verify))
+
+
+def damaged(root: Path, number: int) -> None:
+    """Change a byte of a part; its size stays."""
+    path = part(root, number)
+    path.write_bytes(b"#" + path.read_bytes()[1:])
+
+
+@pytest.mark.parametrize("name", ["Northwind", "Northwind-full"])
+def test_every_lob_of_a_golden_package_comes_out_whole(name: str) -> None:
+    with Package(CHECKOUT / "samples" / "northwind" / "golden" / name) as package:
+        for lob in package.lobs():
+            data = b"".join(extracted(package, lob.id))
+            assert data == package.root.joinpath(*lob.parts[0].path).read_bytes()
+            with open_lob(package, lob.id) as file:
+                assert file.read() == data
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_split_lob_is_its_parts_one_after_the_other(root: Path, *, verify: bool) -> None:
+    assert all_of(root, verify=verify) == WHOLE
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize(
+    ("first", "last"), [(0, 45), (0, 0), (3, 20), (16, 36), (15, 16), (40, 45), (10, 45)]
+)
+def test_a_range_over_parts_is_what_dd_gives(root: Path, first: int, last: int, *, verify: bool) -> None:
+    joined = root / "joined"
+    with joined.open("wb") as file:
+        subprocess.run(["cat", *(part(root, number) for number in range(3))], stdout=file, check=True)
+    count = last - first + 1
+    dd = subprocess.run(
+        ["dd", f"if={joined}", "bs=1", f"skip={first}", f"count={count}", "status=none"],
+        capture_output=True,
+        check=True,
+    )
+    assert all_of(root, SPLIT, f"{first}-{last}", verify=verify) == dd.stdout
+
+
+def test_ranges_come_one_after_the_other_and_may_overlap(root: Path) -> None:
+    assert all_of(root, SPLIT, "-5", "0-2", "1-17") == WHOLE[-5:] + WHOLE[:3] + WHOLE[1:18]
+
+
+def test_a_range_outside_is_refused_before_anything_is_yielded(root: Path) -> None:
+    with Package(root) as package, pytest.raises(ConfigError, match="which has 46 bytes"):
+        extracted(package, SPLIT, [parsed("0-3"), parsed("40-46")])
+
+
+def test_the_file_seeks_as_files_do(root: Path) -> None:
+    with Package(root) as package, open_lob(package, SPLIT) as file:
+        oracle = io.BytesIO(WHOLE)
+        assert file.readable()
+        assert file.seekable()
+        assert not file.writable()
+        for position, whence in ((-5, os.SEEK_END), (3, os.SEEK_SET), (7, os.SEEK_CUR), (99, os.SEEK_SET)):
+            assert file.seek(position, whence) == oracle.seek(position, whence)
+            assert file.tell() == oracle.tell()
+            assert file.read(20) == oracle.read(20)
+        with pytest.raises(ValueError, match="no position -1"):
+            file.raw.seek(-1, os.SEEK_SET)
+        with pytest.raises(ValueError, match="whence is 0, 1 or 2"):
+            file.raw.seek(0, 9)
+    with pytest.raises(ValueError, match="is closed"):
+        file.raw.tell()
+    file.raw.close()
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"))
+
+
+def test_at_most_one_part_is_open(root: Path) -> None:
+    with Package(root) as package:
+        lob = package.lob(SPLIT)
+    before = descriptors()
+    with JoinedLob(root, lob) as file:
+        assert descriptors() == before
+        for position in (0, 17, 40, 2, 40):
+            file.seek(position)
+            assert file.read(1) == WHOLE[position : position + 1]
+            assert descriptors() == before + 1
+        assert file.name == SPLIT
+    assert descriptors() == before
+
+
+def test_only_the_parts_that_are_touched_are_read(root: Path) -> None:
+    part(root, 0).unlink()
+    part(root, 2).unlink()
+    assert all_of(root, SPLIT, "16-36") == LOBS[1].pieces[1]
+    with pytest.raises(
+        SourceError, match=r"its part .*p0, .*record1\.bin\.0, cannot be opened: No such file"
+    ):
+        all_of(root, SPLIT, "15-16")
+
+
+def test_a_touched_part_is_verified_whole_before_a_byte_of_it_is_given(root: Path) -> None:
+    damaged(root, 1)
+    assert all_of(root, SPLIT, "0-15") == WHOLE[:16]
+    expected = forge.md5(LOBS[1].pieces[1])
+    with pytest.raises(
+        SourceError, match=rf"its part .*p1, .*\.1, has MD5 .*; expected {expected} \(.*line \d+\)"
+    ):
+        all_of(root, SPLIT, "20-20")
+    assert all_of(root, SPLIT, "20-20", verify=False) == WHOLE[20:21]
+    with Package(root) as package:
+        blocks = extracted(package, SPLIT, [parsed("10-20")])
+        assert next(blocks) == WHOLE[10:16]
+        with pytest.raises(SourceError):
+            next(blocks)
+
+
+def test_a_part_is_verified_once_unless_it_changes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+    chunks = reading.chunks
+
+    def watched(descriptor: int, start: int = 0, stop: int | None = None) -> object:
+        hashed.append(os.fstat(descriptor).st_size)
+        return chunks(descriptor, start, stop)
+
+    monkeypatch.setattr(reading, "chunks", watched)
+    with Package(root) as package, JoinedLob(root, package.lob(SPLIT)) as file:
+        for position in (0, 20, 0, 40, 20):
+            file.seek(position)
+            file.read(1)
+        assert hashed == [16, 21, 9]
+        damaged(root, 0)
+        file.seek(0)
+        with pytest.raises(SourceError, match="has MD5"):
+            file.read(1)
+        damaged(root, 1)
+        file.seek(20)
+        with pytest.raises(SourceError, match="has MD5"):
+            file.read(1)
+        file.seek(0)
+        # What failed is not remembered as verified.
+        with pytest.raises(SourceError, match="has MD5"):
+            file.read(1)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_part_of_another_size_is_told_before_it_is_read(root: Path, *, verify: bool) -> None:
+    part(root, 1).write_bytes(LOBS[1].pieces[1] + b"!")
+    for ranges in ((), ("20-20",)):
+        with pytest.raises(
+            SourceError, match=r"p1, .* has 22 bytes; expected 21 \(.*lobseg_1/mets\.xml line"
+        ):
+            all_of(root, SPLIT, *ranges, verify=verify)
+
+
+def test_a_link_or_a_pipe_in_place_of_a_part_is_not_read(root: Path) -> None:
+    part(root, 0).rename(root / "elsewhere")
+    part(root, 0).symlink_to(root / "elsewhere")
+    with pytest.raises(SourceError, match="cannot be opened"):
+        all_of(root)
+    part(root, 0).unlink()
+    os.mkfifo(part(root, 0))
+    with pytest.raises(SourceError, match="not a regular file"):
+        all_of(root)
+
+
+def test_of_the_whole_a_wrong_part_is_told_after_its_last_block(root: Path) -> None:
+    damaged(root, 1)
+    with Package(root) as package:
+        blocks = extracted(package, SPLIT)
+        assert next(blocks) == LOBS[1].pieces[0]
+        assert next(blocks)[1:] == LOBS[1].pieces[1][1:]
+        with pytest.raises(
+            SourceError, match=r"part .*|p1: .* has another MD5 than .*lobseg_1/mets\.xml line"
+        ):
+            next(blocks)
+    assert len(all_of(root, verify=False)) == len(WHOLE)
+
+
+def test_right_parts_of_a_wrong_whole_are_told_at_the_end(root: Path) -> None:
+    forge.edit(root / "mets.xml", forge.md5(WHOLE), forge.md5(b"another"))
+    with Package(root) as package:
+        blocks = extracted(package, SPLIT)
+        assert b"".join(next(blocks) for _ in range(3)) == WHOLE
+        with pytest.raises(
+            SourceError, match=r"LOB s0\.t2\.c4\.r2: all its bytes have another MD5 than the whole"
+        ):
+            next(blocks)
+
+
+def with_cell(root: Path, old: str, new: str) -> None:
+    """Change what the archive's cells say."""
+    cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in LOBS]
+    table = forge.table(cells, splitting.NAME).decode()
+    assert old in table
+    (root / "Northwind.siard").write_bytes(forge.siard(table.replace(old, new).encode()))
+
+
+def test_the_cells_digest_and_length_are_compared_too(root: Path) -> None:
+    with_cell(root, forge.md5(WHOLE), forge.md5(b"another"))
+    with pytest.raises(SourceError, match=r"another MD5 than its cell s0\.t2\.c4\.r2 in the SIARD says"):
+        all_of(root)
+    with_cell(root, 'length="46"', 'length="45"')
+    with pytest.raises(SourceError, match=r"another length than its cell .*: expected 45; found 46 bytes"):
+        all_of(root)
+    assert all_of(root, verify=False) == WHOLE
+    assert all_of(root, "s0.t2.c4.r1") == LOBS[0].data
+
+
+def test_a_length_in_characters_or_utf16_units_is_right(tmp_path: Path) -> None:
+    data = "größer 🦆".encode()
+    lob = Lob(1, splitting.cut(data, 3), extension="txt")
+    root = splitting.forged(tmp_path / "package", [lob])
+    cells = forge.table([forge.Lob(0, 1, data, "txt")], splitting.NAME).decode()
+    for length, right in ((8, True), (9, True), (len(data), True), (10, False)):
+        changed = cells.replace(f'length="{len(data)}"', f'length="{length}"').encode()
+        (root / "Northwind.siard").write_bytes(forge.siard(changed))
+        if right:
+            assert all_of(root, lob.id) == data
+        else:
+            with pytest.raises(SourceError, match="found 13 bytes, 8 characters, 9 UTF-16 units"):
+                all_of(root, lob.id)
+
+
+def test_an_archive_that_cannot_be_read_is_told_before_any_byte(root: Path) -> None:
+    (root / "Northwind.siard").unlink()
+    with Package(root) as package:
+        with pytest.raises(SourceError, match=r"Northwind\.siard cannot be opened: No such file"):
+            next(extracted(package, SPLIT))
+        assert next(extracted(package, SPLIT, verify=False)) == LOBS[1].pieces[0]
+    text = (root / "mets.xml").read_text()
+    (root / "mets.xml").write_text(text.replace("Northwind.siard", "Northwind.zip"))
+    assert all_of(root) == WHOLE
+
+
+def test_a_digest_of_an_unknown_algorithm_cannot_be_verified(root: Path) -> None:
+    forge.edit(root / mets(1), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"')
+    with Package(root) as package:
+        with pytest.raises(SourceError, match=r"cannot be verified.* found CRC32") as caught:
+            next(extracted(package, SPLIT))
+        assert "--no-verify" in caught.value.hint
+    with pytest.raises(SourceError, match="cannot be verified: its CHECKSUMTYPE is 'CRC32'"):
+        all_of(root, SPLIT, "20-20")
+    assert all_of(root, verify=False) == WHOLE
+    forge.edit(root / "mets.xml", f'SIZE="46" CHECKSUM="{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'SIZE="46"')
+    forge.edit(root / mets(1), ' CHECKSUMTYPE="CRC32"', "")
+    text = (root / mets(1)).read_text()
+    (root / mets(1)).write_text(re.sub(' CHECKSUM="[^"]*"', "", text))
+    assert all_of(root) == WHOLE
+    assert all_of(root, SPLIT, "20-20") == WHOLE[20:21]
+
+
+def test_a_wrong_unknown_digest_of_the_whole_is_told_too(root: Path) -> None:
+    forge.edit(root / "mets.xml", f'{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'ab" CHECKSUMTYPE="Adler-32"')
+    with pytest.raises(SourceError, match=r"the whole \(mets.xml line \d+\) cannot be verified.*Adler-32"):
+        all_of(root)
+
+
+def test_a_part_that_is_cut_while_it_is_read_is_told(root: Path) -> None:
+    with Package(root) as package:
+        blocks = extracted(package, SPLIT, verify=False)
+        assert next(blocks)
+        lob = package.lob(SPLIT)
+    with JoinedLob(root, lob, verify=False) as file:
+        assert file.read(4) == WHOLE[:4]
+        os.truncate(part(root, 0), 3)
+        with pytest.raises(SourceError, match="was cut while it was read"):
+            file.read(4)
+
+
+def test_a_stream_that_is_cut_short_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CHUNK", 4)
+    with Package(root) as package:
+        blocks = extracted(package, SPLIT, verify=False)
+        assert next(blocks) == WHOLE[:4]
+        os.truncate(part(root, 0), 6)
+        assert next(blocks) == WHOLE[4:6]
+        with pytest.raises(SourceError, match="was cut while it was read"):
+            next(blocks)
+
+
+def test_a_sparse_lob_of_gigabytes_gives_a_range_by_its_parts_alone(tmp_path: Path) -> None:
+    lob = Lob(1, (b"a", b"b", b"c"))
+    root = splitting.forged(tmp_path / "package", [lob])
+    gigabytes = 3 << 30
+    middle = root / "Northwind_lobseg_1" / lob.path(1)
+    try:
+        os.truncate(middle, gigabytes)
+    except OSError:
+        pytest.skip("the file system for temporary files has no sparse files of 3 GiB")
+    os.pwrite(fd := os.open(middle, os.O_WRONLY), b"here", gigabytes - 10)
+    os.close(fd)
+    forge.edit(root / mets(1), 'SIZE="1"', f'SIZE="{gigabytes}"')
+    forge.edit(root / "mets.xml", 'SIZE="3"', f'SIZE="{gigabytes + 2}"')
+    (root / "Northwind_lobseg_0" / lob.path(0)).unlink()
+    offset = 1 + gigabytes - 10
+    assert all_of(root, lob.id, f"{offset}-{offset + 9}", verify=False) == b"here" + bytes(6)
+    assert all_of(root, lob.id, "-1") == b"c"
+
+
+def test_an_empty_lob_is_read_as_nothing(tmp_path: Path) -> None:
+    root = splitting.forged(tmp_path / "package", [Lob(1, (b"",))])
+    assert all_of(root, "s0.t2.c4.r1") == b""
+    with Package(root) as package, open_lob(package, "s0.t2.c4.r1") as file:
+        assert file.read() == b""
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), min_size=1, max_size=12), st.data())
+def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], draw: st.DataObject) -> None:
+    lob = Lob(1, splitting.cut(data, *(min(each, len(data)) for each in cuts)))
+    with tempfile.TemporaryDirectory() as folder:
+        root = splitting.forged(Path(folder) / "package", [lob])
+        with Package(root) as package:
+            assert b"".join(extracted(package, lob.id)) == data
+            verify = draw.draw(st.booleans())
+            with open_lob(package, lob.id, verify=verify) as file:
+                assert hashlib.md5(file.read(), usedforsecurity=False).hexdigest() == forge.md5(data)
+                for _ in range(3):
+                    start, length = draw.draw(st.integers(0, 310)), draw.draw(st.integers(0, 310))
+                    file.seek(start)
+                    assert file.read(length) == data[start : start + length]
+            if data:
+                first = draw.draw(st.integers(0, len(data) - 1))
+                last = draw.draw(st.integers(first, len(data) - 1))
+                ranges = [parsed(f"{first}-{last}"), parsed(f"-{last + 1}")]
+                found = b"".join(extracted(package, lob.id, ranges, verify=verify))
+                assert found == data[first : last + 1] + data[-last - 1 :]
