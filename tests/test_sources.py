@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from metspack import building, checking
+from metspack import building, checking, roundtrip
 from metspack.building import BuildOptions, Built
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.mets.dialects.recommendation import Software
 from metspack.model import Limits, Severity
+from metspack.restoring.package import Package
 from metspack.siard.archive import Archive, Grants
 from metspack.siard.holdings import Shelf
 from tests import siards
@@ -312,3 +313,16 @@ def test_all_lobs_that_are_missing_are_named_and_nothing_is_written(tmp_path: Pa
         built(source, tmp_path / "out")
     assert ["row 2" in refused.value.details[0], "row 3" in refused.value.details[1]] == [True, True]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["A.siard"]
+
+
+def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
+    inner = siards.siard(tmp_path / "inner.siard", b"of another archive").read_bytes()
+    names = [f"content/schema0/table0/lob2/record{n}.siard" for n in range(2)]
+    lobs = [siards.Lob(data=data, file=name) for data, name in zip((inner, b"no zip"), names, strict=True)]
+    source = siards.packed(tmp_path / "A.siard", siards.parts(lobs))
+    made = built(source, tmp_path / "out")
+    assert made.files == 2
+    assert not list(checking.check(tmp_path / "out"))
+    with Package(tmp_path / "out") as package:
+        assert package.archives == (("A.siard",),)
+    assert not list(roundtrip(tmp_path / "out"))

@@ -24,8 +24,9 @@ from metspack.siard.metadata import Metadata, Table
 
 _LISTED = """
 SELECT DISTINCT s.path, d.path IS NOT NULL FROM siard s
-LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f' WHERE s.named
-OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path) ORDER BY s.path
+LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f'
+WHERE s.filed >= (SELECT max(filed) FROM siard o WHERE o.mets = s.mets) AND (s.named
+OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path)) ORDER BY s.path
 """
 _LENGTHS = """
 SELECT archive, place, path, length, bytes FROM (

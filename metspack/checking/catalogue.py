@@ -44,7 +44,7 @@ CREATE TABLE document (path BLOB);
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
-CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER);
+CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets);
 CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);

@@ -23,12 +23,13 @@ _HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 
 
 _ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
+_SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommendation 0.16)
 _SPLIT = "SPLITLOB"  # the structMap that says in which children the parts of LOBs are
 
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?)"
+_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, map, part, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
@@ -181,9 +182,11 @@ class Document:
         )
 
     def _archive(self, path: bytes, fact: reader.File) -> None:
+        # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
         named = path[-len(_ARCHIVE) :].lower() == _ARCHIVE.encode()
-        if named or _ARCHIVES in fact.groups:
-            self._batch.add(_PUT_SIARD, self._mets, path, named)
+        filed = _ARCHIVES in fact.groups
+        if filed or (named and not any(map(_SEGMENT.fullmatch, fact.groups))):
+            self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
 
     def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""

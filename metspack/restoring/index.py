@@ -25,6 +25,7 @@ SPLIT = "SPLITLOB"
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _METS_NAME = "mets.xml"
 _ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
+_SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
 _METADATA = ("header", "metadata.xml")
 _BLOCK = 1 << 16
 _BATCH = 2_000
@@ -240,7 +241,9 @@ class Index:
         if fact.element != "file" or fact.href is None:
             return
         path, refused = _located(document.folder, fact.href)
-        if path is not None and (archive := _archive(path)) is not None:
+        # In a child's group of a segment even an archive is a LOB like any other.
+        in_segment = document.number > 1 and any(map(_SEGMENT.fullmatch, fact.groups))
+        if path is not None and not in_segment and (archive := _archive(path)) is not None:
             self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
             if digest is not None:
                 self._archive_digests.setdefault(path, digest)
