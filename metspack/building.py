@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from metspack import (
+    accompanying,
     closingcheck,
     coursing,
     fsio,
@@ -56,7 +57,7 @@ class BuildOptions:
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one; ``accepted`` is of
-    ``copying.ACCEPTABLE``.
+    ``copying.ACCEPTABLE``. ``mapping_uri`` and ``lob_manifest`` ask for the files of ``accompanying``.
     """
 
     created: str
@@ -73,6 +74,8 @@ class BuildOptions:
     min_size: int | None = None
     add_digests: bool = False
     accepted: frozenset[str] = frozenset()
+    mapping_uri: str | None = None
+    lob_manifest: bool = False
     checksum: str = "MD5"
     agents: tuple[str, ...] = ()
     mets_profile: str = recommendation.PROFILE
@@ -182,6 +185,7 @@ class _Work:
                     hint="Give --agent and --mets-profile a value, or leave them out.",
                 )
             writer.finalized(text)  # what XML cannot hold is refused now, not after an hour of copying
+        accompanying.check(self.layout, options.mapping_uri, manifest=options.lob_manifest)
         if options.add_digests and version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -217,8 +221,9 @@ class _Work:
                 siard = None
         journal.record(event="rewritten")
         children = {n: child for task in placed for n, child in zip(task.numbers, task.children, strict=True)}
-        files = self._parent(staging, siard, [children[number] for number in course.ordered()], placed)
-        spots = [(child.folder, number) for number, child in children.items()]
+        ordered = [(number, children[number]) for number in course.ordered()]
+        files = self._parent(staging, siard, ordered, placed)
+        spots = [(child.folder, number) for number, child in ordered]
         manifests.write(staging.package, staging.work, spots, files)
         closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
         remarked = remarks.remarks(self.source, course, placed, self.sharing, added=self.options.add_digests)
@@ -290,7 +295,9 @@ class _Work:
                 parent=self.objid,
                 setting=self.setting,
                 layout=self.layout,
-                add_digests=self._algorithm_to_add(),
+                add_digests=segments.digest_for_cells(self.options.checksum)
+                if self.options.add_digests
+                else None,
                 accepted=self.options.accepted,
             )
             for numbers in course.tasks()
@@ -311,11 +318,6 @@ class _Work:
             objid=identifiers.child_objid(self.layout.segment_id(self.name, container, index)),
         )
 
-    def _algorithm_to_add(self) -> str | None:
-        if not self.options.add_digests:
-            return None
-        return self.options.checksum if self.options.checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
-
     def _siard(
         self,
         archive: Archive,
@@ -335,7 +337,6 @@ class _Work:
             place = LobPlace(schema=schema, table=table, cell=f"c{column}", row=1)
             folder = self.layout.column_folder(self.name, self.layout.container(place), style)
             columns.setdefault(tables[schema, table], {})[column] = folder
-        corrected = {number: task.number for task in placed if task.has_digests for number in task.numbers}
         relocation = Relocation(
             archive,
             course,
@@ -343,7 +344,7 @@ class _Work:
             self.sharing,
             name=self.name,
             work=staging.work,
-            corrected=corrected,
+            corrected=segments.corrected(placed),
             stays=self.stays,
         )
         return rewriting.rewritten(
@@ -362,11 +363,19 @@ class _Work:
         self,
         staging: fsio.Staging,
         siard: Hashers | None,
-        children: list[ChildMets],
+        children: list[tuple[int, ChildMets]],
         placed: list[TaskPlaced],
     ) -> dict[str, Hashers]:
         """Write the parent's METS; returns the files beside the segments."""
-        files: dict[str, Hashers] = {}
+        files = accompanying.written(
+            staging.package,
+            staging.work,
+            [(child.folder, number) for number, child in children],
+            mapping=self.options.mapping_uri,
+            manifest=self.options.lob_manifest,
+            checksum=self.options.checksum,
+        )
+        others = [accompanying.placed(*each, self.options.checksum) for each in files.items()]
         described: SiardFile | None = None
         if siard is not None:
             name = f"{self.name}.siard"
@@ -382,9 +391,10 @@ class _Work:
             objid=self.objid,
             name=self.name,
             siard=described,
-            children=children,
+            children=[child for _number, child in children],
             split=lambda: segments.split_lobs(staging.work, split),
             parts=lambda: segments.split_parts(staging.work, split),
+            others=lambda: iter(others),
             algorithms=self.algorithms,
         )
         return files

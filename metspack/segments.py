@@ -110,6 +110,16 @@ def parts_path(work: Path, task: int) -> Path:
     return work / f"parts-{task}.jsonl"
 
 
+def digest_for_cells(checksum: str) -> str:
+    """Return the algorithm of digests added to cells: METS's if SIARD has it (2.2 T_6.2-1), else SHA-256."""
+    return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
+
+
+def corrected(placed: Iterable[TaskPlaced]) -> dict[int, int]:
+    """Return the tasks that wrote digests which cells are to get, by the numbers of their segments."""
+    return {number: task.number for task in placed if task.has_digests for number in task.numbers}
+
+
 def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
     """Yield the split LOBs of some tasks."""
     for task in tasks:

@@ -52,6 +52,8 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     split: dividing.Split = None,
     min_size: dividing.MinSize = None,
     lob_folder_style: making.LobFolderStyle = None,
+    write_mapping: making.WriteMapping = None,
+    write_manifest: making.WriteManifest = False,
     lob_root: options.LobRoot = None,
     map_drive: options.MapDrive = None,
     mapping: options.Mapping = None,
@@ -128,6 +130,8 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             "--lob-folder-style": lob_folder_style,
             "--base": base,
             "--add-digests": add_digests or None,
+            "--write-mapping": write_mapping,
+            "--write-manifest": write_manifest or None,
         }
         _refuse("--in-place", others, "It leaves segments and archive as they are")
         described = InPlaceOptions(
@@ -177,6 +181,8 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
         grants=grants,
         min_size=dividing.min_size(min_size),
         add_digests=add_digests,
+        mapping_uri=write_mapping,
+        lob_manifest=write_manifest,
         accepted=frozenset(accept or ()),
         checksum=checksum,
         agents=tuple(agent or ()),

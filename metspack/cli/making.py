@@ -73,6 +73,26 @@ Href = Annotated[
         rich_help_panel=METS,
     ),
 ]
+WriteMapping = Annotated[
+    str | None,
+    typer.Option(
+        "--write-mapping",
+        metavar="URI",
+        help="Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under URI; "
+        "with --layout siard22.",
+        rich_help_panel="Segments",
+        show_default=False,
+    ),
+]
+WriteManifest = Annotated[
+    bool,
+    typer.Option(
+        "--write-manifest",
+        help="Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, as md5sum -c reads "
+        "it; with --layout siard22.",
+        rich_help_panel="Segments",
+    ),
+]
 AddDigests = Annotated[
     bool,
     typer.Option(

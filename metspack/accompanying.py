@@ -1,0 +1,97 @@
+"""The two files that SIARD 2.2 lets stand beside an archive with LOBs outside, when they are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from metspack import fsio, placing, reading
+from metspack.digests import Hashers
+from metspack.errors import ConfigError
+from metspack.layouts import Layout, siard22
+from metspack.placing import PlacedFile
+
+MAPPING = "mapping.txt"
+"""Where the segment folders are kept (SIARD 2.2 S_8.1.2-0)."""
+
+MANIFEST = "manifest.txt"
+"""The digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
+
+_URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
+_METS = "mets.xml"
+
+
+def check(layout: Layout, mapping: str | None, *, manifest: bool) -> None:
+    """Raise ``ConfigError`` when the layout has no such files, or ``mapping`` is no URI."""
+    if (mapping is not None or manifest) and layout is not siard22.LAYOUT:
+        raise ConfigError(
+            f"{MAPPING} and {MANIFEST} are files of SIARD 2.2's layout, not of {layout.name}",
+            hint="Say --layout siard22, or leave --write-mapping and --write-manifest out.",
+        )
+    if mapping is not None and not _URI.fullmatch(mapping):
+        raise ConfigError(
+            f"{mapping!r} is no URI that a segment folder could lie under",
+            hint="As in SIARD 2.2 S_8.1.2-0: file:///srv/store/; spaces and the like are written as %20.",
+        )
+
+
+def written(
+    package: Path,
+    work: Path,
+    segments: Sequence[tuple[str, int]],
+    *,
+    mapping: str | None,
+    manifest: bool,
+    checksum: str,
+) -> dict[str, Hashers]:
+    """Write the files that are asked for; returns the digests of each by its name.
+
+    ``segments`` are folder and number of each, in the package's order. ``mapping`` is the URI that all
+    segment folders are kept under. The digests of the manifest are MD5 or, where METS has them, SHA-256.
+    """
+    algorithms = tuple(dict.fromkeys((*placing.MANIFESTS, checksum)))
+    files: dict[str, Hashers] = {}
+    if mapping is not None:
+        target = mapping if mapping.endswith("/") else f"{mapping}/"
+        lines = (f"{folder}/ {target}\n".encode() for folder, _number in segments)
+        files[MAPPING] = _file(package, MAPPING, lines, algorithms)
+    if manifest:
+        algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
+        lines = (line for folder, number in segments for line in _lob_lines(work, folder, number, algorithm))
+        files[MANIFEST] = _file(package, MANIFEST, lines, algorithms)
+    return files
+
+
+def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
+    """Return such a file as the parent's METS lists it."""
+    return PlacedFile(
+        id=f"ID_{name}",
+        path=name,
+        size=hashers.size,
+        media_type="text/plain",
+        checksum=hashers.digest(checksum).value,
+        md5=hashers.digest("MD5").value,
+        sha256=hashers.digest("SHA-256").value,
+    )
+
+
+def _lob_lines(work: Path, folder: str, number: int, algorithm: str) -> Iterator[bytes]:
+    """Yield the lines of a segment's LOB files: digest, a space, ``*`` for binary, path beside the .siard."""
+    mets = f"{folder}/{_METS}"
+    with open(
+        reading.opened(placing.fragment(work, number, algorithm)), encoding="utf-8", newline="\n"
+    ) as lines:
+        for line in lines:
+            digest, _, path = line.rstrip("\n").partition("  ")
+            if path != mets:
+                yield f"{digest} *{path}\n".encode()
+
+
+def _file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
+    hashers = Hashers(algorithms)
+    with fsio.NewFile(package / name) as file:
+        for line in lines:
+            hashers.update(line)
+            file.write(line)
+    return hashers
