@@ -125,7 +125,7 @@ def build_from(
     source: Source, target: Path, options: BuildOptions, progress: Progress | None = None
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does."""
-    with Sharing() as sharing:
+    with Sharing(shares=isinstance(source, Archive)) as sharing:
         work = _Work(source, sharing, options, progress or Silent())
         staging = fsio.Staging(target)
         try:

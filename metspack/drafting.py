@@ -69,7 +69,10 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
     division = options.division
     segments: list[Segment] = []
     lobs = split = 0
-    with opening.opened(path, options.budgets, options.grants, options.base) as source, Sharing() as sharing:
+    with (
+        opening.opened(path, options.budgets, options.grants, options.base) as source,
+        Sharing(shares=isinstance(source, Archive)) as sharing,
+    ):
         stays = staying.chosen(source, options.min_size, progress)
         own = (
             lob

@@ -16,11 +16,11 @@ class MetspackError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.details = tuple(details)
+        self.details: Sequence[str] = tuple(details)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions cross process boundaries; the default would lose the keywords.
-        return _restored, (type(self), self.message, self.hint, self.details)
+        return _restored, (type(self), self.message, self.hint, tuple(self.details))
 
 
 def _restored(kind: type[MetspackError], message: str, hint: str, details: tuple[str, ...]) -> MetspackError:

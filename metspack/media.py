@@ -19,17 +19,24 @@ from metspack import reading
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What tells that a file is still the one it was: size in bytes, time of change, inode."""
+    """What tells that a file is still the one it was: size in bytes, time of change, inode and its device."""
 
     size: int
     modified: int
     inode: int
+    device: int
 
     @classmethod
-    def of(cls, descriptor: int) -> Stamp:
+    def of(cls, descriptor: int) -> Self:
         """Return the stamp of an open file."""
-        status = os.fstat(descriptor)
-        return cls(size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+        return cls.of_status(os.fstat(descriptor))
+
+    @classmethod
+    def of_status(cls, status: os.stat_result) -> Self:
+        """Return the stamp of the file with this status."""
+        return cls(
+            size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino, device=status.st_dev
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

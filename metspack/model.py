@@ -71,7 +71,8 @@ class ZipExtent:
 class FileExtent:
     """A whole file that holds a LOB or a part of one: its segments below one of a source's granted roots.
 
-    ``modified`` (nanoseconds) and ``inode`` tell whether it is still the file that was found.
+    ``modified`` (nanoseconds), ``inode`` and ``device`` tell whether it is still the file that was found;
+    an inode means something on its device alone.
     """
 
     root: int
@@ -79,6 +80,7 @@ class FileExtent:
     size: int
     modified: int
     inode: int
+    device: int
 
 
 Extent = ZipExtent | FileExtent

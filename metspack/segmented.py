@@ -81,17 +81,20 @@ class SegmentedFolder:
             with scratch.explained(_WHAT), closing(walking.entries(root)) as found:
                 self._database.execute(
                     "CREATE TABLE file "
-                    "(path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, lob TEXT)"
+                    "(path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, "
+                    "lob TEXT)"
                 )
                 self._database.execute("BEGIN")
-                self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", self._rows(found))
+                self._database.executemany(
+                    "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, NULL)", self._rows(found)
+                )
                 # An index made at the end is sorted in one go.
                 self._database.execute("CREATE UNIQUE INDEX file_path ON file (path)")
         except BaseException:
             self._database.close()
             raise
 
-    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, int, str]]:
+    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, int, str, str]]:
         for entry in found:
             if entry.stamp is None:
                 continue
@@ -109,6 +112,7 @@ class SegmentedFolder:
                 stamp.size,
                 stamp.modified,
                 str(stamp.inode),
+                str(stamp.device),
             )
 
     def descriptions(self) -> list[str]:
@@ -233,10 +237,12 @@ class SegmentedFolder:
         return self._extents("lob IS NULL AND segment IS NULL")
 
     def _extents(self, which: str) -> Iterator[FileExtent]:
-        sql = f"SELECT path, size, modified, inode FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
-        for path, size, modified, inode in self._database.execute(sql):
+        sql = f"SELECT path, size, modified, inode, device FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
+        for path, size, modified, inode, device in self._database.execute(sql):
             names = tuple(path.split("/"))
-            yield FileExtent(root=0, path=names, size=size, modified=modified, inode=int(inode))
+            yield FileExtent(
+                root=0, path=names, size=size, modified=modified, inode=int(inode), device=int(device)
+            )
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
@@ -244,12 +250,12 @@ class SegmentedFolder:
         return int(files), int(size)
 
     def unchanged(self) -> None:
-        """Raise ``SourceError`` when a name, size, time or inode below the folder is not what was found."""
+        """Raise ``SourceError`` when anything but the bytes below the folder is not what was found."""
         seen = 0
         with closing(walking.entries(self.root)) as found:
             for path, _, *stamp in self._rows(found):
                 row = self._database.execute(
-                    "SELECT size, modified, inode FROM file WHERE path = ?", (path,)
+                    "SELECT size, modified, inode, device FROM file WHERE path = ?", (path,)
                 ).fetchone()
                 if row is None:
                     raise self._changed(f"{shown(path)} was added")

@@ -12,24 +12,28 @@ from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
+_SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
+_OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
 class Sharing:
     """Remembers on disk what was named before, and by which cell; a context manager.
 
     Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
-    where they say different things, each LOB is placed and proven on its own. ``count`` is the cells
+    where they say different things, each LOB is placed and proven on its own. Without ``shares`` none do:
+    where no archive is, nothing but its own file tells that a cell has a LOB. ``count`` is the cells
     that name what another named before, ``example`` the first such pair.
     """
 
-    __slots__ = ("_database", "count", "example")
+    __slots__ = ("_database", "_shares", "count", "example")
 
-    def __init__(self) -> None:
+    def __init__(self, *, shares: bool = True) -> None:
+        self._shares = shares
         self.count = 0
         self.example = ("", "")
         self._database = scratch.opened()
         for statement in (
-            "CREATE TABLE named (bytes BLOB PRIMARY KEY, said TEXT, cell TEXT) WITHOUT ROWID",
+            "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
             "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
             "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
             "BEGIN",
@@ -37,7 +41,7 @@ class Sharing:
             self._database.execute(statement)
 
     def is_first(self, lob: LobRef, container: str) -> bool:
-        """Return whether the LOB is to be placed: its bytes were not named before with the same words."""
+        """Return whether the LOB is to be placed: not named before with the same words, or none share."""
         extent, cell = lob.extents[0], lob.cell
         if isinstance(extent, ZipExtent):
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
@@ -50,15 +54,15 @@ class Sharing:
             taken = self._database.execute(
                 "INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, lob.place.id)
             )
-            if taken.rowcount:
+            is_new = bool(taken.rowcount)
+            found = self._database.execute(_OTHER if is_new else _SAME, (key, said)).fetchone()
+            if found is None:
                 return True
-            before, first = self._database.execute(
-                "SELECT said, cell FROM named WHERE bytes = ?", (key,)
-            ).fetchone()
+            (first,) = found
             self.count += 1
             if self.count == 1:
                 self.example = (first, lob.place.id)
-            if before != said:
+            if is_new or not self._shares:
                 return True
             self._database.execute("INSERT INTO again VALUES (?, ?)", (lob.place.id, first))
             self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))

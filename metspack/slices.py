@@ -52,8 +52,8 @@ def _written(extent: Extent) -> list[Any]:
 def _extent(fields: list[Any]) -> Extent:
     if len(fields) == len(_ZIP):
         return ZipExtent(**dict(zip(_ZIP, fields, strict=True)))
-    root, names, size, modified, inode = fields
-    return FileExtent(root=root, path=tuple(names), size=size, modified=modified, inode=inode)
+    root, names, *stamp = fields
+    return FileExtent(**dict(zip(_FILE, (root, tuple(names), *stamp), strict=True)))
 
 
 def entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:

@@ -237,7 +237,9 @@ def _local_path(text: str, rest: str) -> tuple[bool, str]:
     if scheme is not None and is_file:
         rest = rest[scheme.end() :]
     elif scheme is not None and not re.fullmatch(r"[A-Za-z]", scheme[1]):
-        hint = f"Only paths and file: are read; for a name with a colon write {shown('./' + rest)}."
+        hint = (
+            "Only local files are read, nothing is fetched: write a path; a colon in a name is written %3A."
+        )
         _refuse(text, "scheme", f"has the scheme {shown(scheme[1])}", hint)
     for mark, rule, escape in (("?", "query", "%3F"), ("#", "fragment", "%23")):
         if mark in rest:

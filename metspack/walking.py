@@ -86,8 +86,7 @@ def _entry(root: Path, path: tuple[str, ...], status: os.stat_result) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return Entry(path=path, stamp=None)
     if stat.S_ISREG(status.st_mode):
-        stamp = Stamp(size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
-        return Entry(path=path, stamp=stamp)
+        return Entry(path=path, stamp=Stamp.of_status(status))
     kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
     raise SourceError(
         f"{root}: {shown('/'.join(path))} is {kind}; expected files and folders only",

@@ -29,7 +29,12 @@ def lob(folder: Path, *parts: bytes, length: int | None = None, digest: str | No
             stamp = Stamp.of(descriptor)
         extents.append(
             FileExtent(
-                root=0, path=(f"p{number}",), size=stamp.size, modified=stamp.modified, inode=stamp.inode
+                root=0,
+                path=(f"p{number}",),
+                size=stamp.size,
+                modified=stamp.modified,
+                inode=stamp.inode,
+                device=stamp.device,
             )
         )
     said = None if digest is None else Digest(algorithm="MD5", value=digest)

@@ -12,7 +12,7 @@ import pytest
 
 from metspack import building, reading
 from metspack.building import BuildOptions
-from metspack.errors import MetspackError
+from metspack.errors import MetspackError, SourceError
 from metspack.mets.dialects.recommendation import Software
 from metspack.model import Limits
 from metspack.siard.archive import Archive, Grants
@@ -138,4 +138,69 @@ def test_every_convention_stays_below_the_granted_roots(
     resolved(source, Grants())
     assert opens
     assert all(Path(path).is_relative_to(folder) and module == "reading.py" for path, module in opens)
+    assert not opened_otherwise
+
+
+PARTS = ("x.siard_part001", "x.siard_part002", "x.siard_part003")
+
+
+def cut(folder: Path) -> None:
+    """Put a .siard in three parts into a folder."""
+    table = Table(rows=("<c1 file='content/schema0/table0/lob1/record0.bin'/>",))
+    whole = siard(
+        folder / "x.siard", tables=[table], lobs={"content/schema0/table0/lob1/record0.bin": SECRET}
+    )
+    data = whole.read_bytes()
+    whole.unlink()
+    third = len(data) // 3
+    for number, name in enumerate(PARTS):
+        end = len(data) if number == 2 else third * (number + 1)
+        (folder / name).write_bytes(data[third * number : end])
+
+
+@pytest.mark.parametrize("link", PARTS)
+@pytest.mark.parametrize("named", ["x.siard", *PARTS])
+def test_of_the_parts_of_an_archive_only_the_one_named_may_be_a_link(
+    tmp_path: Path, link: str, named: str, opens: list[tuple[str, str]]
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    cut(root)
+    (root / link).rename(outside / link)
+    (root / link).symlink_to(outside / link)
+    if named == link:
+        with Archive(root / named) as archive:
+            assert [each.size for each in archive.lobs()] == [len(SECRET)]
+        return
+    with pytest.raises(SourceError, match=f"{link} is a symbolic link") as caught:
+        Archive(root / named)
+    assert caught.value.hint
+    assert not [path for path, _module in opens if Path(path).is_relative_to(outside)]
+
+
+def test_parts_that_are_found_are_opened_through_no_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut(tmp_path)
+    (tmp_path / PARTS[1]).rename(tmp_path / "elsewhere")
+    (tmp_path / PARTS[1]).symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(Path, "is_symlink", lambda _path: False)  # as if it became one after the look
+    with pytest.raises(SourceError, match="cannot be opened"):
+        Archive(tmp_path / PARTS[0])
+
+
+def test_a_mapping_beside_the_archive_that_is_a_link_is_not_opened(
+    tmp_path: Path, opens: list[tuple[str, str]], opened_otherwise: list[str]
+) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "root" / "mapping.txt").symlink_to(tmp_path / "secret")
+    source = siard(tmp_path / "root" / "A.siard", tables=[Table(rows=("<c1 file='r.bin'/>",))])
+    opens.clear()
+    with Archive(source) as archive, pytest.raises(SourceError) as caught:
+        list(archive.lobs())
+    assert SECRET.decode() not in f"{caught.value.message} {caught.value.hint}"
+    assert "mapping.txt beside the archive was not read: it is a symbolic link" in caught.value.hint
+    assert all(Path(path).is_relative_to(tmp_path / "root") for path, _module in opens)
     assert not opened_otherwise

@@ -30,6 +30,7 @@ FILES = st.builds(
     size=NUMBERS,
     modified=NUMBERS,
     inode=NUMBERS,
+    device=NUMBERS,
 )
 DIGESTS = st.none() | st.builds(Digest, algorithm=TEXTS, value=TEXTS)
 LOBS = st.builds(

@@ -110,6 +110,18 @@ def test_a_list_of_files_gives_the_same_segments(tmp_path: Path) -> None:
     assert made.objid != first.objid, "an extension is another"
 
 
+def test_a_list_that_names_a_file_twice_loses_nothing(tmp_path: Path) -> None:
+    written(tmp_path / "scans", {"1.bin": b"one"})
+    (tmp_path / "l.csv").write_text(
+        "schema,table,column,row,path\n0,0,1,1,1.bin\n0,0,1,2,1.bin\n", encoding="utf-8"
+    )
+    made = built(tmp_path / "l.csv", tmp_path / "out", base=tmp_path / "scans")
+    assert made.files == 2
+    assert any("s0.t0.c1.r2 names that of s0.t0.c1.r1" in each for each in made.warnings)
+    found = [name for name, data in tree(tmp_path / "out").items() if data == b"one"]
+    assert len(found) == 2
+
+
 def test_a_list_needs_its_base_and_nothing_else_has_one(tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,0,1,1,a\n", encoding="utf-8")
     with pytest.raises(SourceError, match="the folder that its paths begin in is not named") as refused:

@@ -305,7 +305,7 @@ class _Search:
         if size is None:
             return None
         self._pieces[path] = size
-        return FileExtent(root=0, path=names, size=size, modified=0, inode=0)
+        return FileExtent(root=0, path=names, size=size, modified=0, inode=0, device=0)
 
     def _decided(self, hits: list[_Hit]) -> _Hit:
         """Return the hit whose digest, as a METS has it, is the cell's; else the first."""

@@ -147,7 +147,12 @@ def _extent(root: Path, lob: str, part: Part, number: int) -> FileExtent:
         raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=_ANOTHER) from None
     _check_size(lob, part, stamp.size)
     return FileExtent(
-        root=number, path=part.path, size=stamp.size, modified=stamp.modified, inode=stamp.inode
+        root=number,
+        path=part.path,
+        size=stamp.size,
+        modified=stamp.modified,
+        inode=stamp.inode,
+        device=stamp.device,
     )
 
 

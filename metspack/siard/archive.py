@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
 from metspack import safexml
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
 from metspack.media import Held
 from metspack.mediatypes import media_type
 from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
 from metspack.siard import faults, metadata, opening, tables
-from metspack.siard.faults import LobRefused, LobUnresolved
+from metspack.siard.faults import LobMissing, LobRefused, LobUnresolved
 from metspack.siard.holdings import Holdings
+from metspack.siard.losses import LobsUnresolved, Losses
+from metspack.siard.mapping import mapping_beside, read_mapping
 from metspack.siard.metadata import Metadata, Table
-from metspack.siard.resolving import Resolution, Resolver, read_mapping
+from metspack.siard.resolving import Resolution, Resolver
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.uris import Repair
@@ -27,8 +30,17 @@ _ELEMENT = re.compile("a[0-9]+")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
 _ELEMENTS = re.compile(r"\ba\b")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
-_LISTED = 10_000
-_MAPPING = "mapping.txt"
+
+__all__ = [
+    "Archive",
+    "Grants",
+    "LobsUnresolved",
+    "Located",
+    "Tallies",
+    "declared_type",
+    "extension_of",
+    "named",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +76,13 @@ class Tallies:
     by_table: dict[str, Tally] = field(default_factory=dict)
 
 
-class LobsUnresolved(SourceError):  # noqa: N818 -- says what became of the LOBs
-    """LOBs that cannot be had: all of an archive, up to the first ten thousand in ``errors``."""
-
-    def __init__(self, what: str, errors: Sequence[LobUnresolved], number: int) -> None:
-        self.errors = tuple(errors)
-        self.number = number
-        more = [f"and {number - len(errors):,} more"] if number > len(errors) else []
-        super().__init__(
-            f"{what}: {errors[0].message}" if number == 1 else f"{what}: {number:,} LOBs cannot be had",
-            hint=errors[0].hint,
-            details=[errors[0].message, *(each.brief for each in errors[1:]), *more] if number > 1 else (),
-        )
-
-
 class Archive:
     """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
     the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. Raises ``SourceError``
-    on opening when it is no SIARD archive that can be read.
+    on opening when it is no SIARD archive that can be read, and ``ConfigError`` for a granted folder that
+    is none.
     """
 
     def __init__(
@@ -103,6 +102,7 @@ class Archive:
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
+        self._unread = ""
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
@@ -124,21 +124,23 @@ class Archive:
     def _resolver(self, opened: opening.Opened, grants: Grants) -> Resolver:
         for folder in (*grants.lob_roots, *grants.drives.values()):
             if not folder.is_dir():
-                raise SourceError(
+                raise ConfigError(
                     f"{folder} is no folder that LOBs could lie in",
                     hint="Name an existing folder with --lob-root or --map-drive.",
                 )
-        mapping = grants.mapping
-        if mapping is None and (opened.folder / _MAPPING).is_file():
-            mapping = opened.folder / _MAPPING
+        if grants.mapping is None:
+            mapping, self._unread = mapping_beside(opened.folder)
+        else:
+            mapping = read_mapping(grants.mapping)
         return Resolver(
             self.tree,
             (opened.folder, *opened.own, *grants.lob_roots),
             siard_name=opened.name,
             lob_folder=self.metadata.lob_folder,
             drives=grants.drives,
-            mapping={} if mapping is None else read_mapping(mapping),
+            mapping=mapping,
             budgets=self.budgets,
+            version=self.metadata.version,
         )
 
     def _document(self) -> bytes:
@@ -205,23 +207,35 @@ class Archive:
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
+            if isinstance(unresolved, LobMissing):
+                unresolved.hint = " ".join((unresolved.hint, *self._advice()))
             return Located(table=table, cell=cell, resolution=None, error=unresolved)
         if found.repairs:
             key = table.path, _ELEMENT.sub("a", cell.place.cell)
             number, kinds = self.repairs.get(key, (0, frozenset[Repair]()))
             self.repairs[key] = number + 1, kinds.union(found.repairs)
         entries = tuple(name for each in found.extents if (name := self._entry(each)))
-        if any(map(self._is_structure, entries)):
+        if any(map(self._is_structure, entries)) or any(map(self._is_itself, found.extents)):
             error = faults.error(
                 LobRefused,
                 table,
                 cell,
                 "names what is no LOB but part of the archive itself",
                 tried=(),
-                hint="The cell is wrong: taking that entry out would destroy the archive.",
+                hint="The cell is wrong: taking that out would destroy the archive.",
             )
             return Located(table=table, cell=cell, resolution=None, error=error)
         return Located(table=table, cell=cell, resolution=found, entries=entries)
+
+    def _advice(self) -> Iterator[str]:
+        """Yield what else may be why a LOB is not there."""
+        if self.container is not None and self.path.is_symlink():
+            yield (
+                f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
+                f"{os.path.realpath(self.path)}; name that file, or grant its folder with --lob-root."
+            )
+        if self._unread:
+            yield f"{self._unread}."
 
     def _entry(self, extent: Extent) -> str:
         """Return the name of the archive's entry at an extent, "" when it is none of its own."""
@@ -237,6 +251,13 @@ class Archive:
             name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
         )
 
+    def _is_itself(self, extent: Extent) -> bool:
+        """Return whether a file outside is the archive's own, or a part of it."""
+        if isinstance(extent, ZipExtent) or self.container is None:
+            return False
+        files = ((each.device, each.inode) for each in self.container.medium.stamps)
+        return (extent.device, extent.inode) in files
+
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
 
@@ -248,8 +269,7 @@ class Archive:
         ``read`` is told the bytes as they are read, ``weight`` of them in all.
         Raises ``LobsUnresolved`` after the last when some cannot be had, so that all of them are named.
         """
-        errors: list[LobUnresolved] = []
-        number = 0
+        losses: Losses | None = None
         self.resolver.recount()
         self.repairs.clear()
         for table in self.metadata.tables:
@@ -259,9 +279,9 @@ class Archive:
             types: dict[str, str | None] = {}
             for each in self.located(table, tally, read):
                 if each.resolution is None:
-                    number += 1
-                    if each.error is not None and number <= _LISTED:
-                        errors.append(each.error)
+                    if each.error is not None:
+                        losses = losses or Losses(each.error)
+                        losses.take(each.error)
                     continue
                 path = each.cell.place.cell
                 if path not in types:
@@ -277,8 +297,8 @@ class Archive:
                 )
         # Whoever looks at cells again after this must not make more LOBs of them.
         self._said = tuple(self._conventions())
-        if errors:
-            raise LobsUnresolved(str(self.path), errors, number)
+        if losses is not None:
+            raise LobsUnresolved(str(self.path), losses)
 
     def conventions(self) -> Iterator[str]:
         """Yield, for the columns whose LOBs were not all found as the statement says, a sentence each.
@@ -288,6 +308,8 @@ class Archive:
         yield from self._conventions() if self._said is None else self._said
 
     def _conventions(self) -> Iterator[str]:
+        if self._unread:
+            yield self._unread
         tables = {table.path: table for table in self.metadata.tables}
         for (path, cell), tallied in self.resolver.tally().items():
             for convention, number in tallied.conventions.items():

@@ -25,6 +25,7 @@ from metspack.siard.zipformat import CENTRAL, DAMAGED, LOCAL, MAX16, MISLEADING,
 __all__ = ["CentralRecord", "Container", "Span", "contents", "span"]
 
 _CACHE_KIB = 1024
+_FOLDERS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class Container:
     To be used by one thread; ``contents`` the function serves others with the medium alone.
     """
 
-    __slots__ = ("_directory", "_index", "comment", "medium", "path", "size", "zip64")
+    __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
 
     def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
         """Read and check the directory of an open file; ``opened`` is the way in."""
@@ -60,13 +61,15 @@ class Container:
         records = CentralRecords(medium, self._directory, budgets, str(path))
         self._index = _index(records, self._directory, str(path))
         self.zip64 = self._directory.zip64 or records.zip64
+        # Folders that were asked for what is not in them, and whether there are such folders at all.
+        self._folders: dict[str, bool] = {}
 
     @classmethod
     def opened(
         cls,
         path: Path | Below,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
-        parts: Sequence[Path] = (),
+        parts: Sequence[Path | Below] = (),
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
@@ -95,8 +98,15 @@ class Container:
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return where the entry with exactly that name lies, None when there is none."""
+        folder = name[: name.rfind("/") + 1]
+        if not self._folders.get(folder, True):
+            return None
         try:
             row = self._index.execute(_BY_NAME, (name,)).fetchone()
+            if row is None and folder and folder not in self._folders:
+                if len(self._folders) >= _FOLDERS:
+                    self._folders.clear()
+                self._folders[folder] = next(self.names(folder), None) is not None
         except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
             return None
         return None if row is None else _extent(row, row[8] or self._directory.start)

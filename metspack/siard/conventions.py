@@ -8,7 +8,7 @@ under the name of its convention. Whether a file is there is for others to see.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from metspack.errors import SourceError
@@ -17,7 +17,22 @@ from metspack.siard.levels import Levels, cell_reference
 from metspack.siard.ways import DESPITE_ERRORS, STATED, WAYS, Convention, Made
 from metspack.uris import Kind, ReferenceRefused, Repair
 
-__all__ = ["Candidate", "Convention", "Levels", "candidate", "candidates", "is_lob_folder", "renamed"]
+__all__ = [
+    "Candidate",
+    "Candidates",
+    "Convention",
+    "Levels",
+    "candidate",
+    "candidates",
+    "is_lob_folder",
+    "renamed",
+]
+
+# With a dot in it, the last name is no folder's that a convention looks at (content, seg_0).
+_PLAIN = re.compile(
+    r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
+)
+_REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +92,43 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
     for each in () if is_error else yielded:
         if (again := _renamed(each)) is not None:
             yield again
+
+
+class Candidates:
+    """The candidates of the cells of one column; made once for all plain names in one folder."""
+
+    __slots__ = ("_made", "levels")
+
+    def __init__(self, levels: Levels) -> None:
+        """Begin with a column's levels, whose ``file`` means nothing."""
+        self.levels = levels
+        self._made: dict[str, list[Candidate]] = {}
+
+    def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
+        """Yield what ``candidates`` does for the cell with this ``file``."""
+        plain = _PLAIN.fullmatch(file)
+        if plain is None:
+            return candidates(replace(self.levels, file=file), refusals)
+        made = self._made.get(plain[1])
+        return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
+
+    def _first(
+        self, file: str, plain: re.Match[str], refusals: list[SourceError]
+    ) -> Generator[Candidate, None, None]:
+        made: list[Candidate] = []
+        for each in candidates(replace(self.levels, file=file), refusals):
+            made.append(each)
+            yield each
+        # Why a place was refused may speak of the cell.
+        if not refusals and all(each.place.segments[-1] == plain[2] for each in made):
+            if len(self._made) >= _REMEMBERED:
+                self._made.clear()
+            self._made[plain[1]] = made
+
+
+def _named_anew(made: Iterable[Candidate], name: str) -> Iterator[Candidate]:
+    for each in made:
+        yield replace(each, place=replace(each.place, segments=(*each.place.segments[:-1], name)))
 
 
 def candidate(levels: Levels, way: int) -> Candidate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +12,14 @@ from metspack.errors import SourceError
 from metspack.location import LocationError
 from metspack.model import LobCell
 from metspack.siard.conventions import Convention
-from metspack.siard.granted import Obstacle
+from metspack.siard.granted import Obstacle, PlaceRefused
 from metspack.siard.metadata import Table
 from metspack.siard.parts import PartMissing, TooMany
 from metspack.uris import shown
 
 _SHOWN = 6
 _TRIED = ". Tried: "
+_ONE_UP = re.compile(r"\.\./(?!\.\./)")
 _GUESSES = {Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED}
 
 
@@ -84,6 +86,8 @@ def unresolved(
             kind = meaning if decisive is not None else kind
     if decisive is None and _is_refused(tried, refusals):
         kind, decisive = LobRefused, [*refusals, *problems][0]
+    if decisive is None and (leaving := _leaving(tried)) is not None:
+        kind, decisive = LobRefused, leaving
     misfit = next((each.size for each in tried if each.size is not None), None)
     absent = (
         "its LOB is not there"
@@ -96,7 +100,7 @@ def unresolved(
         cell,
         absent if decisive is None else decisive.message,
         tried=(*(each.message for each in refusals), *(_sentence(each, cell) for each in tried)),
-        hint=hint or _hint(decisive, [*refusals, *problems]),
+        hint=hint or (_ABSENT_HINT if decisive is None else decisive.hint),
     )
 
 
@@ -107,15 +111,20 @@ def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool
     return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
 
 
+def _leaving(tried: Sequence[Tried]) -> SourceError | None:
+    """Return why the statement's place is not read, None when it is, or when .. has another meaning there.
+
+    One .. leads from the zip's root to the .siard's folder for all who wrote before the statement;
+    two, an absolute path and a drive leave what was granted in every meaning.
+    """
+    stated = [each for each in tried if each.convention.is_statement] or tried[:1]
+    refused = (each for each in stated if isinstance(each.problem, PlaceRefused))
+    return next((each.problem for each in refused if _ONE_UP.match(each.where) is None), None)
+
+
 _ABSENT_HINT = (
     "The LOBs are incomplete or lie elsewhere: get them, or grant their folder with --lob-root DIR."
 )
-
-
-def _hint(decisive: SourceError | None, others: Sequence[SourceError]) -> str:
-    if decisive is not None:
-        return decisive.hint
-    return next((each.hint for each in others if each.hint), _ABSENT_HINT)
 
 
 def _sentence(tried: Tried, cell: LobCell) -> str:

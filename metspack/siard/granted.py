@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 
 from metspack import reading
 from metspack.errors import SourceError
@@ -23,7 +24,7 @@ from metspack.model import FileExtent
 from metspack.siard import trees
 from metspack.siard.conventions import is_lob_folder
 from metspack.siard.levels import collapsed
-from metspack.uris import Kind, Reference, ReferenceRefused, parsed, shown, walked
+from metspack.uris import Kind, Reference, ReferenceRefused, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
 """Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""
@@ -31,7 +32,10 @@ Mapped = Mapping[tuple[str, ...], Reference]
 _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
-_LINE = 1 << 16
+_FEW = 16  # listings kept to look for names that are alike
+_FOLDERS = 4096
+_PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
+_NAMES = 200_000
 
 
 class PlaceRefused(SourceError):  # noqa: N818 -- a place is refused, nothing has gone wrong
@@ -57,7 +61,18 @@ class Granted:
     when there is none.
     """
 
-    __slots__ = ("_drives", "_further", "_mapping", "_real", "_siblings", "roots")
+    __slots__ = (
+        "_absent",
+        "_drives",
+        "_further",
+        "_inside",
+        "_listings",
+        "_mapping",
+        "_real",
+        "_siblings",
+        "_vain",
+        "roots",
+    )
 
     def __init__(self, roots: Sequence[Path], drives: Mapping[str, Path], mapping: Mapped) -> None:
         if not roots:
@@ -67,6 +82,11 @@ class Granted:
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
         self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        # What was looked for and not found: folders that are not there, and what is in those that are.
+        self._absent: set[tuple[int, tuple[str, ...]]] = set()
+        self._vain: dict[tuple[int, tuple[str, ...]], int] = {}
+        self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
+        self._listings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
         # A person may have written a path through a link: both forms name the same root.
         self._real = [
             (_names(form(root)), number)
@@ -129,13 +149,23 @@ class Granted:
         return str(self.roots[spot.root].joinpath(*spot.path))
 
     def file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
+        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file.
+
+        While LOBs are looked for, folders are taken to stay as they are: one that is not there, or that was
+        listed after many look-ups for nothing, is not asked again.
+        """
+        folder = (spot.root, spot.path[:-1])
+        if folder in self._absent:
+            return None
+        if (inside := self._inside.get(folder)) is not None and folded(spot.path[-1]) not in inside:
+            return None
         try:
             with reading.opening(self.roots[spot.root], spot.path) as descriptor:
                 found = os.fstat(descriptor)
         except OSError as error:
             what = self._in_the_way(spot)
             if error.errno in _ABSENT and what is None:
+                self._missed(folder)
                 return None
             raise self._obstacle(spot, what or f"cannot be opened: {error.strerror}") from None
         except SourceError:
@@ -146,6 +176,7 @@ class Granted:
             size=found.st_size,
             modified=found.st_mtime_ns,
             inode=found.st_ino,
+            device=found.st_dev,
         )
 
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
@@ -154,6 +185,28 @@ class Granted:
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             found = [name for name in names if mode_of(name, folder) is not None]
         return found
+
+    def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:
+        """Remember that a name was not in a folder, and that the folder is not there when it is not."""
+        times = self._vain.get(folder, 0) + 1
+        if times == 1:
+            try:
+                with self._folder(*folder):
+                    pass
+            except OSError:
+                if len(self._absent) >= _FOLDERS:
+                    self._absent.clear()
+                self._absent.add(folder)
+                return
+        if times == 1 and len(self._vain) >= _FOLDERS:
+            self._vain.clear()
+        self._vain[folder] = times
+        if times == _PATIENCE:
+            room = _NAMES - sum(map(len, self._inside.values()))
+            listed = self._listed(*folder)
+            # One that was not listed whole tells nothing.
+            if len(listed) < min(room, _LISTED):
+                self._inside[folder] = frozenset(map(folded, listed))
 
     @contextmanager
     def _folder(self, root: int, path: tuple[str, ...]) -> Iterator[int]:
@@ -170,6 +223,17 @@ class Granted:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
         return found
 
+    def _remembered(self, root: int, path: tuple[str, ...]) -> list[str]:
+        key = (root, path)
+        if key not in self._listings:
+            if len(self._listings) >= _FEW:
+                self._listings.clear()
+            listed = self._listed(root, path)
+            if len(listed) > _LISTED // _FEW:
+                return listed
+            self._listings[key] = listed
+        return self._listings[key]
+
     def lob_folders(self, root: int, path: tuple[str, ...]) -> list[str]:
         """Return the names in a folder that writers give to LOB folders; each folder is listed once."""
         key = (root, path)
@@ -182,13 +246,16 @@ class Granted:
         return self._siblings[key]
 
     def alike(self, spot: Spot) -> str | None:
-        """Return a path that is there and differs from a spot's in letter case alone, None when none does."""
+        """Return a path that is there and differs from a spot's in letter case or normalisation alone.
+
+        None when none does.
+        """
         path: tuple[str, ...] = ()
         for name in spot.path:
-            listed = self._listed(spot.root, path)
-            folded = name.casefold()
+            listed = self._remembered(spot.root, path)
+            wanted = folded(name)
             cased = (
-                name if name in listed else next((each for each in listed if each.casefold() == folded), None)
+                name if name in listed else next((each for each in listed if folded(each) == wanted), None)
             )
             if cased is None:
                 return None
@@ -210,6 +277,10 @@ class Granted:
 
     def _in_the_way(self, spot: Spot) -> str | None:
         """Return what stands in a spot's place or before it and is neither file nor folder there."""
+        # As a rule its folder is there, and nothing has its name: one look is enough.
+        with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
+            if mode_of(spot.path[-1], folder) is None:
+                return None
         for length in range(1, len(spot.path) + 1):
             *before, name = spot.path[:length]
             mode = None
@@ -243,6 +314,16 @@ def mode_of(name: str, folder: int) -> int | None:
         return None
 
 
+def folded(name: str) -> str:
+    """Return the one form of all names that differ in letter case or Unicode normalisation alone."""
+    return name.lower() if name.isascii() else normalize("NFC", normalize("NFC", name).casefold())
+
+
+def difference(name: str, other: str) -> str:
+    """Return in what two names that are alike differ, for people to read."""
+    return "Unicode normalisation" if normalize("NFC", name) == normalize("NFC", other) else "letter case"
+
+
 def _names(path: str) -> tuple[str, ...]:
     return tuple(name for name in path.split("/") if name)
 
@@ -252,57 +333,3 @@ def _ungranted(text: str) -> PlaceRefused:
         f"{shown(text)} is in no folder that was granted",
         hint="If its LOBs are to be read, grant the folder that holds them: --lob-root DIR.",
     )
-
-
-def read_mapping(path: Path) -> Mapped:
-    """Return what a mapping.txt says: each segment folder and the URI of where it lies (S_8.1.2-0).
-
-    One folder, white space and a URI on each line; empty lines mean nothing. A relative URI is from
-    the .siard's folder. Raises ``SourceError`` naming the line that says anything else, or a host.
-    """
-    try:
-        descriptor = reading.opened(path)
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be opened: {error.strerror}", hint="Name the mapping file of the segments."
-        ) from None
-    found: dict[tuple[str, ...], Reference] = {}
-    with open(descriptor, "rb") as file:
-        number = 0
-        while line := file.readline(_LINE):
-            number += 1
-            where = f"{path} line {number:,}"
-            try:
-                text = line.decode("utf-8-sig")
-            except UnicodeDecodeError:
-                raise SourceError(f"{where}: is not UTF-8", hint="Write the mapping in UTF-8.") from None
-            if text.strip():
-                folder, target = _mapping_line(text, where)
-                if found.setdefault(folder, target) != target:
-                    raise SourceError(
-                        f"{where}: maps {shown('/'.join(folder))}, which another line maps elsewhere",
-                        hint="Each segment folder lies in one place; keep one of the lines.",
-                    )
-    return found
-
-
-def _mapping_line(text: str, where: str) -> tuple[tuple[str, ...], Reference]:
-    words = text.rsplit(None, 1)
-    if len(words) != 2:  # noqa: PLR2004 -- a folder and a URI
-        raise SourceError(
-            f"{where}: {shown(text.strip())} is one word; expected a segment folder, a space and a URI",
-            hint="As in SIARD 2.2 S_8.1.2-0: Northwind_lobs/s0_t2_c4/seg_0/ file:///srv/store/.",
-        )
-    try:
-        folder, target = parsed(words[0]), parsed(words[1])
-        if target.kind is not Kind.RELATIVE:
-            walked((), target.segments)
-    except ReferenceRefused as refused:
-        raise SourceError(f"{where}: {refused.message}", hint=refused.hint) from None
-    names = collapsed(folder.segments)
-    if folder.kind is not Kind.RELATIVE or ".." in names or not names:
-        raise SourceError(
-            f"{where}: maps {shown(words[0])}; expected a folder below that of the .siard",
-            hint="The first word is relative to the folder that holds the .siard and has no .. in it.",
-        )
-    return names, target

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.errors import SourceError
+from metspack.media import Below
 from metspack.model import Budgets
 from metspack.siard import trees
 from metspack.siard.container import Container
@@ -110,8 +111,11 @@ def _inside(folder: Path) -> str:
     return f"It holds neither {METADATA} nor a .siard file."
 
 
-def _pieces(path: Path) -> tuple[Path, tuple[Path, ...]]:
-    """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0)."""
+def _pieces(path: Path) -> tuple[Path, tuple[Path | Below, ...]]:
+    """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0).
+
+    The part that a person named may be a link; those found beside it may not.
+    """
     named = _PART.fullmatch(path.name)
     whole = path if named is None else path.with_name(named[1])
     if named is None and (path.exists() or not _piece(path, 1).exists()):
@@ -135,7 +139,18 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path, ...]]:
                 f"{whole} was cut into parts, and {_piece(whole, min(expected, number)).name} {what}",
                 hint="All parts lie beside one another, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",
             )
-    return whole, tuple(_piece(whole, number) for number in numbers)
+    return whole, tuple(_trusted(_piece(whole, number), path) for number in numbers)
+
+
+def _trusted(part: Path, named: Path) -> Path | Below:
+    if part.name == named.name:
+        return named
+    if part.is_symlink():
+        raise SourceError(
+            f"{part} is a symbolic link; expected a part of the archive itself",
+            hint="Put the part there in its place; a link is followed only to the file that is named.",
+        )
+    return Below(root=part.parent, segments=(part.name,))
 
 
 def _piece(whole: Path, number: int) -> Path:

@@ -1,8 +1,8 @@
 """Every LOB of every archive: the file or the zip entry that a cell means, and how it was found.
 
-The statement's place with a fitting size ends the search; else the convention that last fitted in
-this column; else all of them in a fixed order, where digests decide among several. Nothing outside
-the granted roots is opened, and which convention it was is said.
+The statement's place with a fitting size ends the search; else all conventions are looked through in a
+fixed order, and digests decide among several. What a cell means does not depend on the cells before it.
+Nothing outside the granted roots is opened, and which convention it was is said.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from metspack.media import Held
 from metspack.model import Budgets, Extent, LobCell
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
-from metspack.siard.granted import Granted, Mapped, read_mapping
+from metspack.siard.granted import Granted, Mapped
+from metspack.siard.mapping import read_mapping
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
 from metspack.siard.searching import Column, Hit, Search, Sources, Tree
@@ -73,7 +74,8 @@ class Resolver:
     ``tree`` is None for a folder of LOBs alone. ``roots`` are the granted folders, that of the
     .siard first; ``siard_name`` is its file name; ``lob_folder`` the database's, as metadata.xml has
     it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` is what ``read_mapping`` returns.
-    ``budgets`` are those of packed segments. Memory is flat: per column and per packed segment, never per
+    ``budgets`` are those of packed segments; ``version`` is SIARD's: in 1.0 a cell has a name and no URI.
+    Memory is flat: per column and per packed segment, never per
     LOB. A context manager, for one thread: it holds packed segments open. Raises ValueError without roots.
     """
 
@@ -87,12 +89,14 @@ class Resolver:
         drives: Mapping[str, Path] = MappingProxyType({}),
         mapping: Mapped = MappingProxyType({}),
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
+        version: str = "",
     ) -> None:
         self._tree = tree
         granted = Granted(roots, drives, mapping)
         self._packed = Packed(granted.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
         self._lob_folder = lob_folder
+        self._literal = version.startswith("1.")
         self._table: Table | None = None
         self._columns: dict[tuple[str, str], Column] = {}
         self._here: dict[str, Column] = {}
@@ -155,7 +159,28 @@ class Resolver:
                 return Resolution(
                     extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
                 )
+        if self._literal and not _PLAIN.fullmatch(cell.file):
+            named = self._named(column, cell)
+            if named is not None:
+                return named
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
+
+    def _named(self, column: Column, cell: LobCell) -> Resolution | None:
+        """Return the entry whose very name a cell of SIARD 1.0 has: ``a#b.bin``, ``record%200.bin``."""
+        names = cell.file.split("/")
+        if self._tree is None or not {"", ".", ".."}.isdisjoint(names):
+            return None
+        levels = column.candidates.levels
+        below = ([levels.table, levels.folder] if levels.folder else [levels.table]) if levels.table else []
+        for folder in ([], below, below[1:]):
+            extent = self._tree.extent("/".join([*folder, *names]))
+            if extent is not None and column.fits(extent.size, cell.length):
+                convention = Convention.I if folder else Convention.C
+                column.counts[convention, True] += 1
+                return Resolution(
+                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
+                )
+        return None
 
     def _column(self, table: Table, path: str) -> Column:
         column = self._columns.get((table.path, path))
@@ -185,12 +210,10 @@ class Resolver:
 
 
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
-    """Return what a hit means, count it, and let the column remember its way."""
+    """Return what a hit means, and count it."""
     convention = hit.candidate.convention
     inside = hit.candidate.place.inside
     column.counts[convention, inside] += 1
-    if not hit.candidate.stated:
-        column.way = hit.candidate.way
     warnings = []
     if not convention.is_statement:
         warnings.append(

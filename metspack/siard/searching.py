@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
+from urllib.parse import quote
 
 from metspack import digests
 from metspack.errors import SourceError
@@ -15,7 +16,7 @@ from metspack.model import Digest, Extent, LobCell, ZipExtent
 from metspack.siard import conventions, faults, parts
 from metspack.siard.conventions import Candidate, Convention, Levels
 from metspack.siard.faults import LobAmbiguous, Tried
-from metspack.siard.granted import Granted, Obstacle, PlaceRefused, Spot
+from metspack.siard.granted import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.siard.levels import is_content
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
@@ -24,6 +25,7 @@ from metspack.uris import shown
 
 _WIDEST = 4  # bytes of a character, in UTF-8 and in UTF-16
 _COMPARED = "SHA-256"
+_HINTED = 3
 
 
 class Tree(Protocol):
@@ -38,23 +40,29 @@ class Tree(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """What the cells of a column or field have in common, how they were found, the way that last fitted.
+    """What the cells of a column or field have in common, where they may lie, how they were found.
 
     ``text``: ``length`` may count characters. ``counts`` are by convention and whether inside.
     """
 
-    levels: Levels
+    candidates: conventions.Candidates
     text: bool
     counts: Counter[tuple[Convention, bool]]
     inside: bool
     is_content: bool
-    way: int | None = None
+    unfound: int = 0
 
     @classmethod
     def of(cls, levels: Levels, counts: Counter[tuple[Convention, bool]], *, text: bool) -> Column:
         """Return the column with these levels (their ``file`` means nothing)."""
         inside = not any(each and each.strip() for each in (levels.column, *levels.fields))
-        return cls(levels=levels, text=text, counts=counts, inside=inside, is_content=is_content(levels))
+        return cls(
+            candidates=conventions.Candidates(levels),
+            text=text,
+            counts=counts,
+            inside=inside,
+            is_content=is_content(levels),
+        )
 
     def fits(self, size: int, length: int | None) -> bool:
         """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
@@ -79,7 +87,7 @@ class Hit:
         return tuple(
             (each.archive, each.name)
             if isinstance(each, ZipExtent)
-            else (each.inode, each.size, each.modified)
+            else (each.device, each.inode, each.size, each.modified)
             for each in self.extents
         )
 
@@ -161,32 +169,25 @@ class Search:
         self._table = table
         self._column = column
         self._cell = cell
-        self._levels = replace(column.levels, file=cell.file)
         self._refusals: list[SourceError] = []
         self._misfits: list[Hit] = []
         self._tried: list[Tried] = []
         self._looked: list[tuple[Candidate, Spot | None, Names]] = []
 
     def hit(self) -> Hit:
-        """Return what can be the cell's LOB; raises ``LobUnresolved``."""
+        """Return what can be the cell's LOB; raises ``LobUnresolved``.
+
+        It depends on nothing but the cell: what was found for the cells before it decides nothing.
+        """
         hits: list[Hit] = []
-        asked = False
-        for each in conventions.candidates(self._levels, self._refusals):
-            if not (each.stated or asked):
-                asked = True
-                hits = self._remembered()
-                if hits:
-                    break
+        for each in self._column.candidates.of(self._cell.file, self._refusals):
+            if hits and each.convention is Convention.RENAMED:
+                continue  # the folder of another archive has no say where one of this archive's own is there
             for here in self._hits(each):
                 if each.stated:
                     return self._decided(here)
                 hits += here
         return self._decided(hits) if hits else self._proven()
-
-    def _remembered(self) -> list[Hit]:
-        way = self._column.way
-        again = None if way is None else conventions.candidate(self._levels, way)
-        return [] if again is None else [hit for here in self._hits(again) for hit in here]
 
     def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
         """Yield what is there and fits, for each of the one or more places that a candidate means.
@@ -311,7 +312,8 @@ class Search:
                 if self._has_digest(each.extents):
                     return each
             raise self._ambiguous(different, "none of them has the cell's digest")
-        if len({self._sources.digest(each.extents, _COMPARED) for each in different}) == 1:
+        same_size = len({each.size for each in different}) == 1
+        if same_size and len({self._sources.digest(each.extents, _COMPARED) for each in different}) == 1:
             return different[0]
         raise self._ambiguous(different, "they differ and the cell has no digest")
 
@@ -368,11 +370,20 @@ class Search:
         return faults.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
 
     def _alike(self) -> str:
-        """Return a hint when something is there whose name differs in letter case alone, else nothing."""
+        """Return a hint when something is there whose name differs in letter case alone, else nothing.
+
+        Only a column's first few LOBs are worth the search: where one is so, all are.
+        """
+        self._column.unfound += 1
+        if self._column.unfound > _HINTED:
+            return ""
+        if self._sources.entry(tuple(self._cell.file.split("/"))) is not None:
+            return f"An entry is named so, but a cell has a URI: write {shown(quote(self._cell.file))}."
         for _candidate, spot, names in self._looked:
             alike = self._entry_alike(names) if spot is None else self._file_alike(spot)
             if alike is not None:
-                return f"{shown(alike)} differs in letter case alone: rename it to what the cell says."
+                how = difference(alike, self._where(spot, names))
+                return f"{shown(alike)} differs in {how} alone: rename it to what the cell says."
         return ""
 
     def _file_alike(self, spot: Spot) -> str | None:

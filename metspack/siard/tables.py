@@ -11,6 +11,7 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.encoding import detected
 from metspack.siard.metadata import Table
+from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _PIECE = 1 << 16
@@ -168,26 +169,46 @@ class CellReader:
             digest=self._digest(place, attributes),
         )
 
+    def _named(self, place: LobPlace) -> str:
+        return f"{self._where()}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
+
     def _length(self, place: LobPlace, text: str | None) -> int | None:
         if text is None or not text.strip():
             return None
         if not re.fullmatch(r"[0-9]{1,18}", text.strip()):
             raise SourceError(
-                f"{self._where()}: {place.id} has the length {text!r}, expected a whole number",
+                f"{self._named(place)} has the length {shown(text)}, expected a whole number",
                 hint="It counts the bytes, or the characters of a text (SIARD 2.2 T_6.2-1).",
             )
         return int(text)
 
     def _digest(self, place: LobPlace, attributes: dict[str, str]) -> Digest | None:
+        """Return what ``digest`` and ``messageDigest`` say: of two algorithms the stronger one's.
+
+        Both are digests of the same bytes; two values of one algorithm cannot both be right.
+        """
+        said: dict[str, tuple[str, Digest]] = {}
         for name in ("digest", "messageDigest"):
             text = attributes.get(name, "").strip()
-            if text:
-                digest = digests.parsed(text, attributes.get("digestType"))
-                if digest is None:
-                    raise SourceError(
-                        f"{self._where()}: {place.id} has the {name} {text!r} "
-                        f"(digestType {attributes.get('digestType', 'absent')}), which is no message digest",
-                        hint="SIARD has MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
-                    )
-                return digest
-        return None
+            if not text:
+                continue
+            digest = digests.parsed(text, attributes.get("digestType"))
+            if digest is None and name == "messageDigest":
+                digest = digests.parsed(text)  # digestType is of the digest beside it
+            if digest is None:
+                kind = attributes.get("digestType")
+                raise SourceError(
+                    f"{self._named(place)} has the {name} {shown(text)} (digestType "
+                    f"{'absent' if kind is None else shown(kind)}), which is no message digest",
+                    hint="SIARD has MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
+                )
+            other, before = said.setdefault(digest.algorithm, (name, digest))
+            if before != digest:
+                raise SourceError(
+                    f"{self._named(place)} has the {other} {before.value} and the {name} {digest.value}, "
+                    f"both {digest.algorithm}",
+                    hint="The archive contradicts itself; find out which is right before it is packed.",
+                )
+        return max(
+            (digest for _name, digest in said.values()), key=lambda each: len(each.value), default=None
+        )

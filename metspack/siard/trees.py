@@ -60,7 +60,7 @@ def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
     last block, so that bytes are proven when the iterator has ended.
     """
     what = shown("/".join(extent.path))
-    promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode)
+    promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
     try:
         with reading.opening(root, extent.path) as descriptor:
             _check(Stamp.of(descriptor), promised, what, "since it was found")
@@ -113,11 +113,11 @@ class FolderTree:
 
     def _fill(self) -> None:
         self._index.execute(
-            "CREATE TABLE entry (name TEXT NOT NULL, size INTEGER, modified INTEGER, inode TEXT)"
+            "CREATE TABLE entry (name TEXT NOT NULL, size INTEGER, modified INTEGER, inode TEXT, device TEXT)"
         )
         self._index.execute("BEGIN")
         with closing(self._rows()) as rows:
-            cursor = self._index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?)", rows)
+            cursor = self._index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
         self._entries = cursor.rowcount
         # An index made at the end is sorted in one go; one that grows with each name is slow on disk.
         self._index.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
@@ -148,9 +148,14 @@ class FolderTree:
         row = self._row(name)
         if row is None or row[1] is None:
             return None
-        _, size, modified, inode = row
+        _, size, modified, inode, device = row
         return FileExtent(
-            root=self.index, path=tuple(name.split("/")), size=size, modified=modified, inode=int(inode)
+            root=self.index,
+            path=tuple(name.split("/")),
+            size=size,
+            modified=modified,
+            inode=int(inode),
+            device=int(device),
         )
 
     def _row(self, name: str) -> Any:
@@ -171,7 +176,7 @@ class FolderTree:
         return contents(self.root, extent)
 
     def unchanged(self) -> None:
-        """Raise SourceError when a name, size, time or inode below the folder differs from what was found.
+        """Raise SourceError when a name, size, time, inode or device below the folder is not what was found.
 
         Looks through the whole folder once more, without reading any file.
         """
@@ -204,13 +209,15 @@ class FolderTree:
         self.close()
 
 
-_Row = tuple[str, int | None, int | None, str | None]
-_Columns = tuple[int, int, str] | tuple[None, None, None]
+_Row = tuple[str, int | None, int | None, str | None, str | None]
+_Columns = tuple[int, int, str, str] | tuple[None, None, None, None]
 
 
 def _columns(stamp: Stamp | None) -> _Columns:
     # An inode may have 64 bits, one more than SQLite's integers.
-    return (None, None, None) if stamp is None else (stamp.size, stamp.modified, str(stamp.inode))
+    if stamp is None:
+        return None, None, None, None
+    return stamp.size, stamp.modified, str(stamp.inode), str(stamp.device)
 
 
 def _character_fault(name: str) -> str:

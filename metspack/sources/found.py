@@ -67,13 +67,13 @@ def cell_of(key: bytes) -> str:
     return ".".join(f"{letter.decode('ascii')}{number}" for letter, number in _LEVEL.iter_unpack(key))
 
 
-_COLUMNS = "schema, place_table, place_row, cell, part, path, line, size, modified, inode"
+_COLUMNS = "schema, place_table, place_row, cell, part, path, line, size, modified, inode, device"
 _PLACE = "schema, place_table, place_row, cell"
 _TABLE = (
     "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, path TEXT, "
-    "line INTEGER, size INTEGER, modified INTEGER, inode TEXT"
+    "line INTEGER, size INTEGER, modified INTEGER, inode TEXT, device TEXT"
 )
-_Row = tuple[int, int, int, bytes, int, str, int, int, int, str]
+_Row = tuple[int, int, int, bytes, int, str, int, int, int, str, str]
 
 
 class Finds:
@@ -104,14 +104,14 @@ class Finds:
         place, extent = each.place, each.extent
         key, path = cell_key(place.cell), "/".join(extent.path)
         row = (place.schema, place.table, place.row, key, each.part, path, each.line)
-        self._batch.append((*row, extent.size, extent.modified, str(extent.inode)))
+        self._batch.append((*row, extent.size, extent.modified, str(extent.inode), str(extent.device)))
         self.count += 1
         if len(self._batch) >= _BATCH:
             self._flush()
 
     def _flush(self) -> None:
         with scratch.explained(self._what):
-            self._database.executemany(f"INSERT INTO unsorted VALUES ({', '.join('?' * 10)})", self._batch)  # noqa: S608
+            self._database.executemany(f"INSERT INTO unsorted VALUES ({', '.join('?' * 11)})", self._batch)  # noqa: S608
         self._batch.clear()
 
     def refuse(self, position: int | str, text: str) -> None:
@@ -184,12 +184,17 @@ class Finds:
 
 
 def _placed(row: _Row) -> Placed:
-    schema, table, number, cell, part, path, line, size, modified, inode = row
+    schema, table, number, cell, part, path, line, size, modified, inode, device = row
     return Placed(
         place=LobPlace(schema=schema, table=table, cell=cell_of(cell), row=number),
         part=part,
         line=line,
         extent=FileExtent(
-            root=0, path=tuple(path.split("/")), size=size, modified=modified, inode=int(inode)
+            root=0,
+            path=tuple(path.split("/")),
+            size=size,
+            modified=modified,
+            inode=int(inode),
+            device=int(device),
         ),
     )

@@ -99,7 +99,12 @@ def _look_through(folder: Path, finds: Finds) -> None:
             place, part = found
             stamp = entry.stamp
             extent = FileExtent(
-                root=0, path=entry.path, size=stamp.size, modified=stamp.modified, inode=stamp.inode
+                root=0,
+                path=entry.path,
+                size=stamp.size,
+                modified=stamp.modified,
+                inode=stamp.inode,
+                device=stamp.device,
             )
             finds.put(Placed(place=place, part=part, extent=extent))
     finds.check(f"files that are no LOBs (expected {_EXPECTED})", _HINT)

@@ -1,3 +1,4 @@
+import pickle
 import re
 import zipfile
 from pathlib import Path
@@ -5,9 +6,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets, LobRef
-from metspack.siard.archive import Archive, LobsUnresolved, Tallies, extension_of
+from metspack.siard.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
+from metspack.siard.faults import LobMissing, LobRefused
 from metspack.siard.holdings import Shelf
 from tests.shared_data import shared
 from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
@@ -281,16 +283,23 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
         "table s.t row 1",
         "table s.t row 3",
     ]
-    assert [each.row for each in caught.value.errors] == [1, 3]
 
 
-def test_not_more_are_named_than_anyone_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.siard.archive._LISTED", 2)
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 5)])
+def test_any_number_is_named(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 10_050)])
     error = refusal(path)
-    assert error.message == f"{path}: 5 LOBs cannot be had"
-    assert len(error.details) == 3
-    assert error.details[-1] == "and 3 more"
+    assert error.message == f"{path}: 10,050 LOBs cannot be had"
+    assert len(error.details) == 10_050
+    assert "Tried: " in error.details[0]
+    assert (
+        error.details[-1] == "table s.t row 10,050, cell c1 (s0.t0.c1.r10050), file 'a': its LOB is not there"
+    )
+    assert list(error.details)[1:3] == error.details[1:3]
+    with pytest.raises(IndexError):
+        error.details[10_050]
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 -- our own
+    assert (again.message, again.hint) == (error.message, error.hint)
+    assert again.details == tuple(error.details)
 
 
 @pytest.mark.parametrize(
@@ -339,6 +348,15 @@ def test_a_cell_that_names_a_part_of_the_archive_itself(tmp_path: Path, file: st
     assert "would destroy the archive" in error.hint
 
 
+def test_a_cell_that_names_the_archives_own_file(tmp_path: Path) -> None:
+    table = Table(rows=("<c1 file='../s.siard'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
+    error = refusal(path)
+    assert error.message.endswith(
+        "(s0.t0.c1.r1), file '../s.siard': names what is no LOB but part of the archive itself"
+    )
+
+
 @pytest.mark.parametrize(
     "file", [f"/{METADATA}", f"file:///{LOB}", "header/siardversion/2.2/", f"{FOLDER}/lob1/"]
 )
@@ -346,3 +364,54 @@ def test_a_cell_that_is_absolute_or_a_folder_names_no_lob(tmp_path: Path, file: 
     table = Table(rows=(f"<c1 file='{file}'/>",))
     path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x"}, folders=[f"{FOLDER}/lob1/"])
     assert f"(s0.t0.c1.r1), file {file!r}: " in refusal(path).message
+
+
+# --- what is said of LOBs that cannot be had ----------------------------------------------------------
+
+
+def test_a_granted_folder_that_is_none_is_a_wrong_option(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table()])
+    nothing = tmp_path / "nothing"
+    for grants in (Grants(lob_roots=(nothing,)), Grants(drives={"S:": nothing})):
+        with pytest.raises(ConfigError, match="nothing is no folder that LOBs could lie in"):
+            Archive(path, grants=grants)
+
+
+def test_beside_a_link_to_the_archive_nothing_of_its_target_is_granted(tmp_path: Path) -> None:
+    table = Table(columns=(column("D", lob_folder="lobs/"),), rows=("<c1 file='r.bin'/>",))
+    (tmp_path / "store" / "lobs").mkdir(parents=True)
+    (tmp_path / "store" / "lobs" / "r.bin").write_bytes(b"x")
+    path = siard(tmp_path / "store" / "s.siard", tables=[table])
+    assert [each.size for each in lobs(path)] == [1]
+    link = tmp_path / "s.siard"
+    link.symlink_to(path)
+    error = refusal(link)
+    assert f"{link} is a symbolic link" in error.hint
+    assert f"not beside {path}" in error.hint
+    with Archive(link, grants=Grants(lob_roots=(path.parent,))) as archive:
+        assert len(list(archive.lobs())) == 1
+
+
+@pytest.mark.parametrize(
+    ("database", "folder", "file", "outcome"),
+    [
+        ("./", "../../", "../secret.bin", (LobRefused, "grant the folder that holds them")),
+        (None, "lobs/", "../../../secret.bin", (LobRefused, "grant the folder that holds them")),
+        (None, "S:/lobs/", "r.bin", (LobRefused, "--map-drive S:=DIR")),
+        ("/srv/lobs/", "c/", "r.bin", (LobRefused, "grant the folder that holds them")),
+        ("../s_lobs/", "c/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        (None, "../lobs/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        ("\\\\host\\lobs\\", "c/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        (None, None, "http://host/r.bin", (LobRefused, "nothing is fetched")),
+    ],
+)
+def test_what_became_of_a_lob_and_what_to_do(
+    tmp_path: Path, database: str | None, folder: str | None, file: str, outcome: tuple[type, str]
+) -> None:
+    table = Table(columns=(column("D", lob_folder=folder),), rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lob_folder=database)
+    with Archive(path) as archive:
+        (found,) = archive.located(archive.metadata.tables[0])
+    assert found.error is not None
+    kind, hint = outcome
+    assert (type(found.error), hint in found.error.hint) == (kind, True), found.error.hint

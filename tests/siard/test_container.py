@@ -994,3 +994,20 @@ def test_the_quick_way_and_the_thorough_way_agree(
         assert extent is not None
         assert (row.name, row.offset, row.compressed, row.size) == (name, 0, extent.compressed, extent.size)
         assert (row.crc, row.method, row.flags, row.at) == (extent.crc, extent.method, extent.flags, 7)
+
+
+def test_a_folder_that_no_entry_is_in_is_asked_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/b", b"x")
+        archive.writestr("ab/c", b"x")
+    with Container.opened(path) as opened:
+        for number in range(5000):  # more than are remembered
+            assert opened.extent(f"a{number}/b") is None
+            assert opened.extent(f"a{number}/b") is None
+        for _time in range(2):
+            assert opened.extent("a/none") is None
+            assert opened.extent("none") is None
+            assert opened.extent("\ud800/x") is None
+            assert opened.extent("a/b") is not None
+            assert opened.extent("ab/c") is not None

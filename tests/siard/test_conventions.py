@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.location import LocationError, Place
+from metspack.siard import conventions
 from metspack.siard.conventions import (
     Candidate,
+    Candidates,
     Convention,
     Levels,
     candidate,
@@ -305,3 +307,18 @@ def check(found: Candidate) -> None:
     assert all(name and "/" not in name and "\0" not in name and name != "." for name in segments)
     if found.renamed is not None:
         assert is_lob_folder(segments[found.renamed])
+
+
+def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> None:
+    levels = replace(PLAIN, database="../old.siard_lobs", column="s1_t1_c3")
+    column = Candidates(levels)
+    for file in ("seg_0/r1.bin", "seg_0/r2.bin", "seg_1/r2.bin", "seg_0", "content", "r.bin", "q.bin", "a b"):
+        refusals: list[SourceError] = []
+        assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+
+
+def test_few_folders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conventions, "_REMEMBERED", 2)
+    column = Candidates(PLAIN)
+    for number in range(9):
+        assert list(column.of(f"seg_{number}/r.bin", []))

@@ -21,7 +21,7 @@ from metspack.location import Level, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard import tables
 from metspack.siard.archive import Archive
-from metspack.siard.conventions import Convention
+from metspack.siard.conventions import Convention, Levels, candidates
 from metspack.siard.metadata import Field, Table
 from metspack.siard.resolving import (
     LobAmbiguous,
@@ -32,6 +32,7 @@ from metspack.siard.resolving import (
     Resolver,
     read_mapping,
 )
+from metspack.siard.searching import Hit
 from metspack.uris import Repair
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
@@ -108,10 +109,11 @@ def data_of(resolver: Resolver, resolution: Resolution, entries: Mapping[str, by
         if isinstance(extent, FileExtent):
             path = resolver.roots[extent.root].joinpath(*extent.path)
             status = path.stat()
-            assert (extent.size, extent.modified, extent.inode) == (
+            assert (extent.size, extent.modified, extent.inode, extent.device) == (
                 status.st_size,
                 status.st_mtime_ns,
                 status.st_ino,
+                status.st_dev,
             )
             pieces.append(path.read_bytes())
         else:
@@ -398,18 +400,66 @@ def test_one_file_found_in_two_ways_is_one(tmp_path: Path) -> None:
     assert found.convention is Convention.A
 
 
-def test_the_convention_that_last_fitted_is_tried_first_in_its_column(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_that_differ_are_an_error_in_every_row(turned: bool, tmp_path: Path) -> None:
     written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
-    entries = Entries({})
-    resolver = Resolver(entries, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
-    only = table(field(lob_folder="c/"), field(lob_folder="c/"))
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
+    only = table(field(lob_folder="c/"))
+    for row in (2, 1, 2) if turned else (1, 2, 1):
+        if row == 1:
+            assert data_of(resolver, resolver.resolved(only, cell("r1.bin"))) == b"1"
+        else:
+            with pytest.raises(LobAmbiguous, match="they differ and the cell has no digest"):
+                resolver.resolved(only, cell("r2.bin", row=2))
+
+
+def test_a_digest_decides_among_several_in_every_row(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
+    only = table(field(lob_folder="c/"))
     resolver.resolved(only, cell("r1.bin"))
-    before = entries.asked
-    found = resolver.resolved(only, cell("r2.bin", row=2))
-    assert data_of(resolver, found) == b"2"
-    assert entries.asked == before  # nothing but the remembered place was looked at
-    with pytest.raises(LobAmbiguous):
-        resolver.resolved(only, cell("r2.bin", row=2, path="c2"))
+    for data in (b"3", b"2"):
+        found = resolver.resolved(only, cell("r2.bin", row=2, digest=md5(data)))
+        assert data_of(resolver, found) == data
+
+
+def test_another_archives_folder_has_no_say_where_ones_own_is_there(tmp_path: Path) -> None:
+    written(tmp_path, {"a.siard_lobs/c/r.bin": b"1", "b.siard_lobs/c/r.bin": b"2"})
+    resolver = Resolver(None, [tmp_path], siard_name="a.siard", lob_folder="../a.siard_lobs")
+    found = resolver.resolved(table(field(lob_folder="c")), cell("r.bin"))
+    assert data_of(resolver, found) == b"1"
+
+
+def test_one_inode_on_two_devices_is_two_files() -> None:
+    there = next(candidates(Levels(database=None, column=None, table="t", file="r.bin")))
+    stamps = (
+        FileExtent(root=device, path=("r.bin",), size=1, modified=2, inode=3, device=device)
+        for device in (1, 2)
+    )
+    assert len({Hit(candidate=there, extents=(each,)).identity for each in stamps}) == 2
+
+
+@pytest.mark.parametrize("name", ["record%200.bin", "a#b.bin", "a%zz.bin"])
+def test_siard_1_0_names_an_entry_as_it_is(name: str, tmp_path: Path) -> None:
+    path = f"content/schema0/table2/lob1/{name}"
+    entries = {path: b"1", "content/schema0/table2/lob1/record 0.bin": b"2"}
+    for only, file in ((table(field()), path), (table(field(folder="lob1")), name)):
+        resolver = Resolver(Entries(entries), [tmp_path], siard_name="x.siard", version="1.0")
+        assert data_of(resolver, resolver.resolved(only, cell(file)), entries) == b"1"
+
+
+@pytest.mark.parametrize("name", ["content/../header/x#.bin", "../a#b.bin"])
+def test_siard_1_0_names_nothing_with_steps_up(name: str, tmp_path: Path) -> None:
+    resolver = Resolver(Entries({name: b"1"}), [tmp_path], siard_name="x.siard", version="1.0")
+    with pytest.raises(LobUnresolved):
+        resolver.resolved(table(field()), cell(name))
+
+
+def test_a_name_that_was_not_encoded_is_hinted_at(tmp_path: Path) -> None:
+    resolver = Resolver(Entries({"content/record%200.bin": b"1"}), [tmp_path], siard_name="x.siard")
+    with pytest.raises(LobMissing) as caught:
+        resolver.resolved(table(field()), cell("content/record%200.bin"))
+    assert "content/record%25200.bin" in caught.value.hint
 
 
 def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> None:

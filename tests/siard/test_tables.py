@@ -125,7 +125,9 @@ def test_lengths_are_whole_numbers_or_absent(text: str, length: int | None) -> N
 @pytest.mark.parametrize("text", ["-1", "1.5", "many", "9" * 19, "&#x661;"])
 def test_a_length_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(
-        SourceError, match=WHERE + "2: s1.t7.c2.r1 has the length .*, expected a whole number"
+        SourceError,
+        match=WHERE
+        + r"2: table s.t row 1, cell c2 \(s1.t7.c2.r1\) has the length .*, expected a whole number",
     ):
         read(row(f"\n<c2 file='a' length='{text}'/>"))
 
@@ -133,13 +135,15 @@ def test_a_length_that_is_none_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ("digest='00' digestType='MD5'", r"the digest '00' \(digestType MD5\), which is no message digest"),
+        ("digest='00' digestType='MD5'", r"the digest '00' \(digestType 'MD5'\), which is no message digest"),
         ("messageDigest='soon'", r"the messageDigest 'soon' \(digestType absent\)"),
         (f"digest='{MD5}'", "digestType absent"),
     ],
 )
 def test_a_digest_that_is_none_is_refused(attributes: str, words: str) -> None:
-    with pytest.raises(SourceError, match=WHERE + "1: s1.t7.c2.r1 has " + ".*" + words) as caught:
+    with pytest.raises(
+        SourceError, match=WHERE + r"1: table s.t row 1, cell c2 \(s1.t7.c2.r1\) has .*" + words
+    ) as caught:
         read(row(f"<c2 file='a' {attributes}/>"))
     assert "SHA-256" in caught.value.hint
 
@@ -258,3 +262,34 @@ def test_memory_does_not_grow_with_the_table() -> None:
 
     peak(100)
     assert peak(20_000) < 2 * peak(1_000) + 100_000
+
+
+@pytest.mark.parametrize("attribute", ["length", "digest", "messageDigest", "digestType"])
+def test_what_is_far_too_long_is_not_shown_whole(attribute: str) -> None:
+    value = f"digest='00' digestType='{'9' * 900_000}'" if attribute == "digestType" else ""
+    with pytest.raises(SourceError) as caught:
+        read(row(f"<c2 file='a' {value or attribute + '=' + repr('9' * 900_000)}/>"))
+    assert len(caught.value.message) < 1_000
+
+
+def test_two_digests_of_one_algorithm_that_differ_are_refused() -> None:
+    other = MD5[::-1]
+    with pytest.raises(SourceError) as caught:
+        read(row(f"<c2 file='a' digestType='MD5' digest='{MD5}' messageDigest='md5{other}'/>"))
+    assert MD5 in caught.value.message
+    assert other in caught.value.message
+    assert "table s.t row 1, cell c2" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        (f"digestType='MD5' digest='{MD5}' messageDigest='md5{MD5.upper()}'", ("MD5", MD5)),
+        (f"digestType='MD5' digest='{MD5}' messageDigest='sha1{SHA1}'", ("SHA-1", SHA1)),
+        (f"digestType='SHA-256' digest='{SHA256}' messageDigest='md5{MD5}'", ("SHA-256", SHA256)),
+    ],
+)
+def test_of_two_digests_the_stronger_one_is_taken(attributes: str, expected: tuple[str, str]) -> None:
+    (cell,) = read(row(f"<c2 file='a' {attributes}/>"))
+    assert cell.digest is not None
+    assert (cell.digest.algorithm, cell.digest.value) == expected

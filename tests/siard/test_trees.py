@@ -103,6 +103,7 @@ def test_an_extent_is_a_file_below_the_root(root: Path) -> None:
             size=3_000_000,
             modified=status.st_mtime_ns,
             inode=status.st_ino,
+            device=status.st_dev,
         )
 
 
@@ -284,7 +285,12 @@ def test_a_file_of_another_size_than_promised_is_not_read(root: Path) -> None:
         stamp = Stamp.of(file.fileno())
     for size in (stamp.size - 1, stamp.size + 1):
         extent = FileExtent(
-            root=0, path=tuple(METADATA.split("/")), size=size, modified=stamp.modified, inode=stamp.inode
+            root=0,
+            path=tuple(METADATA.split("/")),
+            size=size,
+            modified=stamp.modified,
+            inode=stamp.inode,
+            device=stamp.device,
         )
         assert f"expected {size:,}" in read_error(root, extent)
 

@@ -78,6 +78,7 @@ def test_a_lob_knows_its_file(tmp_path: Path) -> None:
         size=len(name),
         modified=status.st_mtime_ns,
         inode=status.st_ino,
+        device=status.st_dev,
     )
     assert list(lobfolder.lobs(tmp_path)) == [
         FoundLob(
@@ -334,7 +335,12 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
             for row in rows:
                 place = LobPlace(schema=0, table=0, cell="c1", row=row + 1)
                 extent = FileExtent(
-                    root=0, path=("a", f"record{row}.bin"), size=1, modified=1, inode=2**64 - 1
+                    root=0,
+                    path=("a", f"record{row}.bin"),
+                    size=1,
+                    modified=1,
+                    inode=2**64 - 1,
+                    device=2**64 - 2,
                 )
                 finds.put(found.Placed(place=place, extent=extent))
             finds.sort()
@@ -342,7 +348,7 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
             assert [place.row for place, _ in finds.by_place()] == list(range(1, count + 1))
             assert not list(finds.crowded())
             (last,) = next(finds.by_place())[1]
-            assert last.extent.inode == 2**64 - 1
+            assert (last.extent.inode, last.extent.device) == (2**64 - 1, 2**64 - 2)
         return peak()
 
     before = sorted_out(1_000)
