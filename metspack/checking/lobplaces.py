@@ -221,23 +221,14 @@ class _Search:
 
     def _hit(self) -> _Hit | None:
         hits: list[_Hit] = []
-        asked = False
         for each in conventions.candidates(self._levels, self._refusals):
-            if not (each.stated or asked):
-                asked = True
-                hits = self._remembered()
-                if hits:
-                    break
+            if hits and each.convention is Convention.RENAMED:
+                continue  # another archive's folder has no say where one of this archive's own is there
             fitting = self._hits(each)
             if each.stated and (first := next(fitting, None)) is not None:
                 return first
             hits += fitting
         return self._decided(hits) if hits else None
-
-    def _remembered(self) -> list[_Hit]:
-        way = self._column.way
-        again = None if way is None else conventions.candidate(self._levels, way)
-        return [] if again is None else list(self._hits(again))
 
     def _hits(self, candidate: Candidate) -> Iterator[_Hit]:
         """Yield what is there and fits, of the one or more places that a candidate means."""

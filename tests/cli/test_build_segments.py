@@ -254,3 +254,30 @@ def test_a_digest_of_the_last_part_alone_is_refused_unless_it_is_accepted(
         assert f'digest="{siards.md5(LONG)}"' in archive.read(siards.TABLE).decode()
     assert (out / f"Dbptk_lobseg_0/{COLUMN}/record0.bin").read_bytes() == LONG
     assert not errors(out)
+
+
+def test_the_files_of_siard_2_2_are_written_on_request(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = (
+        "build",
+        northwind,
+        "-o",
+        out,
+        "--max-files",
+        "4",
+        "--write-mapping",
+        "file:///srv/",
+        "--write-manifest",
+    )
+    refused = metspack(*arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert "not of lobseg" in refused.err
+    metspack.fine(*arguments, "--layout", "siard22")
+    assert (
+        (out / "mapping.txt")
+        .read_text(encoding="utf-8")
+        .startswith("Northwind_lobs/s0_t2_c4/seg_0/ file:///srv/\n")
+    )
+    assert len((out / "manifest.txt").read_text(encoding="utf-8").splitlines()) == 8

@@ -322,7 +322,7 @@ def test_options_that_mean_nothing_are_refused(
 
 def test_a_folder_that_is_not_there_is_an_error(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     outcome = metspack("inspect", northwind, "--lob-root", tmp_path / "none")
-    assert (outcome.code, outcome.out) == (3, "")
+    assert (outcome.code, outcome.out) == (2, "")
 
 
 # --- --lobs -----------------------------------------------------------------------------------------------
