@@ -6,12 +6,14 @@ the archive are proven by it while they are read; each LOB by its cell in any ca
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from metspack import building
+from metspack import building, reading
 from metspack.building import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
 from metspack.progress import Progress, Silent
@@ -21,15 +23,17 @@ from metspack.restoring.staged import check_target
 from metspack.siard.archive import Archive, Grants
 from metspack.sizes import counted
 
-_METS = ("mets.xml", "METS.xml")
+_METS = "mets.xml"  # or METS.xml, as others write it
+_MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
 
 
 def converted(path: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist.
 
     ``path`` is a package's folder or the METS of its parent, or a folder with a .siard file and its LOBs and
-    without METS, as other tools write them. Name and OBJID are those it has, unless the options give others;
-    all else is as ``build`` makes it, so that the options of its first build give the same bytes again.
+    without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
+    OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
+    options of its first build give the same bytes again.
     Raises as ``building.build``; after an error or an interruption nothing is left, and the package is as
     it was.
     """
@@ -51,7 +55,8 @@ def converted(path: Path, target: Path, options: BuildOptions, progress: Progres
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and not any((path / name).is_file() for name in _METS):
+    if path.is_dir() and not any(each.name.lower() == _METS for each in path.iterdir()):
+        _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive
     else:
@@ -62,6 +67,34 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
             )
         with packaged.opened(path, options.budgets) as source:
             yield source
+
+
+def _check_never_had_mets(folder: Path) -> None:
+    """Raise ``SourceError`` for what is left of a package: nothing would prove its bytes."""
+    for place, _, names in os.walk(folder):
+        for name in sorted(names):
+            found = Path(place, name)
+            if name.lower() == _METS:
+                what = str(found)
+            elif place == str(folder) and _MANIFEST.fullmatch(name) and (line := _mets_in(found)):
+                what = f"{found}, which lists {line}"
+            else:
+                continue
+            raise SourceError(
+                f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
+                hint="Get it from another copy of the package; without it nobody can tell what was "
+                "changed or is missing. metspack build makes a package of the .siard, proven by cells alone.",
+            )
+
+
+def _mets_in(manifest: Path) -> str:
+    """Return the first METS that a manifest lists, "" when there is none."""
+    with open(reading.opened(manifest), "rb", closefd=True) as lines:
+        for line in lines:
+            path = line.rstrip(b"\r\n").decode(errors="replace").partition(" ")[2].lstrip(" *")
+            if path.rpartition("/")[2].lower() == _METS:
+                return path
+    return ""
 
 
 def _archive(folder: Path) -> Path:

@@ -82,9 +82,9 @@ class Placing:
     """Copies LOBs and parts of LOBs to their places, one after the other, hashing each byte once.
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
-    ``checksum`` is the METS algorithm, ``algorithms`` are those that each LOB gets beside it. ``moved`` is
-    told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven, ``joined`` as
-    well when it was in parts.
+    ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
+    files get those of the manifests as well. ``moved`` is told the bytes as they go; ``ended`` each LOB when
+    its last byte was taken and proven, ``joined`` as well when it was in parts.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Placing:
         layout: Layout,
         *,
         checksum: str,
-        algorithms: tuple[str, ...] = MANIFESTS,
+        algorithms: tuple[str, ...] = (),
         accepted: frozenset[str] = frozenset(),
         moved: Callable[[int], None],
         ended: Callable[[Passage], None],
@@ -102,7 +102,8 @@ class Placing:
         self._shelf = shelf
         self._layout = layout
         self._checksum = checksum
-        self._algorithms = tuple(dict.fromkeys((*MANIFESTS, checksum, *algorithms)))
+        self._of_whole = (checksum, *algorithms)
+        self._of_file = (*MANIFESTS, checksum)
         self._joined = joined
         self._accepted = accepted
         self._moved = moved
@@ -149,7 +150,7 @@ class Placing:
         )
 
     def _whole(self, lob: LobRef, target: Path) -> Hashers:
-        passage = Passage(lob, self._shelf, self._algorithms, self._accepted)
+        passage = Passage(lob, self._shelf, (*self._of_file, *self._of_whole), self._accepted)
         with fsio.NewFile(target) as file:
             for block in passage.portion():
                 file.write(block)
@@ -160,12 +161,11 @@ class Placing:
 
     def _part(self, lob: LobRef, part: Part, target: Path) -> Hashers:
         if part.number == 0:
-            algorithms = tuple(each for each in self._algorithms if each not in MANIFESTS)
-            self._split = Passage(lob, self._shelf, (self._checksum, *algorithms), self._accepted)
+            self._split = Passage(lob, self._shelf, self._of_whole, self._accepted)
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
-        hashers = Hashers(dict.fromkeys((*MANIFESTS, self._checksum)))
+        hashers = Hashers(dict.fromkeys(self._of_file))
         with fsio.NewFile(target) as file:
             for block in passage.portion(part.size):
                 hashers.update(block)

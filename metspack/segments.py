@@ -194,9 +194,6 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """
     ended = _Ended(task)
     checksum = task.setting.checksum_type
-    algorithms = tuple(
-        dict.fromkeys((*placing.MANIFESTS, checksum, *((task.add_digests,) if task.add_digests else ())))
-    )
     children: list[ChildMets] = []
     try:
         with Shelf(task.holdings) as shelf:
@@ -204,7 +201,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 shelf,
                 task.layout,
                 checksum=checksum,
-                algorithms=algorithms,
+                algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
                 moved=moved,
                 ended=ended.lob,

@@ -244,6 +244,25 @@ def test_a_folder_that_is_no_package(holds: tuple[str, ...], tmp_path: Path) -> 
     assert refused(tmp_path, folder).startswith(f"{folder} holds no mets.xml, and {len(holds)} .siard files")
 
 
+def test_a_package_without_its_parent_mets_is_not_taken_for_a_folder(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    siards.siard(tmp_path / "Small.siard", b"one", b"two")
+    building.build(tmp_path / "Small.siard", root, OPTIONS)
+    (tmp_path / "Small.siard").unlink()
+    (root / "mets.xml").unlink()
+    missing = "the parent METS is missing"
+    (child,) = root.glob("*/mets.xml")
+    said = refused(tmp_path, root)
+    assert said.startswith(f"{root} holds no mets.xml, but {root}/manifest-")
+    assert said.endswith(f"which lists {child.relative_to(root)}: {missing}")
+    for manifest in root.glob("manifest-*.txt"):
+        lines = manifest.read_bytes().split(b"\n")
+        manifest.write_bytes(b"\n".join(line for line in lines if b"mets" not in line))
+    assert refused(tmp_path, root) == f"{root} holds no mets.xml, but {child}: {missing}"
+    child.unlink()
+    assert converted(root, tmp_path / "new", OTHER).files == 2
+
+
 def test_a_target_in_the_package_or_in_the_way(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     before = tree(tmp_path)

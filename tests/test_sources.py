@@ -256,6 +256,18 @@ def test_cells_without_a_digest_get_one_when_asked_for(tmp_path: Path, version: 
     assert "Z021" not in {each.code for each in checking.check(tmp_path / "out")}
 
 
+@pytest.mark.parametrize("checksum", ["MD5", "SHA-1", "SHA-256", "SHA-512"])
+def test_the_cell_of_a_split_lob_gets_a_digest_whatever_that_of_mets(tmp_path: Path, checksum: str) -> None:
+    data = b"more than fifty bytes " * 5
+    rows = (f"<c1 file='{FOLDER}/0.bin'/>",)
+    source = siard(tmp_path / "A.siard", tables=[Table(rows=rows)], lobs={f"{FOLDER}/0.bin": data})
+    built(source, tmp_path / "out", add_digests=True, checksum=checksum, limits=Limits(files=9, bytes=50))
+    table = entries(tmp_path / "out" / "A.siard")[f"{FOLDER}/table0.xml"].decode()
+    algorithm = "SHA-256" if checksum == "SHA-512" else checksum
+    value = hashlib.new(algorithm.replace("-", ""), data).hexdigest()
+    assert f'digestType="{algorithm}" digest="{value}"' in table
+
+
 def test_siard_1_0_has_no_digests_to_add(tmp_path: Path) -> None:
     source = siard(tmp_path / "A.siard", version="1.0")
     with pytest.raises(ConfigError, match=r"SIARD 1\.0 has no digests"):

@@ -14,7 +14,8 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metspack.restoring.held import HeldLob
+    from metspack.model import Budgets
+    from metspack.restoring.held import Disagreement, HeldLob
     from metspack.restoring.package import Package
     from metspack.restoring.shards import Shard
 
@@ -60,7 +61,8 @@ def shards(  # noqa: PLR0917 -- a command's options
     stayed in the .siard is no file and not listed.
 
     Exits with 1 when the parts in the children are not those that the parent's map names (consistsOf),
-    or a LOB's parts are not complete; the others are listed all the same.
+    a LOB's parts are not complete, a file is missing or has another size than METS says, or a cell names
+    a LOB that no METS lists; the others are listed all the same.
 
     `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
     """
@@ -70,8 +72,9 @@ def shards(  # noqa: PLR0917 -- a command's options
         raise ConfigError(f"--format {form!r} is not known", hint=f"Choose one of {', '.join(_FORMS)}.")
     if json_output and form == "doms":
         raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
-    with Package(package, options.budgets(budget)) as opened:
-        listing = _Listing(opened, lob, base)
+    budgets = options.budgets(budget)
+    with Package(package, budgets) as opened:
+        listing = _Listing(opened, lob, base, budgets)
         if form is not None or json_output:
             _written(listing.shards(), form or "json")
         else:
@@ -83,10 +86,11 @@ def shards(  # noqa: PLR0917 -- a command's options
 class _Listing:
     """The shards of a package, or of one LOB; what is wrong with it is told on stderr as it comes."""
 
-    def __init__(self, package: Package, lob: str | None, base: str) -> None:
+    def __init__(self, package: Package, lob: str | None, base: str, budgets: Budgets) -> None:
         self._package = package
         self._lob = lob
         self._base = base
+        self._budgets = budgets
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
@@ -96,25 +100,35 @@ class _Listing:
             yield shard(self._package.objid, each, base=self._base)
 
     def _related(self) -> Iterator[HeldLob]:
-        from metspack.restoring.relations import unrelated  # noqa: PLC0415
+        from metspack.restoring.relations import misplaced, unlisted, unrelated  # noqa: PLC0415
         from metspack.restoring.shards import held  # noqa: PLC0415
 
         lob = None if self._lob is None else held(self._package, self._lob)
         for fault in self._package.faults if lob is None else ():
             self._told(fault)
-        told: set[str] = set()
-        for disagreement in unrelated(self._package, lob):
-            self.is_bad = True
-            told.add(disagreement.lob)
-            console.error(disagreement.message)
+        told = self._disagreed(unrelated(self._package, lob))
         for each in self._package.ids() if lob is None else (lob,):
             try:
-                yield self._package.lob(each)
+                held_lob = self._package.lob(each)
             except SourceError as error:
                 if self._lob is not None and not told:
                     raise
                 if each not in told:
                     self._told(error)
+                continue
+            if not self._disagreed(misplaced(self._package.root, held_lob)):
+                yield held_lob
+        if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
+            self._disagreed(unlisted(self._package, self._budgets))
+
+    def _disagreed(self, disagreements: Iterable[Disagreement]) -> set[str]:
+        """Tell disagreements; return the LOBs that they are about."""
+        told = set()
+        for each in disagreements:
+            self.is_bad = True
+            told.add(each.lob)
+            console.error(each.message)
+        return told
 
     def _told(self, error: SourceError) -> None:
         self.is_bad = True

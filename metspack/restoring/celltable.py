@@ -9,12 +9,14 @@ from types import TracebackType
 from typing import Self
 
 from metspack import scratch
-from metspack.errors import MetspackError
+from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets, Digest, FileExtent, LobCell, LobPlace
-from metspack.restoring.cells import cells, meant, opened_archive
+from metspack.restoring.cells import Meant, cells, meant, opened_archive
 from metspack.restoring.package import Package
 from metspack.siard.archive import Archive
 from metspack.siard.metadata import Table
+from metspack.sizes import counted
+from metspack.uris import shown
 
 _PLACE = "schema, place_table, cell, place_row, length, algorithm, digest"
 _SCHEMA = """
@@ -26,7 +28,8 @@ CREATE TABLE inside (
     schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER, length INTEGER, algorithm TEXT,
     digest TEXT, archive TEXT, start INTEGER, entries TEXT
 );
-CREATE TABLE nowhere (lob TEXT, archive TEXT, reason TEXT)
+CREATE TABLE nowhere (lob TEXT, archive TEXT, reason TEXT);
+CREATE TABLE astray (lob TEXT, archive TEXT, reason TEXT)
 """
 _BATCH = 2_000
 
@@ -42,8 +45,9 @@ class InsideLob:
 class CellTable:
     """The cells that ``take`` has read; a context manager, for one thread.
 
-    A cell means the LOB with its own id; else the one whose file it names; else a LOB in the archive.
-    Raises ``TargetError`` when the temporary disk is full.
+    A cell means the LOB whose files it names, or a LOB in the archive; where it names something else than
+    METS lists under its own id, it means that one and is ``astray``. Raises
+    ``TargetError`` when the temporary disk is full.
     """
 
     def __init__(self, package: Package, budgets: Budgets | None = None) -> None:
@@ -51,7 +55,8 @@ class CellTable:
         self._budgets = budgets
         self._waiting: dict[str, list[tuple[object, ...]]] = {}
         self._database = scratch.opened()
-        for statement in (*_SCHEMA.split(";"), "CREATE INDEX cell_lob ON cell (lob)", "BEGIN"):
+        indexes = [f"CREATE INDEX {table}_lob ON {table} (lob)" for table in ("cell", "astray")]
+        for statement in (*_SCHEMA.split(";"), *indexes, "BEGIN"):
             self._do(statement)
 
     def _do(self, statement: str) -> None:
@@ -63,27 +68,47 @@ class CellTable:
         with opened_archive(self._package, path, self._budgets) as archive:
             for table in archive.metadata.tables:
                 for cell in cells(archive, table):
-                    lob: str | None = cell.place.id
-                    if not self._package.index.holds(cell.place.id):
-                        lob = self._elsewhere(archive, path, table, cell)
+                    lob = self._meant(archive, path, table, cell)
                     if lob is not None:
                         self._put("cell", lob, *_values(cell))
         for name in tuple(self._waiting):
             self._flush(name)
 
-    def _elsewhere(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
-        """Return the LOB that a cell means under another id; None for one in the archive, or nowhere."""
-        name = "/".join(path)
+    def _meant(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
+        """Return the LOB that a cell means; None for one in the archive, or nowhere."""
+        name, lob = "/".join(path), cell.place.id
+        is_listed = self._package.index.holds(lob)
         try:
             found = meant(self._package, path, archive, table, cell)
         except MetspackError as error:
-            self._put("nowhere", cell.place.id, name, error.message)
-            return None
+            self._put("astray" if is_listed else "nowhere", lob, name, error.message)
+            return lob if is_listed else None
         if found.lob is None:
             first = found.extents[0]
             start = 0 if isinstance(first, FileExtent) else first.offset
             self._put("inside", *_values(cell), name, start, json.dumps(found.entries))
+            return None
+        if found.lob != lob and is_listed:
+            reason = f"{_first(path, found)}, which METS lists as {found.lob}, and {lob} elsewhere"
+            self._put("astray", lob, name, reason)
+            return lob
+        if reason := self._unlike(path, found.lob, found):
+            self._put("astray", found.lob, name, reason)
         return found.lob
+
+    def _unlike(self, path: tuple[str, ...], lob: str, found: Meant) -> str:
+        """Return what a cell means where that is not the files of METS, "" when it is."""
+        try:
+            held = self._package.lob(lob)
+        except SourceError:  # told where the LOB itself is
+            return ""
+        files = [(*path[:-1], *each.path) for each in found.extents if isinstance(each, FileExtent)]
+        if len(files) == len(found.extents) and files == [part.path for part in held.parts]:
+            return ""
+        return (
+            f"{counted(len(found.extents), 'file')}, {_first(path, found)} first, but METS lists {lob} as "
+            f"{counted(len(held.parts), 'file')}, {held.parts[0].name} first"
+        )
 
     def _put(self, name: str, *values: object) -> None:
         waiting = self._waiting.setdefault(name, [])
@@ -112,6 +137,10 @@ class CellTable:
         """Yield id, archive and reason for each cell whose LOB is nowhere, or in no METS."""
         yield from self._database.execute("SELECT lob, archive, reason FROM nowhere")
 
+    def astray(self, lob: str) -> Iterator[tuple[str, str]]:
+        """Yield archive and reason for each cell of a LOB that does not name what METS lists."""
+        yield from self._database.execute("SELECT archive, reason FROM astray WHERE lob = ?", (lob,))
+
     def close(self) -> None:
         """Drop the database."""
         self._database.close()
@@ -123,6 +152,12 @@ class CellTable:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _first(path: tuple[str, ...], found: Meant) -> str:
+    """Return the first file that a cell means, for people."""
+    first = found.extents[0]
+    return shown("/".join((*path[:-1], *first.path)) if isinstance(first, FileExtent) else first.name)
 
 
 def _values(cell: LobCell) -> tuple[object, ...]:

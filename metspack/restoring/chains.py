@@ -159,7 +159,17 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
                 f"map ({other.source}, {each.source})",
                 _REPAIR,
             )
-    return [placed[number] for number in sorted(placed)]
+    ordered = sorted(placed)
+    start = min(ordered[0], 1)  # METS says nothing of the first number; others count from 0
+    for number, there in enumerate(ordered, start):
+        if number != there:
+            raise _error(
+                lob,
+                f"the parent's map has no part with the ORDER {number}: expected it before "
+                f"{placed[there].part}, which has the ORDER {there} ({placed[there].source})",
+                _GET,
+            )
+    return [placed[number] for number in ordered]
 
 
 def _check_names(lob: str, parts: Sequence[Part], whole: Whole) -> None:

@@ -62,8 +62,8 @@ def restored_files(
 
     Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
     digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
-    named after the first of them. Raises ``SourceError`` and ``TargetError``; after an error or an
-    interruption nothing is left.
+    named after the first of them, with ``only`` after the first of those asked for. Raises ``SourceError``
+    and ``TargetError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
     check_target(target, path)

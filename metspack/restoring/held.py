@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.errors import SourceError
 from metspack.model import Digest
 
 
@@ -106,3 +108,39 @@ class Disagreement:
         about = ", ".join(each for each in (f"LOB {self.lob}" if self.lob else "", self.part) if each)
         said = f"{self.what}: expected {self.expected}; found {self.found}"
         return f"{about}: {said}" if about else said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMets:
+    """A METS that another names: where it lies, what it is called there, and what is said of its bytes.
+
+    ``source`` is where that is said, for people.
+    """
+
+    path: tuple[str, ...]
+    called: str = ""
+    size: int | None = None
+    digest: Digest | None = None
+    source: str = ""
+
+    def hashers(self) -> Hashers:
+        """Return what is to take its bytes, for ``check``."""
+        digest = self.digest
+        known = digest is not None and digest.algorithm in HASHLIB_NAMES
+        return Hashers((digest.algorithm,) if known and digest is not None else ())
+
+    def check(self, hashers: Hashers) -> None:
+        """Raise ``SourceError`` when the bytes taken are not what is said; an unknown digest says nothing."""
+        if self.size is not None and hashers.size != self.size:
+            raise self._another(f"{hashers.size:,} bytes", f"{self.size:,}")
+        digest = self.digest
+        if digest is None or digest.algorithm not in HASHLIB_NAMES:
+            return
+        if (found := hashers.digest(digest.algorithm)) != digest:
+            raise self._another(f"the {found.algorithm} {found.value}", digest.value)
+
+    def _another(self, found: str, expected: str) -> SourceError:
+        return SourceError(
+            f"this METS has {found}; expected {expected} ({self.source})",
+            hint="It was changed, or is another package's, so nothing in it is believed: get another copy.",
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from metspack import digests, reading, safexml, scratch, uris
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import reader
 from metspack.model import Budgets, Digest
-from metspack.restoring.held import HeldSegment
+from metspack.restoring.held import HeldSegment, NamedMets
 
 SPLIT = "SPLITLOB"
 """TYPE of the structMap that says in which children the parts of LOBs are."""
@@ -59,9 +59,14 @@ _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, line) VALUES (?, ?, ?, ?, ?)
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _TABLES = ("entry", "whole", "mptr", "mapped")
 _DOWN = (
-    "SELECT m.href, m.url, m.line, e.path, e.refused, e.id FROM mptr m LEFT JOIN entry e ON e.id = "
+    "SELECT m.href, m.url, m.line, e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
+    "FROM mptr m LEFT JOIN entry e ON e.id = "
     "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets) "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
+)
+_LISTED = (
+    "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
+    "WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
 )
 
 Row = tuple[Any, ...]
@@ -70,9 +75,9 @@ Row = tuple[Any, ...]
 class Index:
     """The METS documents of the package at ``root``, from the one called ``name`` down.
 
-    ``faults`` are children that are named and cannot be read. Raises ``SourceError`` when the first
-    METS cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one
-    thread.
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
+    than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
+    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
     def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
@@ -111,6 +116,12 @@ class Index:
     def archive_digest(self, path: tuple[str, ...]) -> Digest | None:
         """Return the digest that METS gives an archive's file, or a piece of one; None without one."""
         return self._archive_digests.get(path)
+
+    def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
+        """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
+        for path, digest in self._archive_digests.items():
+            if _archive(path) == (_archive(archive) or archive):
+                yield path, digest
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
@@ -167,25 +178,29 @@ class Index:
 
     def _read(self, name: str) -> None:
         first: tuple[str, ...] = (name,)
-        ahead = deque([(first, "")])
+        ahead = deque([NamedMets(path=first)])
         seen = {first}
         while ahead:
-            path, called = ahead.popleft()
-            number = self._do("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
-            if not self._document(number, path):
+            named = ahead.popleft()
+            path, called = "/".join(named.path), named.called or None
+            number = self._do("INSERT INTO mets (path, called) VALUES (?, ?)", path, called)
+            if not self._document(number, named):
                 continue
-            for child, by in self._children(number, path):
-                if child not in seen:
-                    seen.add(child)
-                    ahead.append((child, by))
+            for child in self._children(number, named.path):
+                if child.path not in seen:
+                    seen.add(child.path)
+                    ahead.append(child)
 
-    def _document(self, number: int, path: tuple[str, ...]) -> bool:
+    def _document(self, number: int, named: NamedMets) -> bool:
         """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
+        path = named.path
         document = _Document(number, path[:-1])
         try:
             with reading.opening(self._root, path) as descriptor:
-                for fact in reader.read(_blocks(descriptor), self._budgets):
+                hashers = named.hashers()
+                for fact in reader.read(_blocks(descriptor, hashers), self._budgets):
                     self._taken(document, fact)
+            named.check(hashers)
         except (OSError, MetspackError) as error:
             fault = _unread("/".join(path), error)
             self._waiting.clear()
@@ -269,32 +284,38 @@ class Index:
         # Other tools group files by GROUPID for reasons of their own; a part has a SEQ or a whole.
         return fact.seq is not None or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
 
-    def _children(self, number: int, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the METS of each child that a METS names, and what it is called there."""
+    def _children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
+        """Yield the METS of each child that a METS names."""
         name = "/".join(path)
         down = False
-        for href, url, line, listed, why, entry in list(self.rows(_DOWN, number)):
-            child: tuple[str, ...] | None = None
+        for href, url, line, listed, why, entry, *said in list(self.rows(_DOWN, number)):
+            child: NamedMets | None = None
             refused = why
             if entry is not None:
-                child = None if listed is None else tuple(listed.split("/"))
+                child = None if listed is None else _child(listed, href, name, said)
                 self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
             elif url and href:
-                child, refused = _located(path[:-1], href)
+                place, refused = _located(path[:-1], href)
+                child = None if place is None else self._by_url(number, name, "/".join(place))
             elif number > 1:
                 continue  # the link to the parent, without a label that says so
             if child is not None:
                 down = True
-                yield child, "" if entry is None else href
+                yield child
             else:
                 self.faults.append(_nowhere(f"{name} line {line}", href, refused))
-        sql = "SELECT id, xml_id, path FROM entry WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
-        for entry, xml_id, listed in list(self.rows(sql, number)):
+        for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
             down = True
             self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
-            yield tuple(listed.split("/")), xml_id or ""
+            yield _child(listed, xml_id, name, said)
         if number == 1 and not down:
             self._check_is_no_child(name)
+
+    def _by_url(self, number: int, name: str, listed: str) -> NamedMets:
+        """Return the child that a METS points to by its path, with what the METS says of that file."""
+        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        sql = "SELECT size, algorithm, digest, line FROM entry WHERE path = ? AND mets = ? ORDER BY id"
+        return _child(listed, "", name, self.row(sql, listed, number) or (None, None, None, 0))
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
@@ -303,6 +324,15 @@ class Index:
                 f"{self._root / name} is the METS of a child IP: line {row[1]} names its parent, {row[0]}",
                 hint="Name the folder of the parent IP; it knows all its children.",
             )
+
+
+def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> NamedMets:
+    """Return a child at a path; ``said`` are size, algorithm, digest, and the line of the METS ``by``."""
+    size, algorithm, value, line = said
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
+    source = f"{by} line {line}"
+    path = tuple(listed.split("/"))
+    return NamedMets(path=path, called=called or "", size=size, digest=digest, source=source)
 
 
 class _Document:
@@ -317,10 +347,11 @@ class _Document:
         self.pointed: str | None = None
 
 
-def _blocks(descriptor: int) -> Iterator[bytes]:
+def _blocks(descriptor: int, hashers: digests.Hashers) -> Iterator[bytes]:
     # Small blocks: the facts of one block are held at once.
     start = 0
     while block := os.pread(descriptor, _BLOCK, start):
+        hashers.update(block)
         yield block
         start += len(block)
 

@@ -30,10 +30,12 @@ class ByteRange:
         return f"{first}-{'' if self.last is None else self.last}"
 
     def within(self, size: int) -> range:
-        """Return the offsets of the range in a LOB of ``size`` bytes; never empty.
+        """Return the offsets of the range in a LOB of ``size`` bytes; empty only for all of an empty LOB.
 
         Raises ``ConfigError`` with the size when any of it lies outside.
         """
+        if not size and self.first == 0 and self.last is None:
+            return range(0)
         if self.first is None:
             found = range(size - (self.last or 0), size)
         else:

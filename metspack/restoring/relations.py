@@ -1,11 +1,18 @@
-"""The pattern's rule on shards, read in METS: parts and the parent's map name each other (consistsOf)."""
+"""What shards rely on: parts and the parent's map name each other (consistsOf), and their files are there."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
-from metspack.restoring.held import Disagreement
+from metspack import reading
+from metspack.errors import MetspackError, SourceError
+from metspack.model import Budgets
+from metspack.restoring.cells import cells, meant, opened_archive
+from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.package import Package
+from metspack.sizes import counted
 
 _NOT_HELD = """
 SELECT p.lob, p.part, p.child, m.path, p.line, (SELECT coalesce(n.called, n.objid) FROM entry o
@@ -43,3 +50,60 @@ def unrelated(package: Package, lob: str | None = None) -> Iterator[Disagreement
             expected=f"an mptr to {child} with this CONTENTIDS in the parent's SPLITLOB structMap",
             found="none",
         )
+
+
+def misplaced(root: Path, lob: HeldLob) -> Iterator[Disagreement]:
+    """Yield the files of a LOB that are not there, or have another size than METS says; none is read."""
+    for part in lob.parts:
+        expected = f"a file of {counted(part.size, 'byte')}"
+        try:
+            with reading.opening(root, part.path) as descriptor:
+                size = os.fstat(descriptor).st_size
+        except OSError as error:
+            found = error.strerror or str(error)
+        except SourceError as error:
+            found = error.message
+        else:
+            if size == part.size:
+                continue
+            found = counted(size, "byte")
+        yield Disagreement(
+            lob=lob.id,
+            part=part.id if lob.is_split else "",
+            what=f"{part.name}, which {part.source} lists",
+            expected=expected,
+            found=found,
+        )
+
+
+def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disagreement]:
+    """Yield the LOBs that a cell of the package's archives names and no METS lists, and that are not inside.
+
+    An archive that cannot be read is one disagreement of its own.
+    """
+    for path in package.archives:
+        name = "/".join(path)
+        try:
+            with opened_archive(package, path, budgets) as archive:
+                for table in archive.metadata.tables:
+                    for cell in cells(archive, table):
+                        if package.index.holds(cell.place.id):
+                            continue
+                        try:
+                            meant(package, path, archive, table, cell)
+                        except MetspackError as error:
+                            yield Disagreement(
+                                lob=cell.place.id,
+                                part="",
+                                what=f"{name} has a cell of it",
+                                expected="a file that METS lists, or an entry",
+                                found=error.message,
+                            )
+        except SourceError as error:
+            yield Disagreement(
+                lob="",
+                part="",
+                what=f"the cells of {name} cannot be compared with METS",
+                expected="an archive that can be read",
+                found=error.message,
+            )

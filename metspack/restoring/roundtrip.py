@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from metspack import scratch
+from metspack import reading, scratch
+from metspack.digests import HASHLIB_NAMES, Hashers
 from metspack.errors import SourceError
 from metspack.model import Budgets
 from metspack.progress import Progress, Silent
@@ -42,8 +43,9 @@ class Summary:
 class Roundtrip(Iterator[Disagreement]):
     """A proof under way: an iterator of what disagrees; ``summary`` is of what was done so far.
 
-    Compared are each part with its digest in METS, the parts of a LOB together with the whole's, and
-    every LOB with the digest and length in its cell; LOBs that stayed in the archive are read there.
+    Compared are the archive and each part with their digests in METS, the parts of a LOB together with the
+    whole's, every LOB with the digest and length in its cell, and the files that its cell means with those
+    that METS lists, as restoring does; LOBs that stayed in the archive are read there.
     LOBs that no cell names and cells without a LOB are told, and parts that map and child do not both
     name. Flat memory. Raises ``SourceError`` when the parent METS cannot be read, ``TargetError`` when
     the temporary disk is full.
@@ -94,6 +96,7 @@ class Roundtrip(Iterator[Disagreement]):
                     yield _incomplete(error)
                 else:
                     self._archives.append(path)
+                    yield from self._changed(path)
             self._progress.stage("Joining LOBs", self._package.index.weight())
             for lob in self._package.ids():
                 yield from self._lob(lob, cells)
@@ -103,6 +106,24 @@ class Roundtrip(Iterator[Disagreement]):
                 yield Disagreement(
                     lob=lob, part="", what=f"{archive} has a cell of it", expected="its bytes", found=reason
                 )
+
+    def _changed(self, path: tuple[str, ...]) -> Iterator[Disagreement]:
+        """Yield what METS says of an archive's files, or of its pieces, that they are not."""
+        self._progress.stage("Comparing the archive with METS", None)
+        for file, digest in self._package.index.digests_of(path):
+            if digest.algorithm not in HASHLIB_NAMES:
+                continue
+            hashers = Hashers((digest.algorithm,))
+            try:
+                with reading.opening(self._package.root, file) as descriptor:
+                    for block in reading.chunks(descriptor):
+                        hashers.update(block)
+            except OSError as error:
+                yield _incomplete(SourceError(f"{'/'.join(file)} cannot be opened: {error.strerror}"))
+                continue
+            if (found := hashers.digest(digest.algorithm)) != digest:
+                what = f"{'/'.join(file)} has another {digest.algorithm} than METS says"
+                yield Disagreement(lob="", part="", what=what, expected=digest.value, found=found.value)
 
     def _advance(self, block: bytes) -> None:
         self._bytes += len(block)
@@ -118,6 +139,7 @@ class Roundtrip(Iterator[Disagreement]):
         try:
             held = self._package.lob(lob)
             proving = Proving(held, named)
+            before = self._count
             yield from self._joined(held, proving)
         except SourceError as error:
             yield _lost(lob, error)
@@ -125,6 +147,12 @@ class Roundtrip(Iterator[Disagreement]):
         self._lobs += 1
         self._split += held.is_split
         self._take(proving.evidence)
+        # A wrong length or digest may be why the cell's files were not found: that is told already.
+        for archive, reason in cells.astray(lob) if self._count == before else ():
+            what = f"its cell in {archive} means something else than METS lists"
+            yield Disagreement(
+                lob=lob, part="", what=what, expected="the files that METS lists", found=reason
+            )
 
     def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
         yield from proving.begun()

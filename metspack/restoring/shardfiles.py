@@ -1,13 +1,10 @@
 """Shards read from a file, ours or another's, and the bytes they stand for.
 
-Where the files are: a relative URL is walked from the granted root; a ``file:`` URL must lie below it;
-any other URL is never fetched, but its file looked up below the root, as ``file_name`` there, or at
-the URL's own path or an end of it (``bart/a.ts``, ``a.ts``). Two different files found are an error.
+Where the files are, ``shardplaces`` finds: below the granted root and nowhere else.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -20,15 +17,17 @@ from lxml import etree
 
 from metspack import reading, safexml, uris
 from metspack.errors import ConfigError, SourceError
+from metspack.restoring.shardplaces import Named, Places
 from metspack.restoring.shards import UNIT
 
 _LONGEST = 64_000_000
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _SHOWN = 20
 _PEEKED = 1 << 10
-_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
-_FORM = "A shard file is JSON as metspack shards --json writes it, or XML with a shard_metadata element."
-_FILES = "Only regular files are read, through folders and no link."
+_FORM = (
+    "A shard file is JSON as metspack shards --json writes it, one object after the other or in an array, or "
+    "XML with a shard_metadata element."
+)
 _UNITS = (
     "Shards of broadcasts count seconds, which only a program that knows the format can turn into bytes. "
     "When this one does count bytes, say so: --unit bytes."
@@ -71,15 +70,12 @@ class FoundShard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A file of a shard as it is written; ``where`` is for messages."""
+class _File(Named):
+    """A file of a shard as it is written."""
 
-    url: str | None
-    name: str | None
     offset: str
     length: str
     units: tuple[str | None, ...]
-    where: str
 
 
 def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | None = None) -> FoundShard:
@@ -93,10 +89,12 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
     if unit not in {None, UNIT}:
         raise ConfigError(f"the unit {unit!r} is not known; expected {UNIT!r}", hint=_UNITS)
     extents = []
-    for file in _files(path, lob):
+    files = _files(path, lob)
+    places = Places(root, files)
+    for file in files:
         for each in file.units:
             _check_unit(file, each, unit)
-        extents.append(_extent(root, file))
+        extents.append(_extent(places, file))
     if not extents:
         raise SourceError(f"{path}: the shard has no file", hint=_FORM)
     return FoundShard(source=str(path), root=root, extents=tuple(extents))
@@ -140,6 +138,8 @@ def _files(path: Path, lob: str | None) -> list[_File]:
             f"{path}: has more than {_LONGEST:,} bytes; expected one shard, or a few",
             hint="Write the shard of one LOB to a file, or use the JSON form, which is read line by line.",
         )
+    if head[:1] == b"[":
+        return _chosen(path, _of_array(path, data, lob), lob)
     try:
         root = safexml.tree(data)
     except safexml.XmlError as error:
@@ -188,10 +188,28 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
             continue  # more lines may follow; if none does, it is told below
         waiting, where, start = b"", f"{path} line {start}", 0
         # What ends with a brace and is JSON is an object.
-        if lob is None or lob in (shard.get("lob"), shard.get("pid")):
-            yield str(shard.get("lob")), _json_files(where, shard)
+        yield from _json_shard(where, shard, lob)
     if waiting.strip():
         raise SourceError(f"{path} line {start}: is no JSON", hint=_FORM)
+
+
+def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_File]]]:
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(
+            f"{path}: begins as a JSON array of shards and is no JSON: {error}", hint=_FORM
+        ) from None
+    for number, shard in enumerate(found, start=1):
+        where = f"{path} shard {number}"
+        if not isinstance(shard, dict):
+            raise SourceError(f"{where}: is no object", hint=_FORM)
+        yield from _json_shard(where, shard, lob)
+
+
+def _json_shard(where: str, shard: Mapping[str, Any], lob: str | None) -> Iterator[tuple[str, list[_File]]]:
+    if lob is None or lob in (shard.get("lob"), shard.get("pid")):
+        yield str(shard.get("lob")), _json_files(where, shard)
 
 
 def _json_files(where: str, shard: Mapping[str, Any]) -> list[_File]:
@@ -277,90 +295,13 @@ def _number(file: _File, name: str, text: str) -> int:
     return int(text)
 
 
-def _extent(root: Path, file: _File) -> FoundExtent:
+def _extent(places: Places, file: _File) -> FoundExtent:
     offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
-    path, size = _file_found(root, file)
-    if offset + length > size:
+    place = places.found(file)
+    if offset + length > place.size:
         raise SourceError(
-            f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(path)}, which has "
-            f"{size:,} bytes",
+            f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(place.path)}, "
+            f"which has {place.size:,} bytes",
             hint="The shard is of another version of the file, or counts something else than bytes.",
         )
-    return FoundExtent(path=path, offset=offset, length=length)
-
-
-def _file_found(root: Path, file: _File) -> tuple[tuple[str, ...], int]:
-    """Return the names below the root of a shard's file, and its size."""
-    candidates = list(dict.fromkeys(_candidates(root, file)))
-    found: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
-    for path in candidates:
-        try:
-            with reading.opening(root, path) as descriptor:
-                status = os.fstat(descriptor)
-        except OSError as error:
-            if error.errno in _ABSENT:
-                continue
-            raise SourceError(
-                f"{file.where}: {'/'.join(path)} cannot be opened: {error.strerror}",
-                hint=_FILES,
-            ) from None
-        except SourceError as error:
-            raise SourceError(f"{file.where}: {error.message}", hint=_FILES) from None
-        found.setdefault((status.st_dev, status.st_ino), (path, status.st_size))
-    places = [path for path, _size in found.values()]
-    if len(places) == 1:
-        return next(iter(found.values()))
-    if places:
-        raise SourceError(
-            f"{file.where}: {len(places)} files can be meant: {', '.join('/'.join(each) for each in places)}",
-            hint="Take away, or leave out of the root, what is not meant.",
-        )
-    looked = ", ".join("/".join(each) for each in candidates)
-    raise SourceError(
-        f"{file.where}: the file {file.url or file.name} is not below {root}; looked for {looked}",
-        hint="Nothing is fetched from elsewhere: name the folder that holds the file with --root.",
-    )
-
-
-def _candidates(root: Path, file: _File) -> Iterator[tuple[str, ...]]:
-    """Yield where a shard's file may be, as names below the root; raises ``SourceError`` for outside."""
-    if not file.url and not file.name:
-        raise SourceError(f"{file.where}: the file has neither a URL nor a name", hint=_FORM)
-    scheme = uris.components(file.url).scheme if file.url else None
-    if file.url and (scheme is None or scheme.lower() == "file" or len(scheme) == 1):
-        yield _local(root, file, file.url)
-        return
-    if file.name:
-        if file.name in {".", ".."} or "/" in file.name or "\0" in file.name:
-            raise SourceError(
-                f"{file.where}: {file.name[:100]!r} is no name of a file",
-                hint="A file_name has no folders in it.",
-            )
-        yield (file.name,)
-    if file.url:
-        try:
-            path = uris.joined((), uris.parsed(uris.components(file.url).path))
-        except uris.ReferenceRefused:
-            return
-        for start in range(len(path)):
-            yield path[start:]
-
-
-def _local(root: Path, file: _File, url: str) -> tuple[str, ...]:
-    try:
-        reference = uris.parsed(url)
-        names = uris.joined((), reference)
-    except uris.ReferenceRefused as error:
-        raise SourceError(f"{file.where}: {error.message}", hint=error.hint) from None
-    if reference.kind is uris.Kind.ABSOLUTE:
-        # A person may have written the root through a link: both forms name it.
-        for form in (os.path.realpath(root), os.path.abspath(root)):
-            above = tuple(name for name in form.split("/") if name)
-            if names[: len(above)] == above and len(names) > len(above):
-                return names[len(above) :]
-    elif names:
-        return names
-    raise SourceError(
-        f"{file.where}: {uris.shown(url)} lies outside {root}, the folder that was granted",
-        hint="If the file is to be read, name a folder above it with --root.",
-    )
+    return FoundExtent(path=place.path, offset=offset, length=length)

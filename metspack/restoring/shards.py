@@ -33,8 +33,9 @@ _PLACEHOLDER = "placeholder"  # a virtual file has no characterisation of its ow
 class ShardFile:
     """A stretch of a file: ``length`` bytes from ``offset``.
 
-    ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's own name, ``format_uri``
-    its PRONOM id (``info:pronom/fmt/11``), None when not known.
+    ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's own name. ``format_uri`` is
+    a PRONOM id (``info:pronom/fmt/11``) for those who identified the file; ``shards`` leaves it None, as METS
+    says only a media type, which is that of many formats.
     """
 
     id: str

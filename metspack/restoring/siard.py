@@ -1,7 +1,8 @@
 """A package back in one piece: an archive with its LOBs inside, or with one folder of LOBs beside it.
 
 Entries get their usual names (``content/schema0/table2/lob4/record0.bin``), below the folder that
-metadata.xml gives the table; which names they had before the package was made is not known. Everything
+metadata.xml gives the table, or with a number (``record0_1.bin``) where something else in the archive
+has that name; which names they had before the package was made is not known. Everything
 that no LOB's place changes is the package's own, byte for byte.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
+from itertools import chain, count
 from pathlib import Path
 
 from metspack import fsio, identifiers, slices, staying, uris
@@ -229,10 +231,21 @@ class _Work:
         return STORED if methods == {STORED} else DEFLATED
 
     def _entry(self, cell: LobCell) -> str:
-        """Return the name of the entry that a LOB gets."""
+        """Return the name of the entry that a LOB gets: the usual one, or the next that nothing else has."""
         place = cell.place
         below = lobseg.lob_path(place, extension_of(cell.file)).split("/")[3:]
-        return "/".join((self.tables[place.schema, place.table].folder_path, *below))
+        usual = "/".join((self.tables[place.schema, place.table].folder_path, *below))
+        stem, _, extension = usual.rpartition(".")
+        # No usual name has such a number, so that two LOBs never get one name.
+        names = chain((usual,), (f"{stem}_{number}.{extension}" for number in count(1)))
+        return next(name for name in names if self._is_free(name))
+
+    def _is_free(self, name: str) -> bool:
+        """Return whether nothing that stays in the archive has a name, or has it as its folder."""
+        tree, departures = self.source.tree, self.departures
+        if tree.extent(name) is not None and name not in departures:
+            return False
+        return all(below in departures for below in tree.names(f"{name}/"))
 
     def _entry_file(self, cell: LobCell) -> str:
         return self._written(self._entry(cell))

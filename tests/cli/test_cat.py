@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -128,10 +129,15 @@ def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: st
     assert said in cat.refused(root, SPLIT, "--range", text, code=2)
 
 
-def test_of_a_lob_of_0_bytes_nothing_is_given_and_no_range(cat: Cat, tmp_path: Path) -> None:
+def test_of_a_lob_of_0_bytes_all_is_nothing_and_there_is_no_range(cat: Cat, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "empty", [Lob(1, (b"",))])
     assert cat(root, "s0.t2.c4.r1") == b""
     assert "it has no byte at all" in cat.refused(root, "s0.t2.c4.r1", "--range", "0-0", code=2)
+    assert cat(root, "s0.t2.c4.r1", "--range", "0-") == b""
+    shard = tmp_path / "shard"
+    file = {"url": f"Northwind_lobseg_0/{Lob(1, (b'',)).path(0)}", "offset": 0, "length": 0}
+    shard.write_text(json.dumps({"unit": "bytes", "files": [file]}))
+    assert cat("--shard", shard, "--root", root, "--range", "0-") == b""
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda each: each.name)
@@ -276,6 +282,7 @@ def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
     file = re.compile(rf'<mets:file ID="{LOBS[2].id}".*?</mets:file>')
     child = root / splitting.mets(2)
     child.write_text(file.sub("", child.read_text()))
+    splitting.agreed(root)
     said = cat.refused(root, LOBS[2].id)
     assert said.startswith(
         f"error: no METS lists LOB {LOBS[2].id}, and of its cell: Northwind_lobseg_2/content"

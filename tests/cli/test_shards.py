@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from lxml import etree
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
-from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.damages import DAMAGES, Damage, unlisted, without_map
 from tests.restoring.splitting import LOBS, SPLIT, mets
@@ -75,7 +75,7 @@ def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: C
     name = "\u202egnp.\u00e4\u200b"
     old = root / "Northwind_lobseg_0" / LOBS[0].path(0)
     old.rename(old.with_name(name))
-    forge.edit(root / mets(0), "record0.bin", name)
+    splitting.edit(root / mets(0), "record0.bin", name)
     for options in ((), ("--json",), ("--format", "doms")):
         said = metspack.fine("shards", root, LOBS[0].id, *options)
         assert "\u202e" not in said
@@ -140,12 +140,54 @@ def test_a_lob_whose_parts_are_not_right_is_told_and_the_others_are_listed(
 ) -> None:
     damage.change(root)
     outcome = metspack("shards", root, "--json")
-    if damage.name == "out of order by size":  # the files are not opened: what METS says is right
-        assert (outcome.code, outcome.err) == (0, "")
-        return
     assert outcome.code == 1
     assert SPLIT in outcome.err
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[0].id, LOBS[2].id]
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--format", "doms")])
+def test_files_that_are_missing_or_of_another_size_are_told(
+    metspack: Commands, root: Path, form: tuple[str, ...]
+) -> None:
+    (root / "Northwind_lobseg_0" / LOBS[0].path(0)).unlink()
+    cut = root / "Northwind_lobseg_1" / LOBS[1].path(1)
+    cut.write_bytes(cut.read_bytes()[:-1])
+    outcome = metspack("shards", root, *form)
+    assert outcome.code == 1
+    first, second = outcome.err.splitlines()
+    assert re.fullmatch(
+        rf"error: LOB {LOBS[0].id}: Northwind_lobseg_0/.*record0\.bin, which Northwind_lobseg_0/mets\.xml "
+        r"line \d+ lists: expected a file of 35 bytes; found No such file or directory",
+        first,
+    )
+    assert f"LOB {SPLIT}, {SPLIT}.p1: " in second
+    assert second.endswith("expected a file of 21 bytes; found 20 bytes")
+    assert LOBS[2].id in outcome.out
+    assert SPLIT not in outcome.out
+    assert metspack("shards", root, SPLIT, *form).code == 1
+    cut.unlink()
+    cut.symlink_to(root / "mets.xml")
+    assert "found Too many levels of symbolic links" in metspack("shards", root, SPLIT, *form).err
+    cut.unlink()
+    os.mkfifo(cut)
+    assert "is not a regular file" in metspack("shards", root, SPLIT, *form).err
+
+
+def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, root: Path) -> None:
+    child = root / mets(0)
+    child.write_text(re.sub(rf'<mets:file ID="{LOBS[0].id}".*?</mets:file>', "", child.read_text()))
+    splitting.agreed(root)
+    outcome = metspack("shards", root, "--json")
+    assert outcome.code == 1
+    (said,) = outcome.err.splitlines()
+    assert said.startswith(f"error: LOB {LOBS[0].id}: Northwind.siard has a cell of it: expected a file that")
+    assert "which no METS lists" in said
+    assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[1].id, LOBS[2].id]
+    assert metspack("shards", root, LOBS[1].id).code == 0
+    (root / "Northwind.siard").write_bytes(b"no archive")
+    outcome = metspack("shards", root)
+    assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
+    assert "the cells of Northwind.siard cannot be compared with METS" in outcome.err
 
 
 def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(
@@ -162,7 +204,7 @@ def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(
 
 
 def test_one_lob_that_is_not_right_is_an_error(metspack: Commands, root: Path) -> None:
-    forge.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
+    splitting.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
     outcome = metspack("shards", root, SPLIT)
     assert (outcome.code, outcome.out) == (3, "")
     assert "has the SEQ 'one'; expected a whole number" in outcome.err

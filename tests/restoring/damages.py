@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.packages import forge
+from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT, mets
 
 WHOLE = LOBS[1]
@@ -44,12 +45,13 @@ def unlisted(*numbers: int) -> Change:
             child = root / mets(number)
             child.write_text(re.sub(rf'<mets:file ID="{SPLIT}.*?</mets:file>', "", child.read_text()))
             part(root, number).unlink()
+        splitting.agreed(root)
 
     return change
 
 
 def edited(where: str, old: str, new: str) -> Change:
-    return lambda root: forge.edit(root / where, old, new)
+    return lambda root: splitting.edit(root / where, old, new)
 
 
 def together(*changes: Change) -> Change:
@@ -68,7 +70,7 @@ def _swapped(root: Path) -> None:
 
 
 def _another_whole(root: Path) -> None:
-    forge.edit(root / "mets.xml", forge.md5(WHOLE.data), forge.md5(b"?"))
+    splitting.edit(root / "mets.xml", forge.md5(WHOLE.data), forge.md5(b"?"))
 
 
 def _doubled(root: Path) -> None:
@@ -79,6 +81,7 @@ def _doubled(root: Path) -> None:
     assert found is not None
     again = found[0].replace('SEQ="1"', 'SEQ="01"').replace("bin.1", "bin.01").replace(".p1", ".p01")
     child.write_text(text.replace(found[0], found[0] + again))
+    splitting.agreed(root)
     path = part(root, 1)
     path.with_name("record1.bin.01").write_bytes(path.read_bytes())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -130,6 +131,33 @@ def forged(root: Path, lobs: Sequence[Lob] = LOBS) -> Path:
         text = text.replace("</mets:mets>", _map(split) + "</mets:mets>")
     (root / "mets.xml").write_bytes(text.encode())
     return root
+
+
+_CHILD = re.compile(
+    r'SIZE="[0-9]*" CHECKSUM="[0-9a-f]*"([^>]*>\s*'
+    r'<mets:FLocat [^>]*xlink:href="([^"]*(?:mets\.xml|\.siard))")'
+)
+
+
+def agreed(root: Path) -> Path:
+    """Let the parent say what the children's METS and the archive are now, and return the package."""
+
+    def entry(found: re.Match[str]) -> str:
+        if not (root / found[2]).is_file():
+            return found[0]
+        data = (root / found[2]).read_bytes()
+        return f'SIZE="{len(data)}" CHECKSUM="{forge.md5(data)}"{found[1]}'
+
+    (root / "mets.xml").write_text(_CHILD.sub(entry, (root / "mets.xml").read_text()))
+    return root
+
+
+def edit(path: Path, old: str, new: str, *, count: int = 1) -> None:
+    """Replace text in a METS, that must be there; of a child's METS the parent says what it is then."""
+    forge.edit(path, old, new, count=count)
+    root = path.parents[1]
+    if (root / "mets.xml").is_file():
+        agreed(root)
 
 
 def cut(data: bytes, *at: int) -> tuple[bytes, ...]:

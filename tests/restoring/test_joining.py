@@ -214,7 +214,7 @@ def test_of_the_whole_a_wrong_part_is_told_after_its_last_block(root: Path) -> N
 
 
 def test_right_parts_of_a_wrong_whole_are_told_at_the_end(root: Path) -> None:
-    forge.edit(root / "mets.xml", forge.md5(WHOLE), forge.md5(b"another"))
+    splitting.edit(root / "mets.xml", forge.md5(WHOLE), forge.md5(b"another"))
     with Package(root) as package:
         blocks = extracted(package, SPLIT)
         assert b"".join(next(blocks) for _ in range(3)) == WHOLE
@@ -270,7 +270,7 @@ def test_an_archive_that_cannot_be_read_is_told_before_any_byte(root: Path) -> N
 
 
 def test_a_digest_of_an_unknown_algorithm_cannot_be_verified(root: Path) -> None:
-    forge.edit(root / mets(1), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"')
+    splitting.edit(root / mets(1), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"')
     with Package(root) as package:
         with pytest.raises(SourceError, match=r"cannot be verified.* found CRC32") as caught:
             next(extracted(package, SPLIT))
@@ -278,16 +278,21 @@ def test_a_digest_of_an_unknown_algorithm_cannot_be_verified(root: Path) -> None
     with pytest.raises(SourceError, match="cannot be verified: its CHECKSUMTYPE is 'CRC32'"):
         all_of(root, SPLIT, "20-20")
     assert all_of(root, verify=False) == WHOLE
-    forge.edit(root / "mets.xml", f'SIZE="46" CHECKSUM="{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'SIZE="46"')
-    forge.edit(root / mets(1), ' CHECKSUMTYPE="CRC32"', "")
+    splitting.edit(
+        root / "mets.xml", f'SIZE="46" CHECKSUM="{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'SIZE="46"'
+    )
+    splitting.edit(root / mets(1), ' CHECKSUMTYPE="CRC32"', "")
     text = (root / mets(1)).read_text()
     (root / mets(1)).write_text(re.sub(' CHECKSUM="[^"]*"', "", text))
+    splitting.agreed(root)
     assert all_of(root) == WHOLE
     assert all_of(root, SPLIT, "20-20") == WHOLE[20:21]
 
 
 def test_a_wrong_unknown_digest_of_the_whole_is_told_too(root: Path) -> None:
-    forge.edit(root / "mets.xml", f'{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'ab" CHECKSUMTYPE="Adler-32"')
+    splitting.edit(
+        root / "mets.xml", f'{forge.md5(WHOLE)}" CHECKSUMTYPE="MD5"', 'ab" CHECKSUMTYPE="Adler-32"'
+    )
     with pytest.raises(SourceError, match=r"the whole \(mets.xml line \d+\) cannot be verified.*Adler-32"):
         all_of(root)
 
@@ -326,8 +331,8 @@ def test_a_sparse_lob_of_gigabytes_gives_a_range_by_its_parts_alone(tmp_path: Pa
         pytest.skip("the file system for temporary files has no sparse files of 3 GiB")
     os.pwrite(fd := os.open(middle, os.O_WRONLY), b"here", gigabytes - 10)
     os.close(fd)
-    forge.edit(root / mets(1), 'SIZE="1"', f'SIZE="{gigabytes}"')
-    forge.edit(root / "mets.xml", 'SIZE="3"', f'SIZE="{gigabytes + 2}"')
+    splitting.edit(root / mets(1), 'SIZE="1"', f'SIZE="{gigabytes}"')
+    splitting.edit(root / "mets.xml", 'SIZE="3"', f'SIZE="{gigabytes + 2}"')
     (root / "Northwind_lobseg_0" / lob.path(0)).unlink()
     offset = 1 + gigabytes - 10
     assert all_of(root, lob.id, f"{offset}-{offset + 9}", verify=False) == b"here" + bytes(6)

@@ -78,15 +78,15 @@ def test_a_split_lob_is_its_parts_in_order_and_the_whole_of_the_parent(root: Pat
 def test_parts_may_count_from_1_and_have_names_of_their_own(root: Path) -> None:
     for number in (2, 1, 0):
         child = root / mets(number)
-        forge.edit(child, f'SEQ="{number}"', f'SEQ="{number + 1}"')
-        forge.edit(child, LOBS[1].path(number), f"content/part-{number}.bin")
+        splitting.edit(child, f'SEQ="{number}"', f'SEQ="{number + 1}"')
+        splitting.edit(child, LOBS[1].path(number), f"content/part-{number}.bin")
     with Package(root) as package:
         assert [part.seq for part in package.lob(SPLIT).parts] == ["1", "2", "3"]
 
 
 def test_without_seq_the_parents_map_gives_the_order(root: Path) -> None:
     for number in range(3):
-        forge.edit(root / mets(number), f' SEQ="{number}"', "")
+        splitting.edit(root / mets(number), f' SEQ="{number}"', "")
     with Package(root) as package:
         assert [part.id[-2:] for part in package.lob(SPLIT).parts] == ["p0", "p1", "p2"]
     text = (root / "mets.xml").read_text()
@@ -112,6 +112,7 @@ def without_part(number: int) -> Callable[[Path], None]:
     def change(root: Path) -> None:
         child = root / mets(number)
         child.write_text(re.sub(rf'<mets:file ID="{SPLIT}.*?</mets:file>', "", child.read_text()))
+        splitting.agreed(root)
 
     return change
 
@@ -125,13 +126,13 @@ def unmapped(change: Callable[[Path], None]) -> Callable[[Path], None]:
 
 
 def edited(where: str, old: str, new: str) -> Callable[[Path], None]:
-    return lambda root: forge.edit(root / where, old, new)
+    return lambda root: splitting.edit(root / where, old, new)
 
 
 def renamed(*names: str) -> Callable[[Path], None]:
     def change(root: Path) -> None:
         for number, name in enumerate(names):
-            forge.edit(root / mets(number), LOBS[1].path(number), f"content/{name}")
+            splitting.edit(root / mets(number), LOBS[1].path(number), f"content/{name}")
 
     return change
 
@@ -153,7 +154,7 @@ def with_another(part: str) -> Callable[[Path], None]:
 def moved_in_map(root: Path) -> None:
     """Name another child for a part in the parent's map."""
     rest = f'_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="{SPLIT}'
-    forge.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
+    splitting.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
 
 
 FILE = f'<mets:file ID="{SPLIT}.p1" GROUPID="{SPLIT}" SEQ="1"'
@@ -238,6 +239,15 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
         (edited("mets.xml", 'ORDER="2"', 'ORDER="second"'), "has the ORDER 'second' in the parent's map"),
         (edited("mets.xml", ' ORDER="2"', ""), "has the ORDER none in the parent's map"),
         (
+            edited("mets.xml", 'ORDER="3"', 'ORDER="40"'),
+            r"map has no part with the ORDER 3: expected it before .*p2, which has the ORDER 40 \(mets.xml",
+        ),
+        (
+            together(*(edited("mets.xml", f'ORDER="{n}"', f'ORDER="{n + 1}"') for n in (3, 2, 1))),
+            "map has no part with the ORDER 1",
+        ),
+        (together(*(edited("mets.xml", f'ORDER="{n}"', f'ORDER="{n - 1}"') for n in (1, 2, 3))), None),
+        (
             edited("mets.xml", f'CONTENTIDS="{SPLIT}.p1"', f'CONTENTIDS="{SPLIT}.p0"'),
             "the parent's map names its part .*p0 twice: mets.xml line",
         ),
@@ -283,7 +293,7 @@ def test_a_lob_without_any_part_has_an_id_all_the_same(root: Path) -> None:
 
 
 def test_the_same_id_in_two_children_is_refused(root: Path) -> None:
-    forge.edit(root / mets(2), 'ID="s0.t2.c4.r3"', 'ID="s0.t2.c4.r1"')
+    splitting.edit(root / mets(2), 'ID="s0.t2.c4.r3"', 'ID="s0.t2.c4.r1"')
     assert "it is there twice: Northwind_lobseg_0/" in refused(root, "s0.t2.c4.r1").message
 
 
@@ -358,6 +368,40 @@ def test_of_a_child_that_is_damaged_nothing_is_taken(root: Path) -> None:
         assert "DTD" not in package.faults[0].hint
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("application", "Application"), r"has the MD5 [0-9a-f]{32}; expected [0-9a-f]{32} \(mets\.xml line"),
+        (("OBJID", "LABEL='x' OBJID"), r"has [0-9,]+ bytes; expected [0-9,]+ \(mets\.xml line \d+\)"),
+    ],
+    ids=["digest", "size"],
+)
+def test_a_child_that_is_not_what_the_parent_says_is_not_believed(
+    root: Path, change: tuple[str, str], said: str
+) -> None:
+    old, new = change
+    child = root / mets(0)
+    text = child.read_text().replace("image/png", "application/x")
+    child.write_text(text)
+    splitting.agreed(root)
+    with Package(root) as package:
+        assert not package.faults
+    forge.edit(child, old, new)
+    with Package(root) as package:
+        assert list(package.ids()) == [SPLIT, "s0.t2.c4.r3"]
+        (fault,) = package.faults
+        assert re.match(r"Northwind_lobseg_0/mets\.xml: this METS " + said, fault.message)
+    assert "Also, Northwind_lobseg_0/mets.xml: this METS has" in refused(root, "s0.t2.c4.r1").message
+
+
+def test_a_child_whose_digest_cannot_be_computed_is_believed(root: Path) -> None:
+    parent = root / "mets.xml"
+    parent.write_text(parent.read_text().replace('CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"'))
+    with Package(root) as package:
+        assert not package.faults
+        assert len(list(package.ids())) == 3
+
+
 def test_a_dtd_and_a_budget_are_faults_too(root: Path) -> None:
     child = root / mets(0)
     child.write_text("<!DOCTYPE x>" + child.read_text())
@@ -387,7 +431,7 @@ def test_a_pipe_in_place_of_a_child_is_a_fault(root: Path) -> None:
 
 
 def test_sizes_that_mets_does_not_say_are_those_of_the_files(root: Path) -> None:
-    forge.edit(root / mets(0), ' SIZE="35"', "")
+    splitting.edit(root / mets(0), ' SIZE="35"', "")
     with Package(root) as package:
         assert package.lob("s0.t2.c4.r1").size == 35
     (root / "Northwind_lobseg_0" / LOBS[0].path(0)).unlink()
@@ -395,16 +439,17 @@ def test_sizes_that_mets_does_not_say_are_those_of_the_files(root: Path) -> None
 
 
 def test_digests_that_cannot_be_computed_are_kept_as_written(root: Path) -> None:
-    forge.edit(root / mets(0), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"')
+    splitting.edit(root / mets(0), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"')
     with Package(root) as package:
         digest = package.lob("s0.t2.c4.r1").digest
     assert digest is not None
     assert digest.algorithm == "CRC32"
-    forge.edit(root / mets(0), 'CHECKSUMTYPE="CRC32"', "")
+    splitting.edit(root / mets(0), 'CHECKSUMTYPE="CRC32"', "")
     with Package(root) as package:
         assert package.lob("s0.t2.c4.r1").digest == Digest(algorithm="unknown", value=digest.value)
     text = (root / mets(0)).read_text()
     (root / mets(0)).write_text(re.sub(' CHECKSUM="[^"]*"', "", text))
+    splitting.agreed(root)
     with Package(root) as package:
         assert package.lob("s0.t2.c4.r1").digest is None
 

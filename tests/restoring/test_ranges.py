@@ -17,6 +17,7 @@ from metspack.restoring.ranges import ByteRange, parsed
         ("-500", 500, range(500)),
         ("2100-", 4000, range(2100, 4000)),
         (" 0-0 ", 1, range(1)),
+        ("0-", 0, range(0)),
     ],
 )
 def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: range) -> None:
@@ -52,7 +53,9 @@ def test_what_is_no_range_is_refused(text: str, said: str) -> None:
         ("10-", 10, "10- lies outside the LOB, which has 10 bytes"),
         ("-11", 10, "-11 lies outside"),
         ("12-14", 10, "12-14 lies outside"),
-        ("0-", 0, "it has no byte at all"),
+        ("0-0", 0, "it has no byte at all"),
+        ("1-", 0, "it has no byte at all"),
+        ("-1", 0, "it has no byte at all"),
     ],
 )
 def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, said: str) -> None:

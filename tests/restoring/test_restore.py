@@ -276,6 +276,54 @@ def test_entries_lie_below_the_folder_that_the_metadata_give_the_table(tmp_path:
         assert b'file="content/S/tab%20le/lob2/record0.bin"' in archive.read("content/S/tab le/tab le.xml")
 
 
+def two_columns(small: bytes | None, large: bytes, *, taken: dict[str, bytes]) -> dict[str, bytes]:
+    """Return an archive whose second column's usual names are taken: by the first one's LOB, or orphans."""
+    parts = siards.parts([siards.Lob(data=large, file="content/schema0/table0/other/x.bin")])
+    if small is not None:
+        name = "content/schema0/table0/lob2/record0.bin"
+        cell = f'<c1 file="{name}" length="{len(small)}" digestType="MD5" digest="{siards.md5(small)}"/>'
+        parts[siards.TABLE] = parts[siards.TABLE].replace(b"<c1>1</c1>", cell.encode())
+        parts[siards.METADATA] = parts[siards.METADATA].replace(b"INTEGER", b"BLOB")
+        taken = {name: small, **taken}
+    return {**taken, **parts}
+
+
+@pytest.mark.parametrize("unpacked", [False, True])
+@pytest.mark.parametrize(
+    ("small", "taken", "expected"),
+    [
+        (b"stays", {}, "record0_1.bin"),
+        (None, {"record0.bin": b"orphan"}, "record0_1.bin"),
+        (b"stays", {"record0_1.bin": b"orphan", "record0_2.bin/y": b"below"}, "record0_3.bin"),
+        (None, {"record0.bin/y": b"below"}, "record0_1.bin"),
+    ],
+)
+def test_an_entry_whose_usual_name_is_taken_gets_the_next_that_is_free(
+    small: bytes | None, taken: dict[str, bytes], expected: str, tmp_path: Path, *, unpacked: bool
+) -> None:
+    folder = "content/schema0/table0/lob2"
+    large = b"large" * 100
+    entries = two_columns(small, large, taken={f"{folder}/{name}": data for name, data in taken.items()})
+    source = siards.packed(tmp_path / "Small.siard", entries)
+    if unpacked:
+        with zipfile.ZipFile(source) as archive:
+            archive.extractall(tmp_path / "folder" / "Small")
+        source = tmp_path / "folder" / "Small"
+    options = replace(OPTIONS, min_size=100)
+    built(source, tmp_path / "package", options)
+    restored_siard(tmp_path / "package", tmp_path / "Back.siard")
+    with zipfile.ZipFile(tmp_path / "Back.siard") as archive:
+        assert archive.read(f"{folder}/{expected}") == large
+        assert f'<c2 file="{folder}/{expected}"'.encode() in archive.read(siards.TABLE)
+        assert all(archive.read(f"{folder}/{name}") == data for name, data in taken.items())
+        if small is not None:
+            assert archive.read(f"{folder}/record0.bin") == small
+    assert [count for *_, count in lobs(tmp_path / "Back.siard")] == [1] * (1 + (small is not None))
+    built(tmp_path / "Back.siard", tmp_path / "again", replace(options, name="Small"))
+    again = restored_siard(tmp_path / "again", tmp_path / "Once more.siard")
+    assert again.sha256 == hashlib.sha256((tmp_path / "Back.siard").read_bytes()).hexdigest()
+
+
 def test_a_package_without_an_archive_gives_its_files(northwind: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(northwind) as archive:
         for name in archive.namelist():
@@ -370,14 +418,14 @@ def test_a_part_that_was_changed(number: int, tmp_path: Path) -> None:
 
 def test_a_part_that_has_another_size(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
-    forge.edit(root / splitting.mets(1), 'SIZE="21"', 'SIZE="23"')
+    splitting.edit(root / splitting.mets(1), 'SIZE="21"', 'SIZE="23"')
     assert "s0.t2.c4.r2" in refused(tmp_path, root)
 
 
 def test_parts_that_are_right_and_a_whole_that_is_not(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     whole = forge.md5(splitting.LOBS[1].data)
-    forge.edit(root / "mets.xml", whole, "0" * 32)
+    splitting.edit(root / "mets.xml", whole, "0" * 32)
     assert f"has the MD5 {whole}, but METS says {'0' * 32}" in refused(tmp_path, root)
 
 
@@ -400,6 +448,7 @@ def test_a_file_that_no_mets_lists(tmp_path: Path) -> None:
     start = text.index('<mets:file ID="s0.t2.c4.r3"')
     stop = text.index("</mets:file>", start) + len("</mets:file>")
     document.write_text(text[:start] + text[stop:], encoding="utf-8")
+    splitting.agreed(root)
     assert "is listed by no METS of the package" in refused(tmp_path, root)
 
 
@@ -443,7 +492,7 @@ def sealed(root: Path, archive: bytes) -> None:
     """Put another archive into a package, and its digest into METS."""
     digest = forge.md5((root / "Northwind.siard").read_bytes())
     (root / "Northwind.siard").write_bytes(archive)
-    forge.edit(root / "mets.xml", digest, forge.md5(archive))
+    splitting.edit(root / "mets.xml", digest, forge.md5(archive))
 
 
 @pytest.mark.parametrize("into", Into)
@@ -472,7 +521,7 @@ def test_an_archive_in_a_folder_of_the_package(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     (root / "data").mkdir()
     (root / "Northwind.siard").rename(root / "data" / "Northwind.siard")
-    forge.edit(root / "mets.xml", '"Northwind.siard"', '"data/Northwind.siard"')
+    splitting.edit(root / "mets.xml", '"Northwind.siard"', '"data/Northwind.siard"')
     assert restored_files(root, tmp_path / "files").lobs == 3
     assert restored_siard(root, tmp_path / "x.siard").lobs == 3
     assert {count for *_, count in lobs(tmp_path / "x.siard")} == {1}
@@ -491,7 +540,7 @@ def test_a_selected_lob_of_a_child_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_a_file_of_a_package_without_an_archive(data: bytes | None, words: str, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
-    forge.edit(root / "mets.xml", '"Northwind.siard"', '"Northwind.txt"')
+    splitting.edit(root / "mets.xml", '"Northwind.siard"', '"Northwind.txt"')
     path = root / "Northwind_lobseg_0" / splitting.LOBS[0].path(0)
     path.unlink()
     if data is not None:
@@ -508,13 +557,14 @@ def test_an_id_that_is_no_place(tmp_path: Path) -> None:
     (root / "mets.xml").write_text(text.replace("Northwind.siard", "Northwind.txt"), encoding="utf-8")
     document = root / splitting.mets(0)
     document.write_text(document.read_text(encoding="utf-8").replace("s0.t2.c4.r1", "ID1"), encoding="utf-8")
+    splitting.agreed(root)
     with pytest.raises(SourceError, match="LOB 'ID1': its id names no place in a database"):
         restored_files(root, tmp_path / "files")
 
 
 def test_a_digest_that_cannot_be_computed_is_told(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
-    forge.edit(root / splitting.mets(2), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"', count=2)
+    splitting.edit(root / splitting.mets(2), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"', count=2)
     restored = restored_files(root, tmp_path / "files")
     assert restored.warnings[0].startswith("2 digests that METS does not give, or by an algorithm that")
 

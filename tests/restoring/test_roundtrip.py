@@ -14,6 +14,7 @@ from metspack import scratch
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets
 from metspack.restoring.cells import cell_of, opened_archive
+from metspack.restoring.files import restored_files
 from metspack.restoring.package import Package
 from metspack.restoring.proving import Evidence
 from metspack.restoring.relations import unrelated
@@ -106,6 +107,7 @@ def with_table(
 ) -> None:
     archive = forge.siard(table.encode(), entries=list((entries or {}).items()), column=column)
     (root / "Northwind.siard").write_bytes(archive)
+    splitting.agreed(root)
 
 
 def cells(old: str, new: str) -> Callable[[Path], None]:
@@ -114,7 +116,7 @@ def cells(old: str, new: str) -> Callable[[Path], None]:
 
 
 def edited(where: str, old: str, new: str) -> Callable[[Path], None]:
-    return lambda root: forge.edit(root / where, old, new)
+    return lambda root: splitting.edit(root / where, old, new)
 
 
 def damaged(root: Path) -> None:
@@ -214,6 +216,7 @@ def test_ids_of_others_are_joined_by_the_files_they_name(root: Path) -> None:
         text = (root / mets(number)).read_text().replace("s0.t2.c4.", "uuid-")
         (root / mets(number)).write_text(text)
     (root / "mets.xml").write_text((root / "mets.xml").read_text().replace("s0.t2.c4.", "uuid-"))
+    splitting.agreed(root)
     with Package(root) as package:
         proof = proven(package)
         assert [each.message for each in proof] == []
@@ -332,13 +335,51 @@ def test_a_damaged_entry_is_told(root: Path) -> None:
     at = data.index(name.encode()) + len(name)
     data[at : at + 3] = b"\xff\xff\xff"
     (root / "Northwind.siard").write_bytes(data)
+    splitting.agreed(root)
     (message,) = messages(root)
     assert message.startswith("LOB s0.t2.c4.r1: it cannot be given back")
 
 
+def test_an_archive_that_is_not_what_mets_says_is_told(root: Path) -> None:
+    forge.edit(root / "mets.xml", forge.md5((root / "Northwind.siard").read_bytes()), "0" * 32)
+    (message,) = messages(root)
+    assert message.startswith(f"Northwind.siard has another MD5 than METS says: expected {'0' * 32}; found ")
+    forge.edit(root / "mets.xml", 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"')
+    assert messages(root) == []
+
+
+@pytest.mark.parametrize(
+    ("segment", "name", "data"),
+    [
+        (1, "record1.bin.01", LOBS[1].pieces[1]),
+        (0, "record1.bin.1", LOBS[1].pieces[1]),
+        (0, "record1.bin", LOBS[1].data),
+    ],
+    ids=["01 beside 1", "1 also in another segment", "whole beside the parts"],
+)
+def test_what_restoring_refuses_cannot_be_given_back(
+    root: Path, tmp_path: Path, segment: int, name: str, data: bytes
+) -> None:
+    path = root / f"Northwind_lobseg_{segment}" / LOBS[1].path(0)
+    path.with_name(name).write_bytes(data)
+    with pytest.raises(SourceError, match=SPLIT):
+        restored_files(root, tmp_path / "restored")
+    (message,) = messages(root)
+    assert message.startswith(f"LOB {SPLIT}: its cell in Northwind.siard means something else than METS")
+
+
+def test_a_cell_that_names_the_file_of_another_lob_is_told(root: Path) -> None:
+    one, other = CELLS[0], CELLS[2]
+    cell = f"Northwind_lobseg_{one.segment}/{one.path}"
+    changed = TABLE.replace(f"Northwind_lobseg_{other.segment}/{other.path}", cell)
+    with_table(root, re.sub(' length="[0-9]*" digestType="MD5" digest="[^"]*"', "", changed))
+    (message,) = messages(root)
+    assert message.endswith(f"found {cell!r}, which METS lists as s0.t2.c4.r1, and s0.t2.c4.r3 elsewhere")
+
+
 def test_parts_and_map_name_each_other(root: Path) -> None:
     assert related(root) == []
-    forge.edit(root / "mets.xml", f'CONTENTIDS="{SPLIT}.p1"', 'CONTENTIDS="gone"')
+    splitting.edit(root / "mets.xml", f'CONTENTIDS="{SPLIT}.p1"', 'CONTENTIDS="gone"')
     first, second = related(root)
     assert re.match(r"LOB .*r2, gone: mets.xml line \d+ names it as a part: .* found none", first)
     assert re.match(rf"LOB .*r2, {SPLIT}.p1: .*_1/mets.xml line \d+ lists it as a part", second)
@@ -347,7 +388,7 @@ def test_parts_and_map_name_each_other(root: Path) -> None:
 
 def test_a_part_in_another_child_than_the_map_says_is_told(root: Path) -> None:
     rest = f'_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="{SPLIT}'
-    forge.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
+    splitting.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
     assert len(related(root)) == 2
     assert related(root)[0].endswith("in ID_Northwind_lobseg_2_mets; found it in ID_Northwind_lobseg_1_mets")
 

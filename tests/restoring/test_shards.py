@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from metspack import walking
 from metspack.errors import ConfigError, SourceError
 from metspack.restoring import shardfiles
 from metspack.restoring.package import Package
@@ -99,7 +102,8 @@ def test_a_base_stands_before_the_urls_and_names_are_escaped(root: Path) -> None
     old = root / "Northwind_lobseg_0" / LOBS[0].path(0)
     old.rename(old.with_name("ä & b.bin"))
     mets = root / "Northwind_lobseg_0" / "mets.xml"
-    mets.write_text(mets.read_text().replace("record0.bin", "%C3%A4%20&amp;%20b.bin"))
+    splitting.edit(mets, "record0.bin", "%C3%A4%20&amp;%20b.bin")
+    splitting.agreed(root)
     with Package(root) as package:
         (shard,) = shards(package, "s0.t2.c4.r1", base="http://archive.example/")
     assert shard.files[0].url.endswith("/%C3%A4%20&%20b.bin")
@@ -171,6 +175,19 @@ def test_the_pid_names_a_shard_too_and_json_may_have_any_layout(root: Path, tmp_
     assert read(written(tmp_path, text), root, lob=found[1]["pid"]) == LOBS[1].data
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_shards_is_read(root: Path, tmp_path: Path, indent: int | None) -> None:
+    with Package(root) as package:
+        found = [json.loads(to_json(each)) for each in shards(package)]
+    path = written(tmp_path, "\ufeff \n" + json.dumps(found, indent=indent) + "\n")
+    for lob in LOBS:
+        assert read(path, root, lob=lob.id) == lob.data
+    assert read(path, root, lob=found[1]["pid"]) == LOBS[1].data
+    with pytest.raises(SourceError, match="has 3 shards"):
+        read(path, root)
+    assert read(written(tmp_path, json.dumps(found[:1])), root) == LOBS[0].data
+
+
 def test_a_shard_of_three_files_equals_dd(tmp_path: Path, store: Path) -> None:
     extents = ((10, 100), (0, 256), (250, 6))
     parts = []
@@ -223,6 +240,81 @@ def test_a_file_elsewhere_is_looked_up_below_the_root_by_name_or_path(tmp_path: 
     (store / "mux1.ts").write_bytes(BROADCAST)
     with pytest.raises(SourceError, match=r"2 files can be meant: mux1\.ts, bart/mux1\.ts"):
         read(path, store)
+
+
+def test_a_file_that_is_not_where_a_local_url_says_is_found_by_its_name(tmp_path: Path, store: Path) -> None:
+    (store / "a.ts").write_bytes(b"here")
+    (store / "sub" / "deep").mkdir(parents=True)
+    (store / "sub" / "deep" / "b.ts").write_bytes(b"deep")
+    (tmp_path / "outside").write_bytes(b"secret")
+    (store / "link.ts").symlink_to(tmp_path / "outside")
+    (store / "ways").symlink_to(tmp_path)
+    for url in ("file:///srv/store/x", "elsewhere/x", "x", "../x", "file://host/x", "C:/x", "http://x/y"):
+        for name, data in (("a.ts", b"here"), ("b.ts", b"deep")):
+            assert read(written(tmp_path, metadata(one(url, 0, 4, name))), store) == data
+        for name in ("outside", "c.ts"):
+            with pytest.raises(SourceError, match=rf"is not below .*, and for {name} in all folders"):
+                read(written(tmp_path, metadata(one(url, 0, 1, name))), store)
+        with pytest.raises(SourceError, match=r"link\.ts cannot be opened"):
+            read(written(tmp_path, metadata(one(url, 0, 1, "link.ts"))), store)
+        with pytest.raises(SourceError, match=r"'\.\./outside' is no name of a file"):
+            read(written(tmp_path, metadata(one(url, 0, 1, "../outside"))), store)
+    path = written(tmp_path, metadata(one("gone/b.ts", 0, 4, "b.ts")))
+    os.link(store / "sub" / "deep" / "b.ts", store / "sub" / "b.ts")
+    assert read(path, store) == b"deep"
+    (store / "other").mkdir()
+    (store / "other" / "b.ts").write_bytes(b"deep")
+    with pytest.raises(SourceError, match=r"2 files can be meant: other/b\.ts, sub/b\.ts"):
+        read(path, store)
+
+
+def test_a_file_that_is_missing_from_the_folder_of_its_url_is_not_another_of_that_name(
+    tmp_path: Path, store: Path
+) -> None:
+    for name in ("lob4", "lob5"):
+        (store / "segment" / name).mkdir(parents=True)
+    (store / "segment" / "lob5" / "record0.bin").write_bytes(b"another")
+    for url in ("segment/lob4/record0.bin", "file:///mnt/x/segment/lob4/record0.bin"):
+        path = written(tmp_path, metadata(one(url, 0, 1, "record0.bin")))
+        with pytest.raises(SourceError, match="the folder segment is there, the file is not"):
+            read(path, store)
+
+
+@pytest.mark.parametrize("base", ["", "file:///mnt/x/", "https://repository.example/a/", "b/c/", "../c/"])
+@pytest.mark.parametrize("form", [doms_document, lambda those: map(to_json, those)], ids=["doms", "json"])
+def test_what_is_written_with_any_base_is_read_back(
+    root: Path, tmp_path: Path, base: str, form: Callable[[Iterable[Shard]], Iterator[str]]
+) -> None:
+    with Package(root) as package:
+        path = written(tmp_path, "\n".join(form(shards(package, base=base))))
+    for lob in LOBS:
+        assert read(path, root, lob=lob.id) == lob.data
+
+
+def test_a_folder_that_cannot_be_looked_through_is_told(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def walking(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+        onerror(PermissionError(errno.EACCES, "Permission denied", f"{top}/closed"))
+        return iter(())
+
+    monkeypatch.setattr(os, "walk", walking)
+    with pytest.raises(SourceError, match="closed cannot be read: Permission denied"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "a"))), store)
+
+
+def test_folders_deeper_than_any_store_are_not_looked_through(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walking, "DEEPEST", 1)
+    (store / "a" / "b").mkdir(parents=True)
+    (store / "a" / "b" / "deep").write_bytes(b"x")
+    (store / "a" / "low").write_bytes(b"x")
+    assert read(written(tmp_path, metadata(one("gone", 0, 1, "low"))), store) == b"x"
+    with pytest.raises(SourceError, match="is not below"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "deep"))), store)
+    with pytest.raises(SourceError, match="is not below"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "low"))), tmp_path / "no root")
 
 
 @pytest.mark.parametrize(
@@ -324,6 +416,11 @@ def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
         ('{"unit": "bytes", "files": [{"offset": -1, "length": 1, "url": "a"}]}', "is negative"),
         ('{"unit": "bytes", "files": []}', "the shard has no file"),
         ("{" * 5_000 + "}", "is no JSON"),
+        ("[" * 100_000, "a JSON array .* is no JSON"),
+        ("[{]", "a JSON array .* is no JSON"),
+        ("[]", "has no shard"),
+        ("[1]", "shard 1: is no object"),
+        ('[{"files": [{"offset": 1, "length": "1"}]}]', "shard 1, file 1: has the length '1'"),
         ('{"a":' * 100_000 + "}", "is no JSON"),
     ],
 )
@@ -343,6 +440,8 @@ def test_a_shard_file_that_is_not_there_or_too_long_is_told(
         read(written(tmp_path, metadata(one("a", 0, 1))), store)
     with pytest.raises(SourceError, match="is no JSON"):
         read(written(tmp_path, '{"a": [' + "1, " * 30 + "1]}"), store)
+    with pytest.raises(SourceError, match="has more than 20 bytes"):
+        read(written(tmp_path, "[" + "1, " * 30 + "1]"), store)
 
 
 def test_extents_may_overlap_and_be_empty(tmp_path: Path, store: Path) -> None:
