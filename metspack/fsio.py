@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -220,6 +221,26 @@ def locked(descriptor: int) -> bool:
     except OSError:  # a file system that knows no locks: nothing can be told
         return True
     return True
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[NewFile]:
+    """Give a new file that takes the place of ``target``, whole and on disk, when the block ends normally.
+
+    Until then it lies beside it under another name; what was at ``target`` stays when the block ends by an
+    exception. Raises ``TargetError``.
+    """
+    name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    staged = target.with_name(f".{name}.{os.getpid()}.partial")
+    with NewFile(staged) as file:
+        yield file
+    try:
+        with explained(target):
+            os.replace(staged, target)
+    except BaseException:
+        remove(staged)
+        raise
+    sync_directory(target.parent)
 
 
 class Journal:

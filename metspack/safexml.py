@@ -6,7 +6,8 @@ and may not make the reader open, fetch or expand anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
@@ -41,13 +42,13 @@ def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: 
 _NO_DTD_HINT = "Documents with a DTD are never read: it could make the reader open other files."
 
 
-def expat_parser(encoding: str | None = None) -> expat.XMLParserType:
+def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> expat.XMLParserType:
     """Return an expat parser that refuses a DTD by raising ``XmlError``.
 
     ``encoding`` overrides what the document declares. Names come with their prefix, without
-    namespace processing, as written.
+    namespace processing, as written; with ``namespaces`` they come as ``namespace name``.
     """
-    parser = expat.ParserCreate(encoding)
+    parser = expat.ParserCreate(encoding, " " if namespaces else None)
     parser.ordered_attributes = False
     parser.buffer_text = True
 
@@ -121,3 +122,63 @@ def tree(data: bytes) -> etree._Element:
     if document.docinfo.doctype:
         raise DoctypeError("the document has a document type declaration (DTD)", hint=_NO_DTD_HINT, line=1)
     return root
+
+
+def compiled_schema(files: Mapping[str, Path]) -> etree.XMLSchema:
+    """Return one schema made of W3C XML Schema files, given by target namespace.
+
+    Namespaces are imported in the order given, so that an import of an earlier one, from wherever, finds it
+    there already: libxml2 asks no network for it. Raises ``XmlError``.
+    """
+    bundle = etree.Element(f"{_XS}schema", targetNamespace="urn:metspack:bundle")
+    for namespace, path in files.items():
+        place = path.absolute().as_uri()
+        etree.SubElement(bundle, f"{_XS}import", namespace=namespace, schemaLocation=place)
+    try:
+        return etree.XMLSchema(bundle)
+    except etree.XMLSchemaParseError as error:
+        raise XmlError(f"not a schema that can be used: {error}") from None
+
+
+_XS = "{http://www.w3.org/2001/XMLSchema}"
+
+
+class _Discarding:
+    """What a parser hands its events to when nobody wants them: it builds no tree then."""
+
+    def close(self) -> None:
+        """Have nothing to return."""
+
+
+class Validator:
+    """A document on its way through a schema, block by block, in flat memory.
+
+    ``ID`` values that occur twice and ``IDREF`` values that occur nowhere are not seen: both would have to be
+    remembered. Locations that the document names for schemas are never looked at. For one document.
+    """
+
+    def __init__(self, schema: etree.XMLSchema) -> None:
+        target: Any = _Discarding()  # the stubs ask for more than lxml does
+        self._parser: Any = etree.XMLParser(target=target, schema=schema, **lxml_options())
+
+    def feed(self, block: bytes) -> None:
+        """Take the next bytes of the document; raises ``XmlError`` when libxml2 cannot go on."""
+        try:
+            self._parser.feed(block)
+        except etree.XMLSyntaxError as error:
+            raise XmlError(f"not well-formed: {error.msg}") from None
+
+    def close(self) -> None:
+        """End the document; raises ``XmlError`` when it is not complete."""
+        try:
+            self._parser.close()
+        except etree.XMLSyntaxError as error:
+            raise XmlError(f"not well-formed: {error.msg}") from None
+
+    def faults(self, start: int = 0) -> list[str]:
+        """Return what is wrong so far, in document order, without the first ``start``; lines are not known.
+
+        Namespace prefixes that are not declared are among it; whatever libxml2 only warns of is not.
+        """
+        error = etree.ErrorLevels.ERROR
+        return [each.message for each in self._parser.feed_error_log if each.level >= error][start:]

@@ -27,6 +27,7 @@ PURE = {
     "siard.conventions",
     "siard.levels",
     "siard.ways",
+    "checking.likeness",
     "digests",
     "histogram",
     "lengths",

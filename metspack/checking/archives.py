@@ -6,10 +6,11 @@ from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
 from metspack import safexml
-from metspack.checking.catalogue import Catalogue, Row, segments_of, shown
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Progress, Text, length_found
+from metspack.checking.holders import Places
 from metspack.checking.lobplaces import Finder
 from metspack.checking.packagefiles import Files
 from metspack.checking.structure import source_of
@@ -80,7 +81,7 @@ SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND 
 
 
 def findings(
-    catalogue: Catalogue, root: Path, progress: Progress, budgets: Budgets, *, whole: bool
+    catalogue: Catalogue, places: Places, root: Path, progress: Progress, budgets: Budgets, *, whole: bool
 ) -> Iterator[Finding]:
     """Yield what is wrong with the SIARD archives that the METS documents list, and with their cells.
 
@@ -91,7 +92,11 @@ def findings(
     complete = read = 0
     for path, is_there in listed:
         if is_there:
-            archive = _Archive(catalogue, files, root, path, budgets)
+            where = places.below(path)
+            if where is None:
+                yield Code.ARCHIVE_PACKED.at(shown(path), found=places.held(path)[0].shown)
+                continue
+            archive = _Archive(catalogue, files, where, path, budgets)
             yield from archive.findings(progress, whole=whole)
             read += 1
             complete += archive.complete
@@ -147,10 +152,12 @@ def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 class _Archive:
     """One archive; ``complete`` once all its cells are in the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, files: Files, root: Path, path: bytes, budgets: Budgets) -> None:
+    def __init__(
+        self, catalogue: Catalogue, files: Files, where: Below, path: bytes, budgets: Budgets
+    ) -> None:
         self._catalogue = catalogue
         self._files = files
-        self._where = Below(root=root, segments=segments_of(path))
+        self._where = where
         self._path = path
         self._budgets = budgets
         self._name = shown(path)

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
+from metspack.checking.likeness import bare
+
 _SCHEMA = """
 PRAGMA page_size = 8192;
 PRAGMA cache_size = -6000;
@@ -22,8 +24,10 @@ PRAGMA synchronous = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
-    line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER
+    line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
+    key TEXT, found TEXT, named_by TEXT
 );
+CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
@@ -31,9 +35,18 @@ CREATE TABLE entry (
 CREATE INDEX entry_id ON entry (mets, xml_id);
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
-    line INTEGER
+    line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER
 );
 CREATE INDEX mptr_href ON mptr (mets, href);
+CREATE TABLE edge (
+    id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
+    code TEXT
+);
+CREATE INDEX edge_parent ON edge (parent, child);
+CREATE INDEX edge_child ON edge (child, parent);
+CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
+CREATE TABLE pack (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
@@ -117,13 +130,26 @@ class Catalogue:
         self._database.executemany(sql, rows)
 
     def new_mets(
-        self, path: bytes, parent: int | None, called: str | None = None, *, done: bool = False
+        self,
+        path: bytes,
+        parent: int | None,
+        called: str | None = None,
+        *,
+        done: bool = False,
+        found: str | None = None,
+        named_by: str | None = None,
     ) -> int:
-        """Take a METS document to be read (or, ``done``, not); returns its id, 1 for the first."""
+        """Take a METS document to be read (or, ``done``, not); returns its id, 1 for the first.
+
+        ``called`` is the OBJID that the parent has for it, ``found`` where it lies when that is elsewhere,
+        ``named_by`` how it is linked when that is no link of parent and child as the recommendation has it.
+        """
         folder = folder_of(path)
         segment = SEGMENT.fullmatch(shown(folder.rstrip(b"/").rpartition(b"/")[2])) is not None
-        sql = "INSERT INTO mets (path, folder, parent, called, done, segment) VALUES (?, ?, ?, ?, ?, ?)"
-        return self.put(sql, path, folder, parent, called, done, segment)
+        key = None if called is None else bare(called)
+        sql = """INSERT INTO mets (path, folder, parent, called, done, segment, key, found, named_by)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        return self.put(sql, path, folder, parent, called, done, segment, key, found, named_by)
 
     def index(self) -> None:
         """Build the indexes by path; cheaper once everything is in than row by row."""

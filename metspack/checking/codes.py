@@ -15,6 +15,7 @@ from metspack.siard.conventions import Convention
 
 _TO_PARENT = "recommendation 0.16, Using METS to refer between child IP(s) and parent IP"
 _TO_CHILD = "recommendation 0.16, Using METS to refer between parent IP and child IP(s)"
+_BY_OBJID = "recommendation 0.16, references by OBJID; E-ARK AIP 2.2, listing 3"
 _INDEX = "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS"
 _STATEMENT = "DILCIS Board, The specification for the location of LOBs according to SIARD"
 _CELLS = "SIARD 2.2, T_6.2-1"
@@ -140,6 +141,34 @@ class Code(Enum):
         "A package cannot be its own child.",
         "Name the parent in a structMap labelled 'parent IP', the children in one of their own.",
     )  # fmt: skip
+    SELF_LINK = _rule(
+        "L009", _E, "METS names itself",
+        "mptr {href!r} is this METS's own OBJID",
+        _TO_CHILD,
+        "A package is neither its own child nor its own parent; which package was meant is lost.",
+        "Write the OBJID of the package that is meant.",
+    )  # fmt: skip
+    CHILD_NOWHERE = _rule(
+        "L010", _E, "Child not found anywhere",
+        "no package that was looked at has the OBJID {href!r}",
+        _BY_OBJID,
+        "The parent names the child by its OBJID alone; nobody holds it where this check has looked.",
+        "Name the folders, disks or packed files where children lie: --root DIR.",
+    )  # fmt: skip
+    CHILD_ELSEWHERE = _rule(
+        "L011", _I, "Child lies elsewhere",
+        "the child {href!r} was found by its OBJID: {found!r}",
+        _BY_OBJID,
+        "It is checked as if it lay where the parent has it; software that follows locations will miss it.",
+        "Nothing; keep a note of which medium holds which child.",
+    )  # fmt: skip
+    CHILD_COPIES = _rule(
+        "L012", _W, "Child found more than once",
+        "the child {href!r} lies in {found!r}, which is checked, and in {other!r}",
+        _BY_OBJID,
+        "Only one of the copies is checked; the other may differ.",
+        "Check each copy with roots that hold that copy alone.",
+    )  # fmt: skip
     OTHER_PARENT = _rule(
         "L020", _E, "Child names another parent",
         "the child's mptr names the parent {found!r}, but the parent's OBJID is {expected!r}",
@@ -167,6 +196,56 @@ class Code(Enum):
         _TO_CHILD,
         "An identifier that two packages share identifies neither.",
         "Give each METS its own OBJID; check whether one is a stray copy of the other.",
+    )  # fmt: skip
+
+    NOT_NAMED_BY_PARENT = _rule(
+        "L024", _E, "Parent does not name this child",
+        "this METS names the parent {expected!r}, but that one ({found!r}) does not name it",
+        _TO_CHILD,
+        "The link leads one way: who begins at the parent never comes to this child.",
+        "Look for a newer version of the parent; else add the child to it.",
+    )  # fmt: skip
+    PARENT_NOWHERE = _rule(
+        "L025", _W, "Parent not among the roots",
+        "no package that was looked at has the OBJID of the parent, {expected!r}",
+        _TO_PARENT,
+        "Whether the parent knows this child can only be seen from the parent.",
+        "Name the folder or packed file where the parent lies: --root DIR.",
+    )  # fmt: skip
+    STYLES_DISAGREE = _rule(
+        "L026", _E, "Links disagree",
+        "{reason}",
+        "CSIP 2.2, CSIP80; E-ARK AIP 2.2, listings 2 and 3",
+        "One package is linked in several ways, and they do not say the same; which is right is not told.",
+        "Find out which of them is right, and write the others again from it.",
+    )  # fmt: skip
+    SIBLING_NOWHERE = _rule(
+        "L027", _W, "Sibling not among the roots",
+        "the parent ({found!r}) also names {expected!r}, which no package that was looked at is",
+        _BY_OBJID,
+        "The parent's other children are not all at hand; whether they are well is not known.",
+        "Name the folders, disks or packed files where they lie (--root DIR), or check the parent.",
+    )  # fmt: skip
+    TWO_PARENTS = _rule(
+        "L028", _E, "Child of two parents",
+        "mptr {href!r} leads to {expected!r}, which is the child of {other!r} already",
+        _TO_CHILD,
+        "A child belongs to one parent; two cannot both be right.",
+        "Compare both with what the child names as its parent.",
+    )  # fmt: skip
+    CHILD_SILENT = _rule(
+        "L029", _I, "Child does not name its parent",
+        "the child names no parent; {expected!r} names it",
+        "E-ARK AIP 2.2, Child AIP references parent AIP (optional)",
+        "The link leads one way, which E-ARK's AIP allows: the child cannot say what it is a part of.",
+        "Nothing; a structMap LABEL 'parent AIP' in the child would say it.",
+    )  # fmt: skip
+    ROOT_WITHOUT_METS = _rule(
+        "L030", _W, "Root without a METS",
+        "there is no METS in this root, nor in a zip or tar file in it",
+        "metspack, roots",
+        "Nothing can be found there; it may be the wrong folder, or a medium that is not mounted.",
+        "Check the path, and that the medium is there.",
     )  # fmt: skip
 
     # --- F: fixity -----------------------------------------------------------------------------------
@@ -443,6 +522,21 @@ class Code(Enum):
         "Check whether files are missing; else remove it.",
     )  # fmt: skip
 
+    PACK_UNREADABLE = _rule(
+        "P011", _W, "Packed file cannot be looked into",
+        "cannot be looked into: {reason}",
+        "metspack, roots; SIARD 2.2, L_7.1-1",
+        "A child that is packed in it is not found.",
+        "If it holds a package, get it again from another copy; else leave it out of the roots.",
+    )  # fmt: skip
+    PACKED_DAMAGED = _rule(
+        "P012", _E, "Packed file damaged",
+        "{reason}",
+        "metspack, roots; SIARD 2.2, L_7.1-1",
+        "What is packed there cannot be read, or could be read in two ways.",
+        _RESTORE,
+    )  # fmt: skip
+
     # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
     BY_A = _by(
         Convention.A, _W, _TRYING,
@@ -583,6 +677,56 @@ class Code(Enum):
         "Run metspack build --keep-segments --in-place again: it takes back what was put and begins anew.",
     )  # fmt: skip
 
+    NOT_VALID = _rule(
+        "M020", _E, "Not valid METS",
+        "{reason}",
+        "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
+        "Software that goes by the schema refuses the document, or reads it in a way of its own.",
+        "Correct the element in that line; metspack build writes METS that is valid.",
+    )  # fmt: skip
+    MORE_NOT_VALID = _rule(
+        "M021", _E, "Further faults against the METS schema",
+        "{count} further faults against the METS schema are not listed",
+        "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
+        "One cause often makes many faults.",
+        "Correct those that are listed, then check again.",
+    )  # fmt: skip
+    REFERENCE_DANGLING = _rule(
+        "M022", _E, "Reference to an ID that is not there",
+        "{attribute} of {element} names {found!r}, which this METS does not have (references: {count})",
+        "METS 1.12.1; XML Schema, IDREF",
+        "What the reference was to lead to, often metadata, cannot be found from here.",
+        "Put back what had that ID, or take the reference out.",
+    )  # fmt: skip
+    REFERENCE_KIND = _rule(
+        "M023", _W, "Reference to the wrong kind of element",
+        "{attribute} of {element} names {found!r}, expected the ID of {expected} (references: {count})",
+        "METS 1.12.1, ADMID, DMDID, STRUCTID, TRANSFORMBEHAVIOR",
+        "The ID is there, but on an element that the attribute is not for; readers look elsewhere.",
+        "Name the ID that was meant.",
+    )  # fmt: skip
+    OTHER_UNNAMED = _rule(
+        "M024", _W, "OTHER without saying what",
+        "{attribute} of {element} is OTHER, and {expected} does not say what (elements: {count})",
+        "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
+        "Nobody can tell later what kind was meant.",
+        "Name the kind in the attribute for it.",
+    )  # fmt: skip
+    OTHER_UNUSED = _rule(
+        "M025", _W, "Two kinds at once",
+        "{attribute} of {element} is {found!r}, yet {expected} names another kind (elements: {count})",
+        "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
+        "The attribute is for a kind that the standard has no word for; both together contradict each other.",
+        "Take one of the two out, or write OTHER.",
+    )  # fmt: skip
+    HREF_NOT_OF_LOCTYPE = _rule(
+        "M026", _W, "href is not of its LOCTYPE",
+        "the href {href!r} of {element} is no {expected}, as LOCTYPE has it",
+        "METS 1.12.1, LOCTYPE; RFC 3986, RFC 8141",
+        "Software that resolves such names cannot resolve this one.",
+        "Correct the href or the LOCTYPE (OTHER with OTHERLOCTYPE for names of one's own).",
+    )  # fmt: skip
+
     # --- Z: the SIARD archive ------------------------------------------------------------------------
     CONTAINER = _rule(
         "Z001", _E, "SIARD file cannot be opened",
@@ -719,6 +863,14 @@ class Code(Enum):
         "Build the package again with digests added to the cells.",
     )  # fmt: skip
 
+    ARCHIVE_PACKED = _rule(
+        "Z023", _W, "Archive not looked into",
+        "the archive lies packed in {found!r}; its bytes are checked, its cells are not",
+        "metspack, roots",
+        "Only an archive that is a file of its own can be read cell by cell.",
+        "Unpack the package and check that.",
+    )  # fmt: skip
+
     # --- N: names ------------------------------------------------------------------------------------
     NOT_FOR_WINDOWS = _rule(
         "N001", _W, "Name that Windows cannot hold",
@@ -783,11 +935,13 @@ class Code(Enum):
         return _BY_ID[_id_of(convention)]
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
-        """Return the finding; ``facts`` fill the message, an empty ``nearest`` says nothing."""
-        kept = {name: value for name, value in facts.items() if name != "nearest" or value}
+        """Return the finding; ``facts`` fill the message, ``nearest`` and ``likeness`` unless empty."""
+        kept = {name: value for name, value in facts.items() if name not in _HINTS or value}
         message = self.value.message.format(path=path, place=place, **kept)
         if "nearest" in kept:
             message += f"; nearest is {kept['nearest']!r}"
+        if "likeness" in kept:
+            message += f" ({kept['likeness']})"
         return Finding(
             code=self.id,
             severity=self.value.severity,
@@ -799,4 +953,5 @@ class Code(Enum):
         )
 
 
+_HINTS = {"nearest", "likeness"}
 _BY_ID = {code.id: code for code in Code}

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from metspack import digests, reading, safexml, uris
-from metspack.checking.catalogue import Batch, Catalogue, fault, folder_of, path_of, segments_of, shown
+from metspack import digests, safexml, uris
+from metspack.checking import grammar, references
+from metspack.checking.catalogue import Batch, Catalogue, fault, shown
 from metspack.checking.codes import Code
+from metspack.checking.holders import Content, Places
+from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
+from metspack.checking.packed import PackedError
+from metspack.checking.roots import blocks
+from metspack.checking.schema import Validation
 from metspack.errors import MetspackError
 from metspack.mets import reader
 from metspack.model import Budgets, Digest, Finding
 from metspack.uris import Repair
 
-_BLOCK = 1 << 16
 _SIZE = re.compile(r"[0-9]{1,18}")
 _HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
 
 _ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
 _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommendation 0.16)
-_SPLIT = "SPLITLOB"  # the structMap that says in which children the parts of LOBs are
 
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, map, part, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_MPTR = """INSERT INTO mptr
+    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
 
 def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     """Return the finding for a file that could not be opened or read."""
+    if isinstance(error, PackedError):
+        return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
     if isinstance(error, MetspackError):
         return Code.SPECIAL.at(shown(path))
     if error.errno == errno.EISDIR:
@@ -61,24 +67,24 @@ class _Seen:
 class Document:
     """A METS document on its way into the catalogue, as ``mets.id`` there."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, mets: int, path: bytes, budgets: Budgets) -> None:
+    def __init__(
+        self, catalogue: Catalogue, places: Places, mets: int, path: bytes, budgets: Budgets
+    ) -> None:
         self._catalogue = catalogue
-        self._root = root
+        self._places = places
         self._mets = mets
         self._path = path
         self._budgets = budgets
         self._name = shown(path)
-        self._base = tuple(shown(folder_of(path)).split("/")[:-1])
         self._batch = Batch(catalogue)
         self._seen = _Seen()
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield what is wrong with it; never raises for what it holds."""
         try:
-            with reading.opening(self._root, segments_of(self._path)) as descriptor:
-                size = os.fstat(descriptor).st_size
-                self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", size, self._mets)
-                yield from self._parsed(descriptor)
+            with self._places.content(self._path) as content:
+                self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
+                yield from self._parsed(content)
         except (OSError, MetspackError) as error:
             yield from self._unopened(error)
         self._batch.flush()
@@ -90,15 +96,18 @@ class Document:
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
 
-    def _parsed(self, descriptor: int) -> Iterator[Finding]:
+    def _parsed(self, content: Content) -> Iterator[Finding]:
+        validation = Validation(grammar.own(), self._name)
         try:
-            for fact in reader.read(_blocks(descriptor), self._budgets):
+            for fact in reader.read(validation.watched(blocks(content)), self._budgets):
                 yield from self._taken(fact)
         except safexml.XmlError as error:
             yield self._unparsed(error)
             return
         if not self._seen.files:
             yield Code.NO_FILES.at(self._name)
+        yield from validation.findings(lambda: blocks(content))
+        yield from references.findings(self._name, lambda: blocks(content))
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 
     def _unparsed(self, error: safexml.XmlError) -> Finding:
@@ -136,16 +145,20 @@ class Document:
         if not (mptr.href or "").strip():
             yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
             return
-        labels = (mptr.structmap_label or "", mptr.structmap_type or "", *mptr.div_labels)
+        by = named_by(mptr)
         self._batch.add(
             _PUT_MPTR,
             self._mets,
             mptr.href,
-            (mptr.loctype or "").upper() == "URL",
-            any("parent" in label.casefold() for label in labels),
+            by is By.LOCATION,
+            is_upward(mptr),
             f"{mptr.structmap_type}\n{mptr.structmap_label}",
-            mptr.contentids if mptr.structmap_type == _SPLIT else None,
+            mptr.contentids if mptr.structmap_type == SPLIT else None,
             mptr.line,
+            by.value,
+            is_ancestor(mptr),
+            is_childward(mptr),
+            mptr.div,
         )
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
@@ -194,7 +207,7 @@ class Document:
             reference = uris.parsed(href)
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
                 return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
-            path = path_of(uris.joined(self._base, reference))
+            path = self._places.resolved(self._path, reference)
         except uris.ReferenceRefused as error:
             if error.rule in {"leaves-root", "drive"}:
                 return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
@@ -235,11 +248,3 @@ class Document:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
             else:
                 yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
-        yield block
-        start += len(block)

@@ -6,12 +6,11 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-from metspack import reading
-from metspack.checking.catalogue import Catalogue, Row, segments_of, shown
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
+from metspack.checking.holders import Content, Places
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
@@ -97,9 +96,9 @@ def length_found(size: int, text: Text) -> str:
 class Fixity:
     """Reads files and keeps in the catalogue which statements about them are wrong."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, progress: Progress) -> None:
+    def __init__(self, catalogue: Catalogue, places: Places, progress: Progress) -> None:
         self._catalogue = catalogue
-        self._root = root
+        self._places = places
         self._progress = progress
         self.bytes = 0
 
@@ -119,34 +118,35 @@ class Fixity:
     def _read(self, sql: str) -> Iterator[Finding]:
         for path, rows in groupby(self._catalogue.rows(sql), key=lambda row: row[0]):
             try:
-                with reading.opening(self._root, segments_of(path)) as descriptor:
-                    yield from self._file(descriptor, path, list(rows))
+                with self._places.content(path) as content:
+                    yield from self._file(content, path, list(rows))
             except (OSError, MetspackError) as error:
                 yield of_opening(path, error)
 
-    def _file(self, descriptor: int, path: bytes, rows: list[Row]) -> Iterator[Finding]:
+    def _file(self, content: Content, path: bytes, rows: list[Row]) -> Iterator[Finding]:
         prefix = [row for row in rows if row[1] == _ARCHIVE]
         lengths = [row for row in rows if row[1] == _LENGTH]
         hashers = Hashers(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH))
         text = Text() if lengths else None
         boundary = prefix[0][2] if prefix else 0
-        self._hashed(reading.chunks(descriptor, 0, boundary), hashers, text)
-        content = hashers.copy()
-        self._hashed(reading.chunks(descriptor, boundary), hashers, text)
+        before = hashers.copy()
+        for block in _cut(content.chunks(), boundary):
+            self._hashed(block, hashers, text)
+            if hashers.size == boundary:
+                before = hashers.copy()
         for row in prefix:
-            yield from _content_digest(path, row, content)
+            yield from _content_digest(path, row, before)
         if text is not None:
             text.update(b"", final=True)
             yield from self._lengths(path, lengths, hashers.size, text)
         self._compared(path, [self._claim(row) for row in rows if row[1] <= _CELL], hashers)
 
-    def _hashed(self, blocks: Iterable[bytes], hashers: Hashers, text: Text | None) -> None:
-        for block in blocks:
-            hashers.update(block)
-            if text is not None:
-                text.update(block)
-            self.bytes += len(block)
-            self._progress(len(block))
+    def _hashed(self, block: bytes, hashers: Hashers, text: Text | None) -> None:
+        hashers.update(block)
+        if text is not None:
+            text.update(block)
+        self.bytes += len(block)
+        self._progress(len(block))
 
     def _lengths(self, path: bytes, rows: list[Row], size: int, text: Text) -> Iterator[Finding]:
         for row in rows:
@@ -226,6 +226,18 @@ class Fixity:
                 found=found,
                 others=others,
             )
+
+
+def _cut(blocks: Iterable[bytes], boundary: int) -> Iterator[bytes]:
+    """Yield blocks, the one that goes over the boundary in two."""
+    at = 0
+    for block in blocks:
+        if at < boundary < at + len(block):
+            yield block[: boundary - at]
+            yield block[boundary - at :]
+        else:
+            yield block
+        at += len(block)
 
 
 def _content_digest(path: bytes, row: Row, content: Hashers) -> Iterator[Finding]:

@@ -1,36 +1,35 @@
-"""The links between a parent IP and its child IPs, both ways, from the METS documents alone."""
+"""The links between a parent IP and its child IPs, both ways and in every style, from the METS alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from metspack import uris
-from metspack.checking.catalogue import (
-    Catalogue,
-    folder_of,
-    is_mets_name,
-    nearest,
-    nearest_file,
-    path_of,
-    segments_of,
-    shown,
-)
+from metspack.checking.catalogue import Catalogue, is_mets_name, nearest, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import Document
+from metspack.checking.holders import Places
+from metspack.checking.likeness import bare, likeness
+from metspack.checking.linkstyles import By
+from metspack.checking.mounting import Mounting, Outcome, Wanted
+from metspack.checking.roots import Roots
+from metspack.checking.upward import Upward
 from metspack.model import Budgets, Finding
 
+_MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
-SELECT m.href, m.line, m.url, m.up, e.id, e.path, m.part IS NOT NULL OR (
+SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, e.id, e.path, m.part IS NOT NULL OR (
     SELECT count(*) AND NOT coalesce(sum(o.map = m.map), 0) FROM mptr o
     WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL
 ) FROM mptr m
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
-WHERE m.mets = ? ORDER BY m.id
+WHERE m.mets = ? AND NOT m.up ORDER BY m.id
 """
+_BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
 SELECT e.xml_id, e.line, e.path, e.grp FROM entry e WHERE e.mets = ? AND e.path IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
@@ -41,20 +40,84 @@ SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.pat
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
 """
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
+# A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told.
 _OBJID_TWICE = """
-SELECT m.path, m.line, m.objid,
-    (SELECT path FROM mets WHERE objid = m.objid AND id < m.id ORDER BY id LIMIT 1)
-FROM mets m WHERE EXISTS (SELECT 1 FROM mets o WHERE o.objid = m.objid AND o.id < m.id) ORDER BY m.id
+SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.objid AND o.id < m.id
+    AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
+    ORDER BY o.id LIMIT 1) AS other
+FROM mets m WHERE other IS NOT NULL ORDER BY m.id
 """
+_ALREADY = """
+SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
+WHERE e.parent = ? AND e.child = ? AND p.map = ? AND p.div <> ?
+"""
+# Each structMap that names children names all of them, or one of them is wrong.
+_DISAGREE = """
+SELECT e.href, p.line, p.map, o.map FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward
+JOIN (SELECT DISTINCT q.map AS map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
+    WHERE d.parent = ?1) o ON o.map <> p.map
+WHERE e.parent = ?1 AND e.child IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM edge d JOIN mptr q ON q.id = d.mptr
+    WHERE d.parent = ?1 AND d.child = e.child AND q.map = o.map)
+ORDER BY p.id, o.map
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mets:
+    """The document whose links are followed."""
+
+    id: int
+    path: bytes
+    parent: int | None
+    objid: str | None
+    line: int
+    ok: bool
+
+    @property
+    def name(self) -> str:
+        return shown(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """An mptr that leads to a child, with the file entry of the ID that it names."""
+
+    id: int
+    href: str
+    line: int
+    named_by: str
+    childward: int
+    div: int
+    map: str
+    entry: int | None
+    child: bytes | None
+    again: int
+
+    @property
+    def by(self) -> By:
+        return By(self.named_by)
+
+    @property
+    def link(self) -> str | None:
+        """How a child is linked that no file entry tells of; None as the recommendation has it."""
+        if self.by is By.LOCATION and self.childward:
+            return None
+        return None if self.entry is not None else self.named_by
 
 
 class Links:
     """Reads the METS documents of a package from its own METS down, into the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, budgets: Budgets) -> None:
+    def __init__(
+        self, catalogue: Catalogue, places: Places, roots: Roots, own: int, budgets: Budgets, *, whole: bool
+    ) -> None:
         self._catalogue = catalogue
         self._budgets = budgets
-        self._root = root
+        self._places = places
+        self._roots = roots
+        self._mounting = Mounting(catalogue, places, roots, own, whole=whole)
+        self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = 0
 
     def findings(self, path: bytes) -> Iterator[Finding]:
@@ -68,106 +131,196 @@ class Links:
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
             mets = self._catalogue.new_mets(path, None, done=True)
-            yield from Document(self._catalogue, self._root, mets, path, self._budgets).findings()
+            yield from Document(self._catalogue, self._places, mets, path, self._budgets).findings()
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
                 objid, line = row or (None, 0)
                 yield Code.ORPHAN.at(shown(path), line or 0, found=shown(path), objid=objid or "")
-        yield from self._twice()
+        for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
+            yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
 
     def _documents(self) -> Iterator[Finding]:
         sql = "SELECT id, path, parent, called FROM mets WHERE NOT done ORDER BY id LIMIT 1"
         while (row := self._catalogue.row(sql)) is not None:
-            mets, path, parent, called = row
-            self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", mets)
-            yield from Document(self._catalogue, self._root, mets, path, self._budgets).findings()
-            found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", mets)
+            number, path, parent, called = row
+            self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
+            yield from Document(self._catalogue, self._places, number, path, self._budgets).findings()
+            found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
             objid, line, ok = found or (None, 0, 0)
-            if called is not None and objid is not None and objid != called:
-                # Only another child's own OBJID tells something: that children changed places.
-                other = self._catalogue.row(
-                    "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?", parent, objid
-                )
-                yield Code.CHILD_OBJID_DIFFERS.at(
-                    shown(path), line, found=objid, expected=called, nearest=objid if other else ""
-                )
-            yield from self._mptrs(mets, path, parent, ok=bool(ok))
+            mets = _Mets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
+            if called is not None and objid is not None and bare(objid) != bare(called):
+                yield self._other_objid(mets, objid, called)
+            yield from self._upward.findings(number)
+            yield from self._children(mets)
 
-    def _mptrs(self, mets: int, path: bytes, parent: int | None, *, ok: bool) -> Iterator[Finding]:
-        ups = self._catalogue.number("SELECT count(*) FROM mptr WHERE mets = ? AND up", mets)
-        above = self._catalogue.row("SELECT objid, path FROM mets WHERE id = ?", parent)
-        if above is not None and not ups:
-            # Other labels than the recommendation's: the mptr that names the parent is the link to it.
-            sql = """UPDATE mptr SET up = 1 WHERE mets = ? AND (href = ? OR NOT EXISTS
-                (SELECT 1 FROM entry e WHERE e.mets = mptr.mets AND e.xml_id = mptr.href))"""
-            self._catalogue.put(sql, mets, above[0])
-            ups = self._catalogue.number("SELECT count(*) FROM mptr WHERE mets = ? AND up", mets)
-        if above is not None and not ups and ok:
-            line = self._catalogue.number("SELECT line FROM mets WHERE id = ?", mets)
-            yield Code.NO_PARENT.at(shown(path), line, expected=above[0] or "")
-        for row in self._catalogue.rows(_DOWN, mets):
-            href, line, url, up, entry, child, again = row
-            if up:
-                yield from self._up(path, href, line, above, url=bool(url))
-            elif again and (entry is not None or url):
+    def _other_objid(self, mets: _Mets, objid: str, called: str) -> Finding:
+        # Only another child's own OBJID tells something: that children changed places.
+        sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
+        other = objid if self._catalogue.row(sql, mets.parent, objid) else ""
+        near = "" if other else likeness(bare(called), bare(objid))
+        return Code.CHILD_OBJID_DIFFERS.at(
+            mets.name, mets.line, found=objid, expected=called, nearest=other, likeness=near
+        )
+
+    def _children(self, mets: _Mets) -> Iterator[Finding]:
+        for row in self._catalogue.rows(_DOWN, mets.id):
+            pointer = _Pointer(*row)
+            if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
                 # Another structMap may name the child too, and that of split LOBs does for each part.
-                continue
-            elif entry is None and url:
-                yield from self._by_location(mets, path, href, line)
-            elif entry is None:
+                self._named_again(mets, pointer)
+            elif pointer.entry is not None:
+                yield from self._by_file(mets, pointer)
+            elif pointer.by is By.LOCATION:
+                yield from self._by_location(mets, pointer)
+            elif pointer.by is By.OBJID:
+                yield from self._by_objid(mets, pointer)
+            else:
+                self._edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
+                near = self._near_id(mets.id, pointer.href)
                 yield Code.MPTR_WITHOUT_FILE.at(
-                    shown(path), line, href=href, nearest=self._near_id(mets, href)
+                    mets.name,
+                    pointer.line,
+                    href=pointer.href,
+                    nearest=near,
+                    likeness=likeness(pointer.href, near) if near else "",
                 )
-            elif child is not None:
-                yield from self._down(mets, path, child, href, line, by_id=True)
-        yield from self._unlinked(mets, path, parent)
+        yield from self._unlinked(mets)
+        yield from self._disagreeing(mets)
 
-    def _up(
-        self, path: bytes, href: str, line: int, above: tuple[str | None, bytes] | None, *, url: bool
-    ) -> Iterator[Finding]:
-        if above is None:
-            yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+    def _edge(self, mets: _Mets, pointer: _Pointer, child: int | None, fault: Code | None = None) -> None:
+        """Keep a link; of one with a fault of its own, which."""
+        state = None if fault is None else "missing" if fault in _MISSING else "broken"
+        sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        at = (pointer.id, pointer.href, pointer.line)
+        self._catalogue.put(sql, mets.id, child, *at, state, fault and fault.id)
+
+    def _named_again(self, mets: _Mets, pointer: _Pointer) -> None:
+        sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
+        if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
+            self._edge(mets, pointer, row[0])
+
+    # --- the three ways in which a parent names a child -------------------------------------------------
+
+    def _by_file(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+        if pointer.child is not None:
+            yield from self._down(mets, pointer, pointer.child, pointer.href)
+        elif bare(pointer.href) != bare(mets.objid or ""):
+            # What is wrong with the location was told; the child can still be found by its OBJID.
+            outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+            if outcome.path is not None:
+                yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
+
+    def _by_location(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+        """Follow an mptr that gives a location itself, as CSIP's do for representations."""
+        child = self._resolved(mets.path, pointer.href)
+        called = self._beside(mets, pointer, By.OBJID)
+        if child is not None:
+            yield from self._down(mets, pointer, child, called)
+        elif called is None:
+            yield Code.LEAVES_ROOT.at(mets.name, pointer.line, href=pointer.href)
+
+    def _by_objid(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+        """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
+        if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
+            self._edge(mets, pointer, mets.id, Code.SELF_LINK)
+            yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return
-        objid, parent = above
-        if objid is None or href == objid or (url and self._resolved(path, href) == parent):
+        beside = self._beside(mets, pointer, By.LOCATION)
+        if beside is not None and self._resolved(mets.path, beside) is not None:
+            return  # the mptr beside this one says where, and what is there is held against this OBJID
+        known = self._catalogue.row(
+            "SELECT id, path, parent FROM mets WHERE parent = ? AND key = ?", mets.id, bare(pointer.href)
+        )
+        if known is not None:
+            yield from self._known(mets, pointer, known[1], (known[0], known[2]))
             return
-        yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid)
+        outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+        if outcome.path is not None:
+            yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
+        else:
+            self._edge(mets, pointer, None, Code.CHILD_NOWHERE)
+            near = {"nearest": outcome.nearest, "likeness": outcome.likeness}
+            yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **near)
+
+    def _beside(self, mets: _Mets, pointer: _Pointer, by: By) -> str | None:
+        row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
+        return None if row is None or not pointer.div else str(row[0])
+
+    def _wanted(self, mets: _Mets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
+        return Wanted(
+            called=called,
+            parent_path=mets.path,
+            parent_objid=mets.objid,
+            line=pointer.line,
+            place=place,
+        )
 
     def _resolved(self, path: bytes, href: str) -> bytes | None:
         try:
-            return path_of(uris.joined(tuple(shown(folder_of(path)).split("/")[:-1]), uris.parsed(href)))
+            return self._places.resolved(path, uris.parsed(href))
         except uris.ReferenceRefused:
             return None
 
-    def _by_location(self, mets: int, path: bytes, href: str, line: int) -> Iterator[Finding]:
-        """Follow an mptr that gives a location itself, as CSIP's do for representations."""
-        child = self._resolved(path, href)
-        if child is None:
-            yield Code.LEAVES_ROOT.at(shown(path), line, href=href)
-        else:
-            yield from self._down(mets, path, child, href, line, by_id=False)
-
     def _down(
-        self, mets: int, path: bytes, child: bytes, href: str, line: int, *, by_id: bool
+        self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, found: str | None = None
     ) -> Iterator[Finding]:
-        facts = {"href": href, "expected": shown(child)}
-        known = self._catalogue.row("SELECT id FROM mets WHERE path = ?", child)
-        if known is not None:
-            code = Code.LINK_LOOP if known[0] in self._above(mets) else Code.CHILD_TWICE
-            yield code.at(shown(path), line, **facts)
-        elif self._present(child):
-            called = href if by_id else None
-            self._catalogue.new_mets(child, mets, called)
+        outcome = Outcome(path=child, found=found)
+        if self._met(child) is None and not self._places.is_there(child):
+            outcome = Outcome()
+            if called is not None:
+                outcome = yield from self._mounting.found(self._wanted(mets, pointer, called, child))
+        if outcome.path is None:
+            yield self._missing(mets, pointer, child, called, outcome)
+        elif (known := self._met(outcome.path)) is not None:
+            yield from self._known(mets, pointer, outcome.path, known)
         else:
-            self._catalogue.new_mets(child, mets, done=True)
-            yield Code.CHILD_MISSING.at(shown(path), line, **facts, nearest=self._near_file(child))
+            number = self._catalogue.new_mets(
+                outcome.path, mets.id, called, found=outcome.found, named_by=pointer.link
+            )
+            self._edge(mets, pointer, number)
+            yield from self._claimed(mets, pointer, outcome)
 
-    def _present(self, child: bytes) -> bool:
-        try:
-            (self._root.joinpath(*segments_of(child))).lstat()
-        except OSError:
-            return False
-        return True
+    def _met(self, child: bytes) -> tuple[int, int | None] | None:
+        """Return the number and the parent of a METS that was met before."""
+        row = self._catalogue.row("SELECT id, parent FROM mets WHERE path = ?", child)
+        return None if row is None else (row[0], row[1])
+
+    def _missing(
+        self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, outcome: Outcome
+    ) -> Finding:
+        number = self._catalogue.new_mets(child, mets.id, called, done=True)
+        self._edge(mets, pointer, number, Code.CHILD_MISSING)
+        near = outcome.nearest or self._near_file(child)
+        alike = outcome.likeness or (likeness(shown(child), near) if near else "")
+        facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
+        return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
+
+    def _claimed(self, mets: _Mets, pointer: _Pointer, outcome: Outcome) -> Iterator[Finding]:
+        """Yield that a package which was checked before has this child too."""
+        where = f"{self._places.base.shown}/"
+        child = outcome.found or where + shown(outcome.path or b"")
+        other = self._roots.claimed(child, where + mets.name)
+        if other is not None:
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
+
+    def _known(
+        self, mets: _Mets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with a link to a METS that was met before."""
+        number, parent = known
+        facts = {"href": pointer.href, "expected": shown(child)}
+        already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
+        if number in self._above(mets.id):
+            self._edge(mets, pointer, number, Code.LINK_LOOP)
+            yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
+        elif parent is not None and parent != mets.id:
+            self._edge(mets, pointer, number, Code.TWO_PARENTS)
+            other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
+        else:
+            self._edge(mets, pointer, number)
+            if already is not None:
+                yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 
     def _above(self, mets: int) -> Iterator[int]:
         each: int | None = mets
@@ -176,19 +329,20 @@ class Links:
             row = self._catalogue.row("SELECT parent FROM mets WHERE id = ?", each)
             each = row[0] if row else None
 
-    def _unlinked(self, mets: int, path: bytes, parent: int | None) -> Iterator[Finding]:
-        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets):
+    def _unlinked(self, mets: _Mets) -> Iterator[Finding]:
+        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id):
             labelled = "child" in groups.casefold()
-            if not (labelled or (parent is None and is_mets_name(child))):
+            if not (labelled or (mets.parent is None and is_mets_name(child))):
                 continue
             place = xml_id or ""
-            yield Code.CHILD_WITHOUT_MPTR.at(shown(path), line, place, href=shown(child))
-            if self._present(child):
-                self._catalogue.new_mets(child, mets, xml_id)
+            yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
+            if self._places.is_there(child):
+                self._catalogue.new_mets(child, mets.id, xml_id)
 
-    def _twice(self) -> Iterator[Finding]:
-        for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
-            yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
+    def _disagreeing(self, mets: _Mets) -> Iterator[Finding]:
+        for href, line, here, there in self._catalogue.rows(_DISAGREE, mets.id):
+            reason = f"{_map(here)} names the child {href!r}, {_map(there)} does not"
+            yield Code.STYLES_DISAGREE.at(mets.name, line, reason=reason)
 
     def _near_id(self, mets: int, href: str) -> str:
         self._guesses += 1
@@ -207,3 +361,9 @@ class Links:
     def _near_file(self, child: bytes) -> str:
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
+
+
+def _map(text: str) -> str:
+    """Return what to call a structMap."""
+    kind, _, label = text.partition("\n")
+    return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"

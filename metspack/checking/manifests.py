@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from metspack import reading
-from metspack.checking.catalogue import Batch, Catalogue, path_of, segments_of, shown
+from metspack.checking.catalogue import Batch, Catalogue, path_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
+from metspack.checking.holders import Content, Places
+from metspack.checking.roots import blocks
 from metspack.checking.structure import source_of
 from metspack.errors import MetspackError
 from metspack.model import Finding
@@ -37,7 +36,9 @@ _NOT_NAMED = """
 SELECT d.path, m.name FROM manifest m CROSS JOIN disk d
 WHERE m.read AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
-AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path) ORDER BY m.id, d.path
+AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY m.id, d.path
 """
 _AGAINST_METS = """
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
@@ -60,7 +61,7 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.MANIFEST_MISSING.at(name, expected=name)
 
 
-def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
+def read(catalogue: Catalogue, places: Places) -> Iterator[Finding]:
     """Put the package's manifests into the catalogue; yield what is wrong with their form."""
     for name, algorithm in _ALGORITHMS.items():
         path = path_of((name,))
@@ -70,8 +71,8 @@ def read(catalogue: Catalogue, root: Path) -> Iterator[Finding]:
         sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
         number = catalogue.put(sql, name, path, algorithm)
         try:
-            with reading.opening(root, segments_of(path)) as descriptor:
-                yield from _Manifest(catalogue, number, name, algorithm).findings(descriptor)
+            with places.content(path) as content:
+                yield from _Manifest(catalogue, number, name, algorithm).findings(content)
             catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
         except (OSError, MetspackError) as error:
             if kind[0] in {"f", "d"}:
@@ -89,8 +90,8 @@ class _Manifest:
         self._last = b""
         self._forms: dict[str, tuple[int, int]] = {}
 
-    def findings(self, descriptor: int) -> Iterator[Finding]:
-        for number, line in enumerate(_lines(descriptor), start=1):
+    def findings(self, content: Content) -> Iterator[Finding]:
+        for number, line in enumerate(_lines(content), start=1):
             yield from self._taken(number, line)
         self._batch.flush()
         for reason, (count, first) in self._forms.items():
@@ -152,12 +153,10 @@ def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
     return "", path
 
 
-def _lines(descriptor: int) -> Iterator[bytes]:
+def _lines(content: Content) -> Iterator[bytes]:
     """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
     rest = b""
-    start = 0
-    while block := os.pread(descriptor, _LONGEST, start):
-        start += len(block)
+    for block in blocks(content):
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
             yield line + b"\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
 from pathlib import Path
@@ -20,12 +19,19 @@ from metspack.checking import archives, manifests, structure, walking
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Fixity
+from metspack.checking.graph import Graph, graph
+from metspack.checking.holders import Places
 from metspack.checking.links import Links
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.checking.opening import Package, ordering, package, root
+from metspack.checking.packed import Shelf
+from metspack.checking.roots import Roots
+from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
 
-_NAMES = ("mets.xml", "METS.xml")
+_METS = "mets.xml"
 _ARCHIVE = ".siard"
+_LINKING = "LXM"
+_LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
 @unique
@@ -69,15 +75,24 @@ class Summary:
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    Raises ``SourceError`` when there is nothing at ``path`` to check, ``TargetError`` when the temporary
-    directory has no room; what is wrong with the package itself is only ever a finding.
+    ``graphs`` are the links of each package that was checked, in that order. Raises ``SourceError`` when
+    there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; what is
+    wrong with a package itself is only ever a finding. Of several packages, each finding's path begins
+    with the package's own.
     """
 
     def __init__(
-        self, path: Path, level: Level, progress: Callable[[int], None] | None, budgets: Budgets
+        self,
+        path: Path | Sequence[Path],
+        level: Level,
+        progress: Callable[[int], None] | None,
+        budgets: Budgets,
+        roots: Sequence[Path] = (),
     ) -> None:
-        self._path = path
+        self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._level = level
+        self._granted = tuple(roots)
+        self.graphs: list[Graph] = []
         self._budgets = budgets
         self._progress = progress
         self._bytes = 0
@@ -119,33 +134,57 @@ class Checking(Iterator[Finding]):
             self._progress(count)
 
     def _checked(self) -> Iterator[Finding]:
-        root, mets = _found(self._path)
-        with Catalogue() as catalogue:
-            yield from self._steps(catalogue, root, mets)
-            self._counts = (
-                catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-                catalogue.number("SELECT count(*) FROM entry"),
-                catalogue.number("SELECT count(*) FROM mptr"),
+        several = len(self._paths) > 1
+        with closing(Shelf(self._budgets)) as shelf, ExitStack() as stack:
+            packages = [package(path, number, shelf) for number, path in enumerate(self._paths)]
+            granted = [root(path) for path in self._granted]
+            roots = Roots(
+                (*(each.root for each in packages), *granted), shelf, self._budgets, own=len(packages)
             )
+            stack.enter_context(closing(roots))
+            if several or granted:
+                yield from roots.looked_through()
+            if several:
+                packages = ordering(packages, roots)
+            for each in packages:
+                if several and roots.is_claimed(each.mets_shown):
+                    continue  # it was checked where its parent was
+                for finding in self._of_one(each, roots):
+                    yield replace(finding, path=f"{each.shown}/{finding.path}") if several else finding
 
-    def _steps(self, catalogue: Catalogue, root: Path, mets: str | None) -> Iterator[Finding]:
+    def _of_one(self, each: Package, roots: Roots) -> Iterator[Finding]:
+        with Catalogue() as catalogue:
+            for finding in self._steps(catalogue, each, roots):
+                if finding.code[0] in _LINKING or finding.code in _LINKED:
+                    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
+                yield finding
+            packages, files, links = self._counts
+            self._counts = (
+                packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
+                files + catalogue.number("SELECT count(*) FROM entry"),
+                links + catalogue.number("SELECT count(*) FROM mptr"),
+            )
+            self.graphs.append(graph(catalogue, each.shown))
+
+    def _steps(self, catalogue: Catalogue, each: Package, roots: Roots) -> Iterator[Finding]:
         whole = self._level > Level.LINKS
-        if inbetween.interrupted(root):
-            found = f"{root.resolve().name}.partial"
-            yield Code.IN_BETWEEN.at(_NAMES[0] if mets is None else mets, found=found)
-        yield from walking.findings(catalogue, root, whole=whole)
+        places = Places(each.holder)
+        if not each.holder.is_packed and inbetween.interrupted(each.root):
+            found = f"{each.root.resolve().name}.partial"
+            yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
+        yield from walking.findings(catalogue, places, whole=whole)
         if whole:
-            yield from manifests.read(catalogue, root)
-        links = Links(catalogue, root, self._budgets)
-        if mets is None:
-            catalogue.new_mets(os.fsencode(_NAMES[0]), None, done=True)
-            yield Code.METS_MISSING.at(_NAMES[0], expected=_NAMES[0])
+            yield from manifests.read(catalogue, places)
+        links = Links(catalogue, places, roots, each.number, self._budgets, whole=whole)
+        if each.mets is None:
+            catalogue.new_mets(os.fsencode(_METS), None, done=True)
+            yield Code.METS_MISSING.at(_METS, expected=_METS)
         else:
-            yield from links.findings(os.fsencode(mets))
+            yield from links.findings(os.fsencode(each.mets))
         yield from links.orphans()
         if whole:
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, root, self._hashed)
+        fixity = Fixity(catalogue, places, self._hashed)
         if not whole:
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)
@@ -157,7 +196,7 @@ class Checking(Iterator[Finding]):
         yield from structure.parts(catalogue)
         yield from manifests.findings(catalogue)
         full = self._level is Level.FULL
-        yield from archives.findings(catalogue, root, self._hashed, self._budgets, whole=full)
+        yield from archives.findings(catalogue, places, each.root, self._hashed, self._budgets, whole=full)
         if full:
             yield from fixity.of_files()
         else:
@@ -166,24 +205,12 @@ class Checking(Iterator[Finding]):
         yield from structure.sizes(catalogue)
 
 
-def _found(path: Path) -> tuple[Path, str | None]:
-    """Return the package's root and the name of its METS, None when it has none."""
-    if path.is_dir():
-        names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
-        named = [name for name in _NAMES if name in names] or sorted(names)
-        return path, named[0] if named else None
-    if path.name.lower().endswith(_ARCHIVE):
-        raise SourceError(
-            f"{path} is a SIARD archive, expected a package's folder or its METS file",
-            hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",
-        )
-    if path.exists():
-        return path.parent, path.name
-    raise SourceError(f"{path} is not there", hint="Name a package's folder, or the METS file of a package.")
-
-
-def weight(path: Path) -> int:
-    """Return about how many bytes a full check of the package at ``path`` reads, to tell how far it is."""
+def weight(path: Path | Sequence[Path]) -> int:
+    """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
+    if not isinstance(path, Path):
+        return sum(weight(each) for each in path)
+    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
+        return path.stat().st_size
     root = path if path.is_dir() else path.parent
     total = 0
     for folder, _folders, files in os.walk(root):
@@ -196,17 +223,21 @@ def weight(path: Path) -> int:
 
 
 def check(
-    path: Path,
+    path: Path | Sequence[Path],
     level: Level = Level.FULL,
     *,
+    roots: Sequence[Path] = (),
     progress: Callable[[int], None] | None = None,
     budgets: Budgets | None = None,
 ) -> Checking:
-    """Return the findings about the package at ``path`` (its folder or METS file), yielded as they are found.
+    """Return the findings about one package or several, yielded as they are found.
 
-    ``progress`` gets the number of bytes just hashed. Nothing is written but a temporary database.
+    ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
+    where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
+    folders and in zip and tar files. ``progress`` gets the number of bytes just hashed. Nothing is
+    written but a temporary database.
     """
-    return Checking(path, level, progress, budgets or Budgets())
+    return Checking(path, level, progress, budgets or Budgets(), roots)
 
 
 def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
 ORDER BY d.path
 """
@@ -69,6 +70,10 @@ SELECT m.path, i.line, i.xml_id, coalesce(
     (SELECT min(line) FROM entry WHERE mets = i.mets AND xml_id = i.xml_id),
     (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
+"""
+
+_FOLDERS = """
+SELECT m.path, EXISTS (SELECT 1 FROM apart a WHERE substr(m.path, 1, length(a.path)) = a.path) FROM mets m
 """
 
 
@@ -152,8 +157,10 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
 def segments(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield gaps in the numbers of the segments, on disk or named by a METS."""
     numbers: dict[str, set[int]] = {}
-    for (path,) in catalogue.rows("SELECT path FROM mets"):
+    for path, apart in catalogue.rows(_FOLDERS):
         *above, folder, _ = ("", *shown(path).split("/"))
+        if apart:  # each lies somewhere of its own; their numbers belong together all the same
+            above = [""]
         if found := SEGMENT.fullmatch(folder):
             numbers.setdefault("/".join((*above[1:], found[1])), set()).add(int(found[2]))
     for prefix, found_numbers in sorted(numbers.items()):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from metspack import reading
 from metspack.checking.catalogue import (
     Batch,
     Catalogue,
@@ -15,10 +12,11 @@ from metspack.checking.catalogue import (
     folded_name,
     folder_of,
     is_mets_name,
-    segments_of,
     shown,
 )
 from metspack.checking.codes import Code
+from metspack.checking.holders import Holder, Item, Places
+from metspack.checking.packed import PackedError
 from metspack.model import Finding
 
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
@@ -35,19 +33,23 @@ _NOT_FOR_WINDOWS = re.compile(
 _LONGEST = 255
 
 
-def findings(catalogue: Catalogue, root: Path, *, whole: bool) -> Iterator[Finding]:
-    """Put all that lies below the root into the catalogue; yield what should not be in a package.
+def findings(catalogue: Catalogue, places: Places, start: bytes = b"", *, whole: bool) -> Iterator[Finding]:
+    """Put all that lies below a path of the package into the catalogue; yield what should not be there.
 
     ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
     METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
     """
-    catalogue.put(_PUT_FOLDER, b"")
-    last = 0
+    last = catalogue.number("SELECT max(id) FROM folder")
+    catalogue.put(_PUT_FOLDER, start)
+    holder, _ = places.held(start)
+    if holder.is_packed:
+        yield from _packed(catalogue, holder, start, whole=whole)
+        return
     while (row := catalogue.row("SELECT id, path FROM folder WHERE id > ? LIMIT 1", last)) is not None:
         last, path = row
         batch = Batch(catalogue)
         try:
-            yield from _folder(batch, root, path, whole=whole)
+            yield from _folder(batch, places, path, whole=whole)
         except OSError as error:
             yield Code.UNREADABLE.at(shown(path) or ".", reason=fault(error))
         batch.flush()
@@ -59,53 +61,54 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
 
-def _folder(batch: Batch, root: Path, path: bytes, *, whole: bool) -> Iterator[Finding]:
+def _folder(batch: Batch, places: Places, path: bytes, *, whole: bool) -> Iterator[Finding]:
     prefix = path + b"/" if path else b""
-    descriptor = reading.opened_folder(root, segments_of(path) if path else ())
+    holder, inner = places.held(path)
     empty = True
-    try:
-        with os.scandir(descriptor) as entries:
-            for entry in entries:
-                empty = False
-                if whole:
-                    yield from _entry(batch, prefix, entry)
-                else:
-                    _document(batch, prefix, entry)
-    finally:
-        os.close(descriptor)
+    for item in holder.items(inner, sizes=whole):
+        empty = False
+        yield from _taken(batch, prefix, item, whole=whole)
     if empty and whole:
         yield Code.EMPTY_FOLDER.at(shown(path) or ".")
 
 
-def _document(batch: Batch, prefix: bytes, entry: os.DirEntry[str]) -> None:
-    """Keep an entry that is a folder or a METS document."""
-    path = prefix + os.fsencode(entry.name)
-    if entry.is_dir(follow_symlinks=False):
+def _packed(catalogue: Catalogue, holder: Holder, start: bytes, *, whole: bool) -> Iterator[Finding]:
+    """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
+    batch = Batch(catalogue)
+    prefix = start + b"/" if start else b""
+    last: Item | None = None
+    try:
+        for item in holder.everything():
+            if last is not None and whole and not item.name.startswith(last.name + b"/"):
+                yield Code.EMPTY_FOLDER.at(shown(prefix + last.name))
+            last = item if item.kind == "d" else None
+            yield from _taken(batch, prefix, item, whole=whole)
+        if last is not None and whole:
+            yield Code.EMPTY_FOLDER.at(shown(prefix + last.name))
+    except PackedError as error:
+        yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
+    batch.flush()
+
+
+def _taken(batch: Batch, prefix: bytes, item: Item, *, whole: bool) -> Iterator[Finding]:
+    path = prefix + item.name
+    if item.kind == "d":
         batch.add(_PUT_FOLDER, path)
-    elif is_mets_name(path) and entry.is_file(follow_symlinks=False):
+    elif item.kind == "f" and is_mets_name(path):
         batch.add("INSERT INTO document VALUES (?)", path)
-        batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, "f", None)
+        if not whole:
+            batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, "f", None)
+    if whole:
+        batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, item.kind, item.size)
+        yield from _entry(batch, path, item)
 
 
-def _entry(batch: Batch, prefix: bytes, entry: os.DirEntry[str]) -> Iterator[Finding]:
-    name = os.fsencode(entry.name)
-    path = prefix + name
-    size = None
-    if entry.is_file(follow_symlinks=False):
-        kind = "f"
-        size = entry.stat(follow_symlinks=False).st_size
-        if is_mets_name(path):
-            batch.add("INSERT INTO document VALUES (?)", path)
-    elif entry.is_dir(follow_symlinks=False):
-        kind = "d"
-        batch.add(_PUT_FOLDER, path)
-    elif entry.is_symlink():
-        kind = "l"
+def _entry(batch: Batch, path: bytes, item: Item) -> Iterator[Finding]:
+    name = path.rpartition(b"/")[2]
+    if item.kind == "l":
         yield Code.SYMLINK.at(shown(path))
-    else:
-        kind = "s"
+    elif item.kind == "s":
         yield Code.SPECIAL.at(shown(path))
-    batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, kind, size)
     folded = folded_name(name)
     if folded != name:
         batch.add("INSERT INTO folded VALUES (?, ?)", folder_of(path) + folded, path)

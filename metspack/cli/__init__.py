@@ -27,14 +27,14 @@ _CODES = (
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C or a request to end; no handler below the command line may swallow it."""
+class Interrupted(BaseException):
+    """Ctrl-C or a request to end; no handler may swallow it, only put it off."""
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     for number in _ENDING:  # the first is enough; another would disturb the cleaning up
         signal.signal(number, signal.SIG_IGN)
-    raise _Interrupted
+    raise Interrupted
 
 
 def main() -> NoReturn:
@@ -64,7 +64,7 @@ def _run() -> int:
     except MetspackError as error:
         console.error(error.message, error.hint, error.details)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
-    except _Interrupted:
+    except Interrupted:
         console.error(
             "interrupted; nothing unfinished was left behind", "Run the same command again to start over."
         )

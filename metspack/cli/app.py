@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from metspack.cli import build, cat, check, convert, inspect, plan, restore, roundtrip, sample, shards
+from metspack.cli import (
+    build,
+    cat,
+    check,
+    convert,
+    diff,
+    inspect,
+    links,
+    plan,
+    restore,
+    roundtrip,
+    sample,
+    shards,
+)
 from metspack.version import __version__
 
 app = typer.Typer(
@@ -49,6 +62,8 @@ app.command("plan")(plan.plan)
 app.command("build")(build.build)
 app.command("check")(check.check)
 app.command("explain")(check.explain)
+app.command("links")(links.links)
+app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)
 app.command("restore")(restore.restore)
 app.command("cat")(cat.cat)

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack import clock
+from metspack.cli import Interrupted, console, options
 from metspack.errors import ConfigError
-from metspack.sizes import counted
+from metspack.model import Limits, Severity
+from metspack.sizes import count, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from metspack.checking import Summary
-    from metspack.model import Finding
+    from metspack.checking import Level
+    from metspack.checking.catalogue import Catalogue
+    from metspack.checking.facts import Observed
+    from metspack.checking.opening import Package
+    from metspack.reporting.kept import Kept
+    from metspack.reporting.model import Frame, ReportFacts
+    from metspack.reporting.text import Line
 
-_FAIL_ON = ("error", "warning", "never")
+_NEVER = "never"
+_FAIL_ON: dict[str, Severity | None] = {each.value: each for each in Severity} | {_NEVER: None}
 _ALL = 0
+_REPORTS = "Reports"
 
 
 def check(  # noqa: PLR0917 -- a command's options
-    package: Annotated[
-        Path,
-        typer.Argument(metavar="PACKAGE", help="A package's folder, or its METS file.", show_default=False),
+    packages: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Packages: their folders, METS files, or zip or tar files of them.",
+            show_default=False,
+        ),
     ],
+    root: options.Root = None,
     level: Annotated[
         str,
         typer.Option(
@@ -39,80 +54,201 @@ def check(  # noqa: PLR0917 -- a command's options
     fail_on: Annotated[
         str,
         typer.Option(
-            "--fail-on", metavar="SEVERITY", help="Exit with 1 from which severity: error, warning, never."
+            "--fail-on",
+            metavar="SEVERITY",
+            help="Exit with 1 from which severity on: error, warning, info, or never.",
         ),
     ] = "error",
     limit: Annotated[
         int,
-        typer.Option("--limit", metavar="N", min=0, help="Show at most N findings of a code; 0 shows all."),
-    ] = 20,
-    budget: options.Budget = None,
+        typer.Option(
+            "--max-per-code",
+            "--limit",
+            metavar="N",
+            min=0,
+            help="Show at most N findings of a code; 0 shows all. Report files hold all (.html: 500).",
+        ),
+    ] = 10,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report too, in the form that its name ends in: .html, .json, .jsonl, .sarif, .txt, "
+            ".xml (JUnit). An earlier report is replaced. Repeatable.",
+            rich_help_panel=_REPORTS,
+            show_default=False,
+        ),
+    ] = None,
     json_output: options.Json = False,
+    jsonl_output: Annotated[
+        bool,
+        typer.Option("--jsonl", help="Print the result as JSON lines: head, each finding, result."),
+    ] = False,
+    created: Annotated[
+        str | None,
+        typer.Option(
+            "--created",
+            metavar="TIME",
+            help="The time that reports give for themselves, such as 2026-05-01T12:00:00Z, or now; without "
+            "it they give SOURCE_DATE_EPOCH's or none, and two reports of one check are the same.",
+            rich_help_panel=_REPORTS,
+            show_default=False,
+        ),
+    ] = None,
+    max_files: Annotated[
+        str | None,
+        typer.Option(
+            "--max-files",
+            metavar="N",
+            help="Draw the segments in .html against this limit of files.",
+            rich_help_panel=_REPORTS,
+            show_default=False,
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        str | None,
+        typer.Option(
+            "--max-bytes",
+            metavar="SIZE",
+            help="Draw the segments in .html against this limit of bytes: 45000, 4GB, 4GiB.",
+            rich_help_panel=_REPORTS,
+            show_default=False,
+        ),
+    ] = None,
+    budget: options.Budget = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Check that parent and children name each other, and that every file is what METS and manifests say.
 
-    Reads only what lies on disk, of any package. Every finding has a code; **metspack explain**
-    says what it means and what to do. Exits with 1 when there is an error.
+    Reads only what lies on disk, of any package. Children that are not in their places are looked
+    for by OBJID under each **--root** and in the packages given. Every finding has a code; **metspack
+    explain** says what it means and what to do. Exits with 1 when there is an error. Interrupted, it
+    reports what it found until then, and says so.
 
-    `metspack check out`
+    `metspack check out --report report.html`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting import findings as forms  # noqa: PLC0415
+    from metspack.checking.facts import Observed  # noqa: PLC0415
+    from metspack.reporting import gathering  # noqa: PLC0415
+    from metspack.reporting.files import ReportFiles  # noqa: PLC0415
+    from metspack.reporting.kept import Kept  # noqa: PLC0415
+    from metspack.reporting.model import Frame  # noqa: PLC0415
 
-    if fail_on not in _FAIL_ON:
-        raise ConfigError(f"--fail-on {fail_on!r} is not known", hint=f"Choose one of {', '.join(_FAIL_ON)}.")
-    try:
-        chosen = checking.Level(level)
-    except ValueError:
-        names = ", ".join(each.value for each in checking.Level)
-        raise ConfigError(f"--level {level!r} is not known", hint=f"Choose one of {names}.") from None
-    with console.progress(quiet=quiet) as progress:
-        full = chosen is checking.Level.FULL and not quiet
-        progress.stage("Checking", checking.weight(package) if full else None)
-        run = checking.check(package, chosen, progress=progress.advance, budgets=options.budgets(budget))
-        found = checking.ordered(run)
-        if json_output:
-            records = list(found)
-            console.document(forms.document(run.summary, records, path=str(package), level=level))
-        else:
-            _show(found, limit, quiet=quiet)
-    summary = run.summary
-    if not json_output and not quiet:
-        console.out(_verdict(package, level, summary))
-    if (summary.errors and fail_on != "never") or (summary.warnings and fail_on == "warning"):
+    failing = _failing(fail_on)
+    chosen = _level(level)
+    if json_output and jsonl_output:
+        raise ConfigError(
+            "--json and --jsonl exclude each other", hint="Choose one; --report writes the other."
+        )
+    limits = Limits(
+        files=count(max_files, "--max-files") if max_files else None,
+        bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
+    )
+    moment = _created(created)
+    several = len(packages) > 1
+    facts: list[ReportFacts] = []
+    folders: dict[str, Path] = {}
+
+    def look(package: Package, catalogue: Catalogue, is_complete: bool) -> None:
+        if report:  # what is printed needs none of it
+            above = package.shown if several else ""
+            folders[above] = package.root
+            facts.append(gathering.facts_of(catalogue, chosen, is_complete=is_complete, prefix=above))
+
+    with ReportFiles(report or (), _folders(packages)) as files, Kept() as kept:
+        with console.progress(quiet=quiet) as progress:
+            full = chosen is checking.Level.FULL and not quiet
+            progress.stage("Checking", checking.weight(packages) if full else None)
+            run = Observed(look, packages, chosen, progress.advance, options.budgets(budget), root or ())
+            interrupted = _interrupted(run, kept)
+        frame = Frame(
+            path=", ".join(map(str, packages)),
+            level=level,
+            summary=run.summary,
+            is_complete=interrupted is None,
+            created=moment,
+            fail_on=failing,
+            limits=limits,
+            facts=gathering.together(facts),
+        )
+        _print(
+            frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
+        )
+        files.write(frame, kept, folders)
+    if interrupted is not None:
+        raise interrupted
+    if frame.is_failed:
         raise typer.Exit(1)
 
 
-def _show(found: Iterable[Finding], limit: int, *, quiet: bool) -> None:
-    """Print the findings, of each code up to the limit, and how many more there are; exhausts them."""
-    from metspack.reporting.findings import line  # noqa: PLC0415
-
-    seen: Counter[str] = Counter()
-    for each in found:
-        seen[each.code] += 1
-        if not quiet and (limit == _ALL or seen[each.code] <= limit):
-            console.out(line(each))
-    for code, count in sorted(seen.items()):
-        if not quiet and _ALL != limit < count:
-            console.out(f"... and {counted(count - limit, 'more finding')} {code} (--limit 0 shows all)")
+def _folders(packages: Sequence[Path]) -> list[Path]:
+    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
+    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
 
 
-def _verdict(package: Path, level: str, summary: Summary) -> str:
-    looked = (
-        f"{package}: {counted(summary.packages, 'METS file')}, {counted(summary.files, 'listed file')}, "
-        f"{counted(summary.links, 'link')}"
-    )
-    if summary.bytes:
-        looked += f", {counted(summary.bytes, 'byte')} read"
-    counts = ", ".join(
-        (
-            counted(summary.errors, "error"),
-            counted(summary.warnings, "warning"),
-            *((counted(summary.infos, "note"),) if summary.infos else ()),
+def _is_unpacked(path: Path) -> bool:
+    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
+
+
+def _failing(fail_on: str) -> Severity | None:
+    if fail_on not in _FAIL_ON:
+        raise ConfigError(f"--fail-on {fail_on!r} is not known", hint=f"Choose one of {', '.join(_FAIL_ON)}.")
+    return _FAIL_ON[fail_on]
+
+
+def _level(level: str) -> Level:
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+
+    try:
+        return checking.Level(level)
+    except ValueError:
+        names = ", ".join(each.value for each in checking.Level)
+        raise ConfigError(f"--level {level!r} is not known", hint=f"Choose one of {names}.") from None
+
+
+def _created(given: str | None) -> str:
+    """Return the time that reports give for themselves, empty for none."""
+    if given is None:
+        return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
+    if given.strip().lower() == "now":
+        return clock.now(os.environ)
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ConfigError(
+            f"--created {given!r} is no time with a time zone",
+            hint="Write it as 2026-05-01T12:00:00Z, or now.",
         )
-    )
-    return f"{looked}; level {level}: {counts}"
+    return clock.written(moment)
+
+
+def _interrupted(run: Observed, kept: Kept) -> Interrupted | None:
+    """Take all findings of a check; returns what ended it before its time, if anything did."""
+    try:
+        kept.add_all(run)
+    except Interrupted as interrupted:
+        run.stop()
+        return interrupted
+    return None
+
+
+def _print(frame: Frame, kept: Kept, limit: int, *, form: str, quiet: bool) -> None:
+    from metspack.reporting import json, text  # noqa: PLC0415 -- commands load what they need
+
+    if form:
+        for block in (json.document if form == "json" else json.lines)(frame, kept):
+            console.pour(block.encode())
+    elif not quiet:
+        _say(text.grouped(kept, None if limit == _ALL else limit))
+        _say(text.verdict(frame))
+
+
+def _say(lines: Iterable[Line]) -> None:
+    for line in lines:
+        console.styled((piece.text, piece.tone.value) for piece in line)
 
 
 def explain(

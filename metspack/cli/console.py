@@ -31,6 +31,7 @@ from metspack.progress import Silent
 from metspack.sizes import shown
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+_STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "faint": "2"}
 _EVERY = 10.0  # seconds between plain lines where there is no terminal
 
 
@@ -90,6 +91,29 @@ def finish() -> None:
 def out(line: str = "") -> None:
     """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` when it cannot be written."""
     _print(escaped(line))
+
+
+def styled(pieces: Iterable[tuple[str, str]]) -> None:
+    """Print one line of the result from texts and their styles, in colour where stdout is a terminal.
+
+    Styles are ``error``, ``warning``, ``info``, ``good`` and ``faint``; any other is plain. NO_COLOR and
+    FORCE_COLOR decide when they are set.
+    """
+    colours = _STYLES if _is_coloured() else {}
+    _print(
+        "".join(
+            f"\x1b[{colours[style]}m{escaped(text)}\x1b[0m" if style in colours else escaped(text)
+            for text, style in pieces
+        )
+    )
+
+
+def _is_coloured() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def document(value: object) -> None:

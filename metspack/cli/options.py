@@ -112,6 +112,16 @@ Name = Annotated[
         show_default=False,
     ),
 ]
+Root = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="Where children or parents may lie that are not in their places: a folder, a disk, a zip or tar "
+        "file. They are found by OBJID. Repeatable.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors and warnings.")]
 Budget = Annotated[

@@ -67,7 +67,7 @@ class File:
 class Mptr:
     """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
 
-    ``order`` is the ORDER of the innermost div.
+    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1.
     """
 
     href: str | None
@@ -79,6 +79,7 @@ class Mptr:
     div_labels: tuple[str, ...]
     line: int
     order: str | None = None
+    div: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,8 @@ class _Reader:
         self._group_marks: list[int] = []
         self._files: list[_OpenFile] = []
         self._structmap: tuple[str | None, str | None] = (None, None)
-        self._divs: list[tuple[str | None, str | None]] = []
+        self._divs: list[tuple[str | None, str | None, int]] = []
+        self._divs_seen = 0
         self._starts = {
             _GROUP: self._group,
             _FILE: self._file,
@@ -297,7 +299,8 @@ class _Reader:
         self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
 
     def _div(self, attributes: dict[str, str]) -> None:
-        self._divs.append((attributes.get("LABEL"), attributes.get("ORDER")))
+        self._divs_seen += 1
+        self._divs.append((attributes.get("LABEL"), attributes.get("ORDER"), self._divs_seen))
 
     def _mptr(self, attributes: dict[str, str]) -> None:
         self._found.append(
@@ -308,9 +311,10 @@ class _Reader:
                 contentids=attributes.get("CONTENTIDS"),
                 structmap_type=self._structmap[0],
                 structmap_label=self._structmap[1],
-                div_labels=tuple(label for label, _order in self._divs if label is not None),
+                div_labels=tuple(label for label, _order, _number in self._divs if label is not None),
                 line=self._line,
                 order=self._divs[-1][1] if self._divs else None,
+                div=self._divs[-1][2] if self._divs else 0,
             )
         )
 

@@ -1,4 +1,4 @@
-"""Findings as data for JSON and as lines of text; nothing is printed here."""
+"""Findings as lines and as data, the same in every form of report; nothing is printed here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 
 from metspack.checking import Code, Summary
 from metspack.model import Finding, Severity
+from metspack.reporting.model import Frame
+from metspack.version import __version__
 
 SCHEMA_VERSION = 1
+TOOL = "metspack"
 
 
 def line(finding: Finding) -> str:
@@ -16,13 +19,19 @@ def line(finding: Finding) -> str:
 
     Control characters are escaped, so that a name in a package cannot write to the terminal or forge lines.
     """
+    where, said = parts(finding)
+    return f"{where}: {finding.severity.value} {finding.code} {said}"
+
+
+def parts(finding: Finding) -> tuple[str, str]:
+    """Return where a finding is (``mets.xml:41``) and what it says, both printable."""
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     place = f" [{finding.place}]" if finding.place else ""
-    return printable(f"{where}: {finding.severity.value} {finding.code} {finding.message}{place}")
+    return printable(where), printable(f"{finding.message}{place}")
 
 
 def printable(text: str) -> str:
-    """Return text with every character escaped that does not print."""
+    """Return text with every character escaped that does not print, bidirectional controls among them."""
     if text.isprintable():
         return text
     return "".join(
@@ -53,13 +62,23 @@ def verdict(summary: Summary) -> str:
     return Severity.WARNING.value if summary.warnings else "ok"
 
 
-def document(summary: Summary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
-    """Return a check's result as the object for ``--json``; findings in the order given."""
-    return {
+def head(frame: Frame) -> dict[str, Any]:
+    """Return what JSON says of a check before it has a result."""
+    said = {
         "schema_version": SCHEMA_VERSION,
-        "path": path,
-        "level": level,
+        "tool": {"name": TOOL, "version": __version__},
+        "path": frame.path,
+        "level": frame.level,
+    }
+    return said | ({"created": frame.created} if frame.created else {})
+
+
+def result(frame: Frame) -> dict[str, Any]:
+    """Return what JSON says of a check as a whole; findings apart."""
+    summary = frame.summary
+    return {
         "verdict": verdict(summary),
+        "is_complete": frame.is_complete,
         "counts": {
             "packages": summary.packages,
             "files": summary.files,
@@ -69,5 +88,10 @@ def document(summary: Summary, findings: Iterable[Finding], *, path: str, level:
             "warnings": summary.warnings,
             "infos": summary.infos,
         },
-        "findings": [record(each) for each in findings],
     }
+
+
+def document(summary: Summary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
+    """Return a finished check's report as one object held in memory; findings in the order given."""
+    frame = Frame(path=path, level=level, summary=summary)
+    return head(frame) | result(frame) | {"findings": [record(each) for each in findings]}

@@ -152,7 +152,7 @@ def test_other_prefixes_labels_and_no_manifests(package: Path) -> None:
 def test_an_unlabelled_link_to_another_parent_is_found(package: Path) -> None:
     forge.edit(package / CHILD, 'LABEL="parent IP"><', 'LABEL="above"><')
     forge.edit(package / CHILD, "IP parent identifier", "up")
-    forge.edit(package / CHILD, forge.PARENT_OBJID, "urn:other")
+    forge.edit(package / CHILD, forge.PARENT_OBJID, "urn:x:other")
     forge.seal(package)
     assert codes(check(package)) == ["L020"]
 
@@ -262,7 +262,9 @@ def test_of_three_files_only_two_can_be_swapped(package: Path) -> None:
 
 
 def test_an_embedded_file_needs_no_location(package: Path) -> None:
-    embedded = '<mets:file ID="e"><mets:FContent><mets:xmlData/></mets:FContent></mets:file>'
+    embedded = (
+        '<mets:file ID="e"><mets:FContent><mets:binData>aGk=</mets:binData></mets:FContent></mets:file>'
+    )
     forge.edit(package / CHILD, '<mets:fileGrp ID="seg_0">', f'<mets:fileGrp ID="seg_0">{embedded}')
     forge.edit(package / CHILD, "<mets:fptr", '<mets:fptr FILEID="e"/><mets:fptr')
     forge.seal(package)
@@ -271,7 +273,7 @@ def test_an_embedded_file_needs_no_location(package: Path) -> None:
 
 def test_a_child_may_be_named_in_two_structmaps(package: Path) -> None:
     """As the structMap of ancestors that some repositories read."""
-    mptr = '<mets:mptr xlink:href="ID_Northwind_lobseg_0_mets" LOCTYPE="OTHER"/>'
+    mptr = '<mets:mptr xlink:href="ID_Northwind_lobseg_0_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"/>'
     extra = f'<mets:structMap LABEL="RODA"><mets:div>{mptr}</mets:div></mets:structMap></mets:mets>'
     forge.edit(package / "mets.xml", "</mets:mets>", extra)
     forge.seal(package)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from metspack.checking import Code, Level, check, explained, ordered
 from metspack.checking import walking as checking_walking
 from metspack.checking.catalogue import Catalogue
+from metspack.checking.holders import Folder, Places
 from metspack.checking.lobplaces import Finder, Found
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
@@ -343,7 +344,10 @@ def test_children_may_have_any_name_and_lie_at_any_depth(tmp_path: Path) -> None
     files = {"deep/er/batch A/r.bin": BINARY, "deep/er/batch A/lost.bin": SECOND}
     row = Row(file="deep/er/batch%20A/r.bin")
     root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=(row,), outside=files))
-    assert [(each.code, each.path) for each in found(root)] == [("Z017", "deep/er/batch A/lost.bin")]
+    # The space in the folder's name is in an ID as well, which no ID may have.
+    assert [(each.code, each.path) for each in found(root) if each.code != "M020"] == [
+        ("Z017", "deep/er/batch A/lost.bin")
+    ]
 
 
 def test_a_child_that_holds_no_lobs_holds_no_lost_ones(tmp_path: Path) -> None:
@@ -456,7 +460,7 @@ def _document(container: Container, name: str) -> bytes:
 @contextmanager
 def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, Container.opened(root / "y.siard") as container:
-        list(checking_walking.findings(catalogue, root, whole=True))
+        list(checking_walking.findings(catalogue, Places(Folder(root)), whole=True))
         catalogue.index()
         yield Finder(Files(catalogue, root), container, b"y.siard")
 

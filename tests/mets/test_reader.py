@@ -107,6 +107,7 @@ def test_every_fact_of_a_document_with_its_line() -> None:
             structmap_label="map",
             div_labels=("one", "two"),
             line=19,
+            div=3,
         ),
         Identified(id="p", element="mptr", line=19),
         Fptr(fileid="a", line=20),

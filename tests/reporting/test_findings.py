@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Code, Summary
 from metspack.reporting import findings as reporting
+from metspack.version import __version__
 
 NONE = Summary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
 
@@ -33,9 +34,11 @@ def test_the_json_document() -> None:
     assert json.loads(json.dumps(document)) == document
     assert document == {
         "schema_version": 1,
+        "tool": {"name": "metspack", "version": __version__},
         "path": "out",
         "level": "full",
         "verdict": "error",
+        "is_complete": True,
         "counts": {
             "packages": 1,
             "files": 2,

@@ -1,56 +1,104 @@
-"""The published JSON Schema of the check's report holds for every report, and refuses what is none."""
+"""The published JSON Schemas of the check's report hold for every report, and refuse what is none."""
+
+from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from metspack import resources
-from metspack.checking import Level, check, ordered
+from metspack.checking import Code, Level
 from metspack.reporting import findings
+from metspack.reporting import json as forms
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Frame
 from tests.packages import forge
+from tests.reporting.reports import checked, holding
 
 
-@pytest.fixture(scope="module")
-def schema() -> Draft202012Validator:
-    path = resources.schema_folder() / "check-report.schema.json"
-    document = json.loads(path.read_bytes())
-    Draft202012Validator.check_schema(document)
-    return Draft202012Validator(document)
+def document(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((resources.schema_folder() / name).read_bytes())
+    Draft202012Validator.check_schema(found)
+    return found
 
 
-def report(package: Path, level: Level) -> dict[str, Any]:
-    run = check(package, level)
-    found = list(ordered(run))
-    made = findings.document(run.summary, found, path=str(package), level=level.value)
-    read_back: dict[str, Any] = json.loads(json.dumps(made))
-    return read_back
+WHOLE = document("check-report.schema.json")
+LINES = document("check-report-lines.schema.json")
+REGISTRY: Registry[Any] = Registry().with_resources(
+    (each["$id"], Resource.from_contents(each)) for each in (WHOLE, LINES)
+)
+SCHEMA = Draft202012Validator(WHOLE)
+LINE_SCHEMA = Draft202012Validator(LINES, registry=REGISTRY)
+
+
+def report(frame: Frame, kept: Kept) -> dict[str, Any]:
+    """Return the report, which both forms agree on and whose schemas hold."""
+    text = "".join(forms.document(frame, kept))
+    assert text.isascii()
+    assert text.endswith("}\n")
+    made: dict[str, Any] = json.loads(text)
+    SCHEMA.validate(made)
+    lines = [json.loads(line) for line in "".join(forms.lines(frame, kept)).splitlines()]
+    for line in lines:
+        LINE_SCHEMA.validate(line)
+    assert [each.pop("type") for each in lines] == ["check", *["finding"] * len(made["findings"]), "result"]
+    head, *found, result = lines
+    assert head | result | {"findings": found} == made
+    return made
 
 
 @pytest.mark.parametrize("level", list(Level))
-def test_reports_of_good_and_bad_packages_are_valid(
-    schema: Draft202012Validator, tmp_path: Path, level: Level
-) -> None:
+def test_reports_of_good_and_bad_packages_are_valid(tmp_path: Path, level: Level) -> None:
     package = forge.forge(tmp_path / "package")
-    assert not list(schema.iter_errors(report(package, level)))
+    with checked(package, level) as (frame, kept):
+        assert report(frame, kept)["findings"] == []
     (package / "mets.xml").write_bytes((package / "mets.xml").read_bytes().replace(b"mptr", b"mptt", 2))
     (package / "unlisted").write_bytes(b"")
-    bad = report(package, level)
-    assert bad["findings"]
-    assert not list(schema.iter_errors(bad))
+    with checked(package, level) as (frame, kept):
+        streamed = report(frame, kept)
+        whole = findings.document(frame.summary, kept.by_place(), path="package", level=level.value)
+    assert streamed == whole
+    assert streamed["findings"]
+    assert streamed["counts"]["errors"] == frame.summary.errors
 
 
-def test_what_is_no_report_is_refused(schema: Draft202012Validator, tmp_path: Path) -> None:
-    good = report(forge.forge(tmp_path / "package"), Level.LINKS)
+def test_a_report_of_an_interrupted_check_says_so() -> None:
+    with holding() as (frame, kept):
+        said = report(replace(frame, is_complete=False, created="2026-05-01T12:00:00Z"), kept)
+    assert (said["is_complete"], said["created"]) == (False, "2026-05-01T12:00:00Z")
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9), st.text(min_size=1))))
+def test_findings_of_any_text_are_valid(given_: list[tuple[str, str, int, str]]) -> None:
+    made = [Code.REFUSED.at(path, line, place, reason=why) for path, place, line, why in given_]
+    with holding(*made) as (frame, kept):
+        assert len(report(frame, kept)["findings"]) == len(made)
+
+
+def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
+    with checked(forge.forge(tmp_path / "package"), Level.LINKS) as (frame, kept):
+        good = report(frame, kept)
+        lines = [json.loads(line) for line in forms.lines(frame, kept)]
     changes: list[dict[str, Any]] = [
         {"verdict": "fine"},
         {"schema_version": 2},
         {"findings": [{}]},
         {"more": 1},
+        {"created": "yesterday"},
+        {"is_complete": "yes"},
     ]
     for change in changes:
-        assert list(schema.iter_errors(good | change)), change
+        assert list(SCHEMA.iter_errors(good | change)), change
     for name in good:
-        assert list(schema.iter_errors({key: value for key, value in good.items() if key != name})), name
+        assert list(SCHEMA.iter_errors({key: value for key, value in good.items() if key != name})), name
+    for line in lines:
+        for name in line:
+            assert not LINE_SCHEMA.is_valid({key: value for key, value in line.items() if key != name}), name
+        assert not LINE_SCHEMA.is_valid(line | {"more": 1})

@@ -15,7 +15,7 @@ SECOND = "Northwind_lobseg_0/content/schema0/table2/lob4/record1.bin"
 class Bad:
     """A damaged package: ``damage`` is done to a good one, and sealed over when ``sealed``.
 
-    ``needs`` are things the system must be able to do (``root`` is not to be).
+    ``roots`` are the names of folders beside it that the check may look in as well.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Bad:
     codes: frozenset[str]
     level: str
     sealed: bool
+    roots: tuple[str, ...] = ()
 
     @property
     def code(self) -> str:
@@ -37,7 +38,12 @@ class Bad:
 
 
 def bad(
-    name: str, damage: Callable[[Path], object], *also: str, level: str = "full", sealed: bool = True
+    name: str,
+    damage: Callable[[Path], object],
+    *also: str,
+    level: str = "full",
+    sealed: bool = True,
+    roots: tuple[str, ...] = (),
 ) -> Bad:
     """Return a recipe; ``also`` are the codes that come with the one in the name."""
-    return Bad(name, damage, frozenset({name[:4], *also}), level, sealed)
+    return Bad(name, damage, frozenset({name[:4], *also}), level, sealed, roots)

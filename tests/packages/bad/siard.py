@@ -206,6 +206,6 @@ SIARD: tuple[Bad, ...] = (
     bad("Z020_message_digest", archive(digest="0" * 32)),
     bad("Z021_no_digest", cells((b' digestType="MD5" digest="' + _DIGEST + b'"', b""))),
     bad("Z022_cells_swapped", _swapped_cells, "Z021"),
-    bad("S012_part_in_no_child", _split_map("s0.t2.c4.r1.p9"), "S010"),
-    bad("S010_split_with_its_map", _split_map("s0.t2.c4.r1.p2")),
+    bad("S012_part_in_no_child", _split_map("s0.t2.c4.r1.p9"), "S010", "M024"),
+    bad("S010_split_with_its_map", _split_map("s0.t2.c4.r1.p2"), "M024"),
 )

@@ -1,0 +1,247 @@
+"""What differs between two packages: their files and their links, by what METS says or by their bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum, unique
+from pathlib import Path
+from typing import Self
+
+from metspack.checking import walking
+from metspack.checking.catalogue import Catalogue, Row, fault, shown
+from metspack.checking.facts import Observed
+from metspack.checking.graph import Graph
+from metspack.checking.holders import Places
+from metspack.checking.likeness import bare
+from metspack.checking.opening import Package, package
+from metspack.checking.package import Level
+from metspack.checking.packed import Shelf
+from metspack.digests import Hashers
+from metspack.errors import MetspackError, SourceError
+from metspack.model import Budgets
+
+_SCHEMA = """
+PRAGMA cache_size = -4000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE file (side INTEGER, path BLOB, size INTEGER, algorithm TEXT, digest TEXT, partner INTEGER);
+CREATE TABLE link (side INTEGER, parent TEXT, child TEXT, name TEXT, state TEXT,
+    PRIMARY KEY (side, parent, child)) WITHOUT ROWID;
+BEGIN;
+"""
+_LISTED = """
+SELECT path, max(size), max(algorithm), max(digest) FROM entry WHERE path IS NOT NULL GROUP BY path
+"""
+_INDEXES = (
+    "CREATE INDEX file_path ON file (path, side)",
+    "CREATE INDEX file_digest ON file (digest, side) WHERE digest IS NOT NULL",
+)
+# Files whose path is only on one side are moved when the other side has their bytes at a path that is only
+# there; where several have the same bytes they go together in the order of their paths.
+_MOVED = """
+CREATE TABLE moved AS
+WITH lone AS (
+    SELECT f.rowid AS id, f.side, f.path, f.algorithm, f.digest, f.size,
+        row_number() OVER (PARTITION BY f.side, f.algorithm, f.digest ORDER BY f.path) AS turn
+    FROM file f WHERE f.digest IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM file o WHERE o.path = f.path AND o.side <> f.side)
+)
+SELECT a.id AS a, b.id AS b FROM lone a JOIN lone b ON b.side = 1 AND b.algorithm = a.algorithm
+    AND b.digest = a.digest AND b.turn = a.turn WHERE a.side = 0
+"""
+_ONE_SIDE = """
+SELECT f.side, f.path, f.size, f.algorithm, f.digest FROM file f
+WHERE NOT EXISTS (SELECT 1 FROM file o WHERE o.path = f.path AND o.side <> f.side)
+AND f.rowid NOT IN (SELECT a FROM moved UNION ALL SELECT b FROM moved) ORDER BY f.side, f.path
+"""
+_BOTH = """
+SELECT a.path, a.size, a.algorithm, a.digest, b.size, b.algorithm, b.digest
+FROM file a JOIN file b ON b.path = a.path AND b.side = 1 WHERE a.side = 0
+AND NOT (a.size IS b.size AND a.algorithm IS b.algorithm AND a.digest IS b.digest AND a.digest IS NOT NULL)
+ORDER BY a.path
+"""
+_PAIRS = (
+    "SELECT a.path, b.path FROM moved m JOIN file a ON a.rowid = m.a JOIN file b ON b.rowid = m.b ORDER BY 1"
+)
+_LINKS = """
+SELECT side, name, state FROM link l WHERE NOT EXISTS (
+    SELECT 1 FROM link o WHERE o.side <> l.side AND o.parent = l.parent AND o.child = l.child)
+ORDER BY side, parent, child
+"""
+_LINKS_CHANGED = """
+SELECT a.name, a.state, b.state FROM link a
+JOIN link b ON b.side = 1 AND b.parent = a.parent AND b.child = a.child
+WHERE a.side = 0 AND a.state <> b.state ORDER BY a.parent, a.child
+"""
+_BY_BYTES = "SHA-256"
+
+
+@unique
+class Kind(Enum):
+    """How something differs, seen from the first package. ``UNKNOWN``: no two digests can be compared."""
+
+    ADDED = "added"
+    GONE = "gone"
+    MOVED = "moved"
+    CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A file or a link that differs: ``what`` is "file" or "link", ``name`` its path, or parent and child.
+
+    ``other`` is a moved file's new path; ``before`` and ``after`` what is said of it on each side.
+    """
+
+    kind: Kind
+    what: str
+    name: str
+    other: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class Comparison:
+    """Two packages side by side, in a temporary database on disk; a context manager.
+
+    ``by_bytes`` reads every file, listed or not; else METS alone says what its files are. Raises
+    SourceError when a package or, by bytes, a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        first: Path,
+        second: Path,
+        *,
+        by_bytes: bool = False,
+        progress: Callable[[int], None] | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        self._budgets = budgets or Budgets()
+        self._progress = progress or (lambda _: None)
+        self._database = sqlite3.connect("", isolation_level=None)
+        try:
+            self._database.executescript(_SCHEMA)
+            for side, path in enumerate((first, second)):
+                self._links(side, path, files=not by_bytes)
+                if by_bytes:
+                    self._bytes(side, path)
+            for statement in (*_INDEXES, _MOVED):
+                self._database.execute(statement)
+        except BaseException:
+            self.close()
+            raise
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield what differs: files changed, moved, gone and added, each by path, then links."""
+        for row in self._rows(_BOTH):
+            yield _changed(row)
+        for before, after in self._rows(_PAIRS):
+            yield Difference(kind=Kind.MOVED, what="file", name=shown(before), other=shown(after))
+        for side, path, size, algorithm, digest in self._rows(_ONE_SIDE):
+            said = _said(size, algorithm, digest)
+            yield (
+                Difference(kind=Kind.ADDED, what="file", name=shown(path), after=said)
+                if side
+                else Difference(kind=Kind.GONE, what="file", name=shown(path), before=said)
+            )
+        for name, before, after in self._rows(_LINKS_CHANGED):
+            yield Difference(kind=Kind.CHANGED, what="link", name=name, before=before, after=after)
+        for side, name, state in self._rows(_LINKS):
+            yield (
+                Difference(kind=Kind.ADDED, what="link", name=name, after=state)
+                if side
+                else Difference(kind=Kind.GONE, what="link", name=name, before=state)
+            )
+
+    def close(self) -> None:
+        """Drop the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rows(self, sql: str) -> Iterator[Row]:
+        with closing(self._database.execute(sql)) as cursor:
+            yield from cursor
+
+    def _links(self, side: int, path: Path, *, files: bool) -> None:
+        """Read a package's METS documents; keep their links, and the files they list."""
+
+        def look(_package: Package, catalogue: Catalogue, _is_complete: bool) -> None:
+            if files:
+                rows = ((side, *row) for row in catalogue.rows(_LISTED))
+                self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
+
+        run = Observed(look, path, Level.LINKS, None, self._budgets)
+        for _ in run:
+            pass
+        for graph in run.graphs:
+            self._database.executemany(
+                "INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?)", _linked(side, graph)
+            )
+
+    def _bytes(self, side: int, path: Path) -> None:
+        with closing(Shelf(self._budgets)) as shelf, Catalogue() as catalogue:
+            places = Places(package(path, side, shelf).holder)
+            for _ in walking.findings(catalogue, places, whole=True):
+                pass
+            for (name,) in catalogue.rows("SELECT path FROM disk WHERE kind = 'f'"):
+                hashers = Hashers((_BY_BYTES,))
+                try:
+                    with places.content(name) as content:
+                        for block in content.chunks():
+                            hashers.update(block)
+                            self._progress(len(block))
+                except (OSError, MetspackError) as error:
+                    reason = fault(error) if isinstance(error, OSError) else error.message
+                    raise SourceError(
+                        f"{path}: {shown(name)} cannot be read: {reason}",
+                        hint="Compare by what METS says, or make the file readable.",
+                    ) from error
+                digest = hashers.digest(_BY_BYTES)
+                row = (side, name, hashers.size, digest.algorithm, digest.value)
+                self._database.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", row)
+
+
+def _linked(side: int, graph: Graph) -> Iterator[Row]:
+    nodes = {node.id: node for node in graph.nodes}
+    for edge in graph.edges:
+        parent, child = (nodes[each].objid or nodes[each].path for each in (edge.parent, edge.child))
+        yield (
+            side,
+            bare(parent),
+            bare(child or edge.href),
+            f"{parent} -> {child or edge.href}",
+            edge.state.value,
+        )
+
+
+def _changed(row: Row) -> Difference:
+    path, size, algorithm, digest, other_size, other_algorithm, other_digest = row
+    sizes_differ = None not in {size, other_size} and size != other_size
+    comparable = digest is not None and other_digest is not None and algorithm == other_algorithm
+    differs = sizes_differ or (comparable and digest != other_digest)
+    same = comparable and digest == other_digest  # then only one side says the size
+    return Difference(
+        kind=Kind.CHANGED if differs or same else Kind.UNKNOWN,
+        what="file",
+        name=shown(path),
+        before=_said(size, algorithm, digest),
+        after=_said(other_size, other_algorithm, other_digest),
+    )
+
+
+def _said(size: int | None, algorithm: str | None, digest: str | None) -> str:
+    parts = (
+        "no size" if size is None else f"{size:,} bytes",
+        f"{algorithm} {digest}" if digest else "no digest",
+    )
+    return ", ".join(parts)

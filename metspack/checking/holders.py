@@ -1,0 +1,169 @@
+"""Where the bytes of a package lie: its own folder, and what was found elsewhere and stands in it.
+
+A child that the parent names but that lies on another disk, or in a zip or tar file, is *mounted* at
+its place: from then on the package is checked as if it were whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from metspack import reading, uris
+from metspack.checking.catalogue import folder_of, path_of, segments_of, shown
+from metspack.media import Below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """What lies in a folder: ``kind`` f (file), d (folder), l (link), s (special); size of files if asked."""
+
+    name: bytes
+    kind: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A file opened for reading: its bytes, and all of them from the start in blocks."""
+
+    size: int
+    chunks: Callable[[], Iterator[bytes]]
+
+
+class Holder(Protocol):
+    """A folder, or what is packed like one; paths are bytes below it, ``b""`` is itself."""
+
+    @property
+    def shown(self) -> str:
+        """Where it lies, for people."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is a zip or tar file, all of which is listed by ``everything``."""
+
+    def items(self, folder: bytes, *, sizes: bool) -> Iterator[Item]:
+        """Yield what lies in one folder; raises OSError."""
+
+    def everything(self) -> Iterator[Item]:
+        """Yield all that is packed, by whole path, each folder before what it holds."""
+
+    def content(self, path: bytes) -> AbstractContextManager[Content]:
+        """Open a file; raises OSError, and ``MetspackError`` for what is no regular file or damaged."""
+
+    def is_there(self, path: bytes) -> bool:
+        """Whether there is anything at a path."""
+
+    def below(self, path: bytes) -> Below | None:
+        """Return the file of its own that a path is, None when it is packed."""
+
+
+class Folder:
+    """A folder on disk, ``below`` a trusted root; no link is followed from the root on."""
+
+    is_packed = False
+
+    def __init__(self, root: Path, below: tuple[str, ...] = ()) -> None:
+        self._root = root
+        self._below = below
+
+    @property
+    def shown(self) -> str:
+        """Its path as it was given."""
+        return str(self._root.joinpath(*self._below))
+
+    def items(self, folder: bytes, *, sizes: bool) -> Iterator[Item]:
+        """Yield what lies in one folder, in the system's order."""
+        names = segments_of(folder) if folder else ()
+        descriptor = reading.opened_folder(self._root, (*self._below, *names))
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    kind = _kind(entry)
+                    size = entry.stat(follow_symlinks=False).st_size if sizes and kind == "f" else None
+                    yield Item(name=os.fsencode(entry.name), kind=kind, size=size)
+        finally:
+            os.close(descriptor)
+
+    def everything(self) -> Iterator[Item]:
+        """Yield nothing: a folder is listed level by level."""
+        yield from ()
+
+    @contextmanager
+    def content(self, path: bytes) -> Iterator[Content]:
+        """Open a file."""
+        with reading.opening(self._root, (*self._below, *segments_of(path))) as descriptor:
+            yield Content(size=os.fstat(descriptor).st_size, chunks=lambda: reading.chunks(descriptor))
+
+    def is_there(self, path: bytes) -> bool:
+        """Whether there is anything at a path, be it a link."""
+        return os.path.lexists(self._root.joinpath(*self._below, *segments_of(path)))
+
+    def below(self, path: bytes) -> Below | None:
+        """Return the file."""
+        return Below(root=self._root, segments=(*self._below, *segments_of(path)))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_file(follow_symlinks=False):
+        return "f"
+    if entry.is_dir(follow_symlinks=False):
+        return "d"
+    return "l" if entry.is_symlink() else "s"
+
+
+class Places:
+    """A package's paths and the holders that their bytes lie in, the longest mount first."""
+
+    def __init__(self, base: Holder) -> None:
+        self.base = base
+        self._mounts: dict[bytes, Holder] = {}
+        self._apart: list[bytes] = []
+        self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
+
+    def mount(self, at: bytes, holder: Holder, *, apart: bool = False) -> None:
+        """Let ``holder`` stand at a path; ``apart`` when that is no path of the package, but a label."""
+        self._mounts[at] = holder
+        if apart:
+            self._apart.append(at + b"/")
+
+    def held(self, path: bytes) -> tuple[Holder, bytes]:
+        """Return what holds a path, and the path in it."""
+        if self._mounts:
+            at = path
+            while at:
+                if (holder := self._mounts.get(at)) is not None:
+                    return holder, path[len(at) + 1 :]
+                at = at[: max(at.rfind(b"/"), 0)]
+        return self.base, path
+
+    def content(self, path: bytes) -> AbstractContextManager[Content]:
+        """Open a file as its holder does."""
+        holder, inner = self.held(path)
+        return holder.content(inner)
+
+    def is_there(self, path: bytes) -> bool:
+        """Whether there is anything at a path."""
+        holder, inner = self.held(path)
+        return not inner or holder.is_there(inner)
+
+    def below(self, path: bytes) -> Below | None:
+        """Return the file of its own that a path is, None when it is packed."""
+        holder, inner = self.held(path)
+        return holder.below(inner)
+
+    def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
+        """Return the path that a reference in a document means; raises ``ReferenceRefused``.
+
+        What is mounted apart is a package of its own, and no reference leads out of it.
+        """
+        if self._last[0] != document:  # a document's references come one after the other
+            boundary = next((each for each in self._apart if document.startswith(each)), b"")
+            inner = folder_of(document)[len(boundary) :]
+            self._last = document, boundary, tuple(shown(inner).split("/")[:-1])
+        _, boundary, base = self._last
+        return boundary + path_of(uris.joined(base, reference))

@@ -1,0 +1,47 @@
+"""How two identifiers or names are alike, in words for a hint; pure."""
+
+from __future__ import annotations
+
+import re
+
+_URN = re.compile(r"(?i:urn):[A-Za-z0-9][A-Za-z0-9.-]{0,31}:")
+_LETTERS = ("", "one letter off", "two letters off")
+_LONGEST = 400
+
+
+def bare(identifier: str) -> str:
+    """Return an identifier without the ``urn:<NID>:`` before it; two that agree in this name one package.
+
+    A UUID is the same in either letter case (CSIP 2018, handling large packages; RFC 8141, RFC 9562).
+    """
+    text = identifier.strip()
+    is_uuid = False
+    while found := _URN.match(text):
+        is_uuid = found[0].lower() == "urn:uuid:"
+        text = text[found.end() :]
+    return text.lower() if is_uuid else text
+
+
+def likeness(text: str, other: str) -> str:
+    """Return how ``other`` differs from ``text`` (``two letters off``), nothing when it is very different."""
+    if text == other:
+        return ""
+    if text.casefold() == other.casefold():
+        return "differs only in case"
+    if bare(text) == bare(other):
+        return "differs only in its URN prefix"
+    if max(len(text), len(other)) > _LONGEST:
+        return ""
+    off = _letters_off(text, other)
+    return _LETTERS[off] if off < len(_LETTERS) else ""
+
+
+def _letters_off(text: str, other: str) -> int:
+    """Return how many letters must be changed, added or taken away (Levenshtein)."""
+    before = list(range(len(other) + 1))
+    for row, letter in enumerate(text, start=1):
+        now = [row]
+        for column, another in enumerate(other, start=1):
+            now.append(min(before[column] + 1, now[-1] + 1, before[column - 1] + (letter != another)))
+        before = now
+    return before[-1]

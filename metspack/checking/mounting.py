@@ -1,0 +1,133 @@
+"""Children that do not lie where their parent has them: found by OBJID, and mounted in the package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from metspack.checking import walking
+from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.holders import Places
+from metspack.checking.likeness import bare
+from metspack.checking.roots import Found, Roots
+from metspack.model import Finding
+
+_SAME = "the same package under another name"
+_OTHERS = "the child of another parent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A child that is looked for: the OBJID it is called by, and where the link to it stands.
+
+    ``place`` is where its METS should be, None when the parent does not say.
+    """
+
+    called: str
+    parent_path: bytes
+    parent_objid: str | None
+    line: int
+    place: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of looking: the path of the child's METS in the package and where it was found, or a hint."""
+
+    path: bytes | None = None
+    found: str | None = None
+    nearest: str = ""
+    likeness: str = ""
+
+
+class Mounting:
+    """Finds children by their OBJIDs in the roots, for the package that is the root numbered ``own``."""
+
+    def __init__(self, catalogue: Catalogue, places: Places, roots: Roots, own: int, *, whole: bool) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._roots = roots
+        self._own = own
+        self._whole = whole
+
+    def found(self, wanted: Wanted) -> Generator[Finding, None, Outcome]:
+        """Look for a child that is not at its place; mount it when it is elsewhere.
+
+        A child whose place is told stays missing when it lies in the same package under another name: there
+        it is not where anybody looks. One that was packed beside its place, or is in another root, is taken.
+        """
+        yield from self._roots.looked_through()
+        mine, others = self._roots.children(wanted.called, wanted.parent_objid)
+        usable = [each for each in mine if wanted.place is None or not self._is_own_folder(each)]
+        if not usable:
+            return self._hinted(mine, others, wanted)
+        if len(usable) > 1:
+            facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
+            yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
+        first = usable[0]
+        if self._is_own_folder(first):
+            return Outcome(path=first.path)
+        at = self._vacant(wanted.place)
+        if wanted.place is not None and at is None:
+            return Outcome(nearest=first.shown, likeness=_SAME)
+        return (yield from self._mounted(wanted, first, at))
+
+    def _is_own_folder(self, found: Found) -> bool:
+        return found.root == self._own and found.pack is None
+
+    def _vacant(self, place: bytes | None) -> bytes | None:
+        """Return the folder that a child can be mounted as, None when there is one already, or none told."""
+        folder = b"" if place is None else folder_of(place).rstrip(b"/")
+        if not folder or self._catalogue.row("SELECT 1 FROM folder WHERE path = ?", folder) is not None:
+            return None
+        return folder
+
+    def _hinted(self, mine: list[Found], others: list[Found], wanted: Wanted) -> Outcome:
+        if mine:
+            return Outcome(nearest=shown(mine[0].path), likeness=_SAME)
+        if others:
+            return Outcome(nearest=others[0].shown, likeness=_OTHERS)
+        if wanted.place is not None:
+            return Outcome()
+        near, likeness = self._roots.nearest(wanted.called)
+        return Outcome(nearest=near, likeness=likeness)
+
+    def _mounted(self, wanted: Wanted, found: Found, at: bytes | None) -> Generator[Finding, None, Outcome]:
+        name = found.path.rpartition(b"/")[2]
+        folder = os.fsencode(found.shown)[: -len(name) - 1] if at is None else at
+        path = folder + b"/" + name
+        known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
+        if known is not None:
+            return Outcome(path=known[0])
+        self._places.mount(folder, self._roots.holder(found), apart=at is None)
+        if at is None:
+            self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
+        if found.root == self._own and found.pack is not None:
+            self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?)", found.pack)
+        if wanted.place is not None and wanted.place != path:
+            # The METS's own name may be written METS.xml there and mets.xml here.
+            self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
+        yield from walking.findings(self._catalogue, self._places, folder, whole=self._whole)
+        facts = {"href": wanted.called, "found": found.shown}
+        yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
+        return Outcome(path=path, found=found.shown)
+
+    def upward(self, path: bytes, line: int, objid: str | None, parent: str) -> Iterator[Finding]:
+        """Look for the parent that a package under check names; yield what is wrong between the two."""
+        yield from self._roots.looked_through()
+        parents = list(self._roots.named(parent))
+        if not parents:
+            near, likeness = self._roots.nearest(parent)
+            facts = {"expected": parent, "nearest": near, "likeness": likeness}
+            yield Code.PARENT_NOWHERE.at(shown(path), line, **facts)
+            return
+        key = bare(objid or "")
+        naming = [each for each in parents if key in each.downs]
+        if not naming:
+            yield Code.NOT_NAMED_BY_PARENT.at(shown(path), line, expected=parent, found=parents[0].shown)
+            return
+        for sibling in sorted(naming[0].downs - {key}):
+            if not self._roots.children(sibling, parent)[0]:
+                yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)

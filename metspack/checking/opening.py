@@ -1,0 +1,119 @@
+"""What is at a path that a check is asked for: a package's folder, its METS, or a zip or tar file of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack.checking.catalogue import folder_of, is_mets_name, shown
+from metspack.checking.holders import Folder, Holder
+from metspack.checking.likeness import bare
+from metspack.checking.packed import SUFFIXES, Packed, PackedError, Shelf
+from metspack.checking.roots import Roots
+from metspack.errors import ConfigError, SourceError
+from metspack.media import Below
+
+_NAMES = ("mets.xml", "METS.xml")
+_ARCHIVE = ".siard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A package to be checked: what holds it, its own METS's name (None when it has none), its number.
+
+    ``root`` is its folder, or the zip or tar file; ``shown`` its path as given, for people; ``within`` the
+    folder that it is in a zip or tar file.
+    """
+
+    number: int
+    root: Path
+    holder: Holder
+    mets: str | None
+    shown: str
+    within: bytes = b""
+
+    @property
+    def mets_shown(self) -> str:
+        """Where its METS lies, for people."""
+        return f"{self.holder.shown}/{self.mets or _NAMES[0]}"
+
+
+def package(path: Path, number: int, shelf: Shelf) -> Package:
+    """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
+    if path.is_dir():
+        names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
+        return _folder(path, path, number, _chosen(names))
+    if path.name.lower().endswith(_ARCHIVE):
+        raise SourceError(
+            f"{path} is a SIARD archive, expected a package's folder or its METS file",
+            hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",
+        )
+    if not path.exists():
+        raise SourceError(
+            f"{path} is not there",
+            hint="Name a package's folder, its METS file, or a zip or tar file of it.",
+        )
+    if os.fsencode(path.name).lower().endswith(SUFFIXES):
+        return _packed(path, number, shelf)
+    return _folder(path, path.parent, number, path.name)
+
+
+def _folder(path: Path, root: Path, number: int, mets: str | None) -> Package:
+    return Package(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
+
+
+def _chosen(names: set[str]) -> str | None:
+    named = [name for name in _NAMES if name in names] or sorted(names)
+    return named[0] if named else None
+
+
+def _packed(path: Path, number: int, shelf: Shelf) -> Package:
+    """Return the package in a zip or tar file: the one whose METS lies under the fewest folders."""
+    where = Below(root=path, segments=())
+    try:
+        documents = sorted(
+            (item.name.count(b"/"), folder_of(item.name), item.name)
+            for item in Packed(shelf, where).everything()
+            if item.kind == "f" and is_mets_name(item.name)
+        )
+    except PackedError as error:
+        raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
+    within = documents[0][1].rstrip(b"/") if documents else b""
+    names = {shown(name).rpartition("/")[2] for _, folder, name in documents if folder == documents[0][1]}
+    return Package(
+        number=number,
+        root=path,
+        holder=Packed(shelf, where, within),
+        mets=_chosen(names),
+        shown=str(path),
+        within=within,
+    )
+
+
+def root(path: Path) -> Path:
+    """Return the root that a path grants: a folder, a zip or tar file, or the folder of a METS file.
+
+    Raises ``ConfigError`` when nothing is there.
+    """
+    if not path.exists():
+        raise ConfigError(
+            f"the root {path} is not there", hint="Check the path, and that the medium is there."
+        )
+    if path.is_dir() or os.fsencode(path.name).lower().endswith(SUFFIXES):
+        return path
+    return path.parent
+
+
+def ordering(packages: Sequence[Package], roots: Roots) -> list[Package]:
+    """Return packages with those first that are nobody's child among them; else in the order given."""
+    known = {each.number: roots.at(each.number, each.mets, each.within) for each in packages}
+    objids = {bare(found.objid) for found in known.values() if found is not None and found.objid}
+
+    def is_child(each: Package) -> bool:
+        found = known[each.number]
+        return found is not None and bool(found.ups & (objids - {bare(found.objid or "")}))
+
+    return sorted(packages, key=is_child)

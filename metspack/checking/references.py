@@ -1,0 +1,279 @@
+"""What the METS schema leaves open: references by ID inside a document, kinds called OTHER, names as hrefs.
+
+That a FILEID names a file, and that no ID occurs twice, is seen elsewhere, with the files themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from sqlite3 import Connection
+
+from metspack import safexml, scratch
+from metspack.checking.codes import Code
+from metspack.checking.schema import Blocks
+from metspack.mets.reader import METS, XLINK
+from metspack.model import Finding
+
+_METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """What an attribute may refer to: the elements, and what they are called together."""
+
+    elements: frozenset[str]
+    called: str
+
+
+_TARGETS = {
+    "ADMID": _Target(elements=_METADATA, called="administrative metadata"),
+    "DMDID": _Target(elements=frozenset({"dmdSec"}), called="a dmdSec"),
+    "STRUCTID": _Target(elements=frozenset({"div", "structMap"}), called="a div"),
+    "TRANSFORMBEHAVIOR": _Target(elements=frozenset({"behavior"}), called="a behavior"),
+}
+_OTHERS = {
+    "LOCTYPE": ("OTHERLOCTYPE", ("FLocat", "mptr", "mdRef", "mechanism", "interfaceDef")),
+    "MDTYPE": ("OTHERMDTYPE", ("mdRef", "mdWrap")),
+    "ROLE": ("OTHERROLE", ("agent",)),
+    "TYPE": ("OTHERTYPE", ("agent",)),
+}
+_LOCATED = frozenset(_OTHERS["LOCTYPE"][1])
+_BY_PATH = frozenset({"FLocat", "mdRef"})  # their hrefs are paths, judged where the files are looked for
+_CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
+_FORMS = {
+    "URL": re.compile(rf"{_CHARACTERS}*"),
+    "PURL": re.compile(rf"https?://{_CHARACTERS}+", re.IGNORECASE),
+    "URN": re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,31}}:{_CHARACTERS}+", re.IGNORECASE),
+    "DOI": re.compile(
+        r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE
+    ),
+    "HANDLE": re.compile(r"\S+/\S.*"),
+    "ARK": re.compile(r"(?:\S*/)?ark:\S+", re.IGNORECASE),
+}
+
+_NAMES = tuple(each for each in _FORMS if each != "URL")
+_MARKS = (b"ADMID", b"DMDID", b"TRANSFORMBEHAVIOR", b"OTHER", b"mptr")
+_SECTIONS = (b"structLink", b"behaviorSec")
+_LOCTYPE, _USUAL = b"LOCTYPE", b'LOCTYPE="URL"'
+_LONGEST_MARK = 32
+
+_TABLES = """
+CREATE TABLE target (scope INTEGER, hash INTEGER, element TEXT, PRIMARY KEY (scope, hash)) WITHOUT ROWID;
+CREATE TABLE reference (
+    scope INTEGER, hash INTEGER, attribute TEXT, element TEXT, value TEXT, line INTEGER, count INTEGER,
+    PRIMARY KEY (scope, hash, attribute, element)
+) WITHOUT ROWID;
+CREATE TABLE odd (
+    code TEXT, attribute TEXT, element TEXT, value TEXT, other TEXT, line INTEGER, count INTEGER,
+    PRIMARY KEY (code, attribute, element, value)
+) WITHOUT ROWID;
+"""
+_PUT_TARGET = "INSERT OR IGNORE INTO target VALUES (?, ?, ?)"
+_PUT_REFERENCE = """INSERT INTO reference VALUES (?, ?, ?, ?, ?, ?, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1"""
+_PUT_ODD = "INSERT INTO odd VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1"
+_UNMET = """SELECT r.line, r.attribute, r.element, r.value, r.count, t.element FROM reference r
+    LEFT JOIN target t ON t.scope = r.scope AND t.hash = r.hash ORDER BY r.line, r.attribute, r.value"""
+
+_IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 each smLinkGrp's own labels
+_BATCH = 2_000
+
+
+def findings(name: str, blocks: Blocks) -> Iterator[Finding]:
+    """Yield what is wrong with a document's references and names; ``name`` is its path in findings.
+
+    The document is METS that another reader has taken already (no DTD, within the budgets); it is read once,
+    and once more when it has references. Memory is flat: IDs are kept on disk, by hash. Equal faults of
+    equal elements are one finding, with the first line. Raises ``TargetError`` without room for that.
+    """
+    database = scratch.opened()
+    try:
+        database.executescript(_TABLES)
+        database.execute("BEGIN")
+        with scratch.explained("the IDs of a METS document"):
+            rows = _Rows(database)
+            try:
+                _read(blocks(), _Referring(rows).take, everything=False)
+                if rows.finished(_PUT_REFERENCE):
+                    _read(blocks(), _Referred(rows).take, everything=True)
+            except safexml.XmlError as error:  # a namespace prefix without its declaration
+                yield Code.NOT_WELL_FORMED.at(name, error.line, reason=error.message)
+                return
+            rows.finished(_PUT_TARGET)
+            rows.finished(_PUT_ODD)
+            yield from _unmet(name, database)
+            yield from _odd(name, database)
+    finally:
+        database.close()
+
+
+def _unmet(name: str, database: Connection) -> Iterator[Finding]:
+    for line, attribute, element, value, count, met in database.execute(_UNMET):
+        facts = {"attribute": attribute, "element": element, "found": value, "count": f"{count:,}"}
+        if met is None:
+            yield Code.REFERENCE_DANGLING.at(name, line, value, **facts)
+        elif (target := _TARGETS.get(attribute)) is not None and met not in target.elements:
+            yield Code.REFERENCE_KIND.at(name, line, value, expected=target.called, **facts)
+
+
+def _odd(name: str, database: Connection) -> Iterator[Finding]:
+    sql = "SELECT code, line, attribute, element, value, other, count FROM odd ORDER BY line, code, attribute"
+    for id_, line, attribute, element, value, other, count in database.execute(sql):
+        code = Code.named(id_)
+        if code is Code.HREF_NOT_OF_LOCTYPE:
+            yield code.at(name, line, href=value, element=element, expected=other)
+            continue
+        facts = {"attribute": attribute, "element": element, "expected": other, "count": f"{count:,}"}
+        if code is Code.OTHER_UNUSED:
+            facts["found"] = value
+        yield code.at(name, line, **facts)
+
+
+def _hash(value: str) -> int:
+    return int.from_bytes(blake2b(value.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+class _Rows:
+    """Rows on their way to the database, in batches."""
+
+    def __init__(self, database: Connection) -> None:
+        self._database = database
+        self._rows: dict[str, list[tuple[object, ...]]] = {}
+        self._put: set[str] = set()
+
+    def put(self, sql: str, *row: object) -> None:
+        """Keep a row."""
+        rows = self._rows.setdefault(sql, [])
+        rows.append(row)
+        if len(rows) >= _BATCH:
+            self.finished(sql)
+
+    def finished(self, sql: str) -> bool:
+        """Have all rows of a statement in the database; return whether there ever were any."""
+        if rows := self._rows.pop(sql, []):
+            self._database.executemany(sql, rows)
+            self._put.add(sql)
+        return sql in self._put
+
+
+Take = Callable[[str, dict[str, str], int], None]
+
+
+class _Referring:
+    """METS elements that refer to others, or that do not say what they are."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._put = rows.put
+        self._group = _LABELS
+
+    def take(self, element: str, attributes: dict[str, str], line: int) -> None:
+        """Keep an element's references and oddities; XLink's attributes are ``namespace name``."""
+        self._references(element, attributes, line)
+        for attribute, (other, elements) in _OTHERS.items():
+            if element in elements:
+                self._kind(element, attributes, attribute, other, line)
+        if element in _LOCATED and element not in _BY_PATH:
+            self._name(element, attributes, ("URL", *_NAMES), line)
+        elif element in _BY_PATH:
+            self._name(element, attributes, _NAMES, line)
+
+    def _references(self, element: str, attributes: dict[str, str], line: int) -> None:
+        for attribute in _TARGETS.keys() & attributes.keys():
+            for value in attributes[attribute].split():
+                self._put(_PUT_REFERENCE, _IDS, _hash(value), attribute, element, value, line)
+        if element == "smLinkGrp":
+            self._group += 1
+        elif element in {"smLink", "smArcLink"}:
+            scope = _LABELS if element == "smLink" else self._group
+            for end in ("from", "to"):
+                if (label := attributes.get(f"{XLINK} {end}")) is not None:
+                    self._put(_PUT_REFERENCE, scope, _hash(label), f"xlink:{end}", element, label, line)
+
+    def _kind(self, element: str, attributes: dict[str, str], attribute: str, other: str, line: int) -> None:
+        value = attributes.get(attribute, "")
+        named = bool(attributes.get(other, "").strip())
+        if value == "OTHER" and not named:
+            self._put(_PUT_ODD, Code.OTHER_UNNAMED.id, attribute, element, value, other, line)
+        elif value and value != "OTHER" and named:
+            self._put(_PUT_ODD, Code.OTHER_UNUSED.id, attribute, element, value, other, line)
+
+    def _name(self, element: str, attributes: dict[str, str], kinds: tuple[str, ...], line: int) -> None:
+        kind = attributes.get("LOCTYPE", "")
+        href = attributes.get(f"{XLINK} href")
+        if href is not None and kind in kinds and not _FORMS[kind].fullmatch(href.strip()):
+            code = Code.HREF_NOT_OF_LOCTYPE
+            self._put(_PUT_ODD, code.id, "xlink:href", element, href, kind, line)
+
+
+class _Referred:
+    """METS elements that others can refer to."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._put = rows.put
+        self._group = _LABELS
+
+    def take(self, element: str, attributes: dict[str, str], _line: int) -> None:
+        """Keep an element's ID and label."""
+        label = attributes.get(f"{XLINK} label")
+        if (value := attributes.get("ID")) is not None:
+            hashed = _hash(value.strip())
+            self._put(_PUT_TARGET, _IDS, hashed, element)
+            if element == "div":
+                self._put(_PUT_TARGET, _LABELS, hashed, element)
+        if element == "smLinkGrp":
+            self._group += 1
+        elif label is not None and element in {"div", "smLocatorLink"}:
+            scope = _LABELS if element == "div" else self._group
+            self._put(_PUT_TARGET, scope, _hash(label), element)
+
+
+def _read(blocks: Iterable[bytes], take: Take, *, everything: bool) -> None:
+    """Hand over a document's METS elements: all, or those in blocks with anything of interest and more."""
+    parser = safexml.expat_parser(namespaces=True)
+    marked = _Marked(always=everything)
+    fired = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal fired
+        fired = True
+        namespace, _, local = name.rpartition(" ")
+        if namespace == METS:
+            take(local, attributes, parser.CurrentLineNumber)
+
+    hot = False
+    for block in blocks:
+        of_interest = marked.has(block)
+        # A block that is passed over is parsed in C alone, at a tenth of the cost.
+        parser.StartElementHandler = start if of_interest or hot else None
+        fired = False
+        safexml.feed_block(parser, block, final=False)
+        # A tag that the block's end cuts in two comes with a later block.
+        hot = of_interest or (hot and not fired)
+    parser.StartElementHandler = start if hot else None
+    safexml.feed_block(parser, b"", final=True)
+
+
+class _Marked:
+    """Which of a document's blocks may hold a start tag of interest, told by bytes alone."""
+
+    def __init__(self, *, always: bool) -> None:
+        self._always = always
+        self._before = b""
+
+    def has(self, block: bytes) -> bool:
+        """Return whether the next block may hold one, or the end of one."""
+        if self._always:
+            return True
+        joined = self._before + block
+        # Marks are ASCII: with two bytes a character there are none to be found. The sections at the end are
+        # of interest whole.
+        self._always = b"\0" in joined or any(each in joined for each in _SECTIONS)
+        self._before = joined[-_LONGEST_MARK:]
+        return (
+            self._always
+            or any(mark in joined for mark in _MARKS)
+            or joined.count(_LOCTYPE) != joined.count(_USUAL)
+        )

@@ -1,0 +1,225 @@
+"""METS documents against the METS schema, streamed: the verdict first, the lines when it is a bad one.
+
+The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
+valid is read once more, piece by piece, so that each fault gets the line of its element.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from metspack import safexml
+from metspack.checking import grammar as grammars
+from metspack.checking.codes import Code
+from metspack.checking.grammar import Grammar
+from metspack.checking.retelling import Piece, retold
+from metspack.errors import ConfigError
+from metspack.mets import reader
+from metspack.model import Budgets, Finding
+
+SHOWN = 100
+"""Faults of one document that get a finding each; of the others only the number is told."""
+
+_COUNTED = 10_000
+_TEXT = 1 << 20
+_SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
+_BATCH = 1 << 16
+_SAID = 1_000
+
+_PREFIXES = {
+    f"{{{reader.METS}}}": "",
+    f"{{{reader.XLINK}}}": "xlink:",
+    f"{{{grammars.CSIP}}}": "csip:",
+    f"{{{grammars.SIP}}}": "sip:",
+}
+
+Blocks = Callable[[], Iterable[bytes]]
+"""A document to be read from its beginning, as often as it is called."""
+
+
+class Validation:
+    """One document under a grammar; ``name`` is its path in findings.
+
+    Its blocks run through ``watched`` on their way to another reader, who has refused DTDs and whatever is
+    over the budgets by the time they are looked at here; then ``findings`` tells what was wrong.
+    """
+
+    def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
+        self._grammar = grammar
+        self._name = name
+        self._shown = shown
+        self._validator = safexml.Validator(grammar.schema)
+        self._since_tag = 0
+        self._settled = False
+        self._valid = False
+
+    def watched(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it."""
+        for block in blocks:
+            yield block
+            if not self._settled:
+                self._settled = not self._goes_on(block)
+        if not self._settled:
+            self._valid = self._ended()
+
+    def _goes_on(self, block: bytes) -> bool:
+        """Validate a block; return whether the document is valid so far and can go on like this."""
+        # libxml2 gathers an element's text, the longer the slower: long ones are left to the second reading.
+        last = block.rfind(b"<")
+        self._since_tag = len(block) - last if last >= 0 else self._since_tag + len(block)
+        if self._since_tag > _TEXT:
+            return False
+        begun = time.thread_time()
+        try:
+            self._validator.feed(block)
+        except safexml.XmlError:
+            return False
+        return not self._validator.faults() and time.thread_time() - begun < _SLOW
+
+    def _ended(self) -> bool:
+        try:
+            self._validator.close()
+        except safexml.XmlError:
+            return False
+        return not self._validator.faults()
+
+    def findings(self, blocks: Blocks) -> Iterator[Finding]:
+        """Yield what is not valid, at most as many findings as are shown and then a count.
+
+        For a document that has run through ``watched`` whole; it is read again when it was not found valid.
+        """
+        if self._valid:
+            return
+        validator = safexml.Validator(self._grammar.schema)
+        pieces = _flushed(retold(blocks()))
+        try:
+            yield from self._located(validator, pieces)
+            known = len(validator.faults())
+            for data in _joined(pieces):
+                validator.feed(data)
+                if len(validator.faults()) > known + _COUNTED:
+                    break
+            else:
+                validator.close()
+        except safexml.XmlError as error:
+            # It was read whole before: where expat has nothing against it, libxml2 has met one of its limits.
+            code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
+            yield code.at(self._name, error.line, reason=error.message)
+            return
+        if further := len(validator.faults(self._shown)):
+            count = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
+            yield Code.MORE_NOT_VALID.at(self._name, count=count)
+
+    def _located(self, validator: safexml.Validator, pieces: Iterator[Piece]) -> Iterator[Finding]:
+        known = 0
+        said: tuple[str, int, str] | None = None
+        for data, line, place in pieces:
+            validator.feed(data)
+            faults = validator.faults(known)[: self._shown - known]
+            known += len(faults)
+            for fault in faults:
+                # A text that comes in stretches is the same fault in each.
+                if said != (fault, line, place):
+                    said = fault, line, place
+                    yield self._fault(*said)
+            if known >= self._shown:
+                return
+
+    def _fault(self, message: str, line: int, place: str) -> Finding:
+        for namespace, prefix in _PREFIXES.items():
+            message = message.replace(namespace, prefix)
+        return Code.NOT_VALID.at(self._name, line, place, reason=_shortened(message.rstrip(".")))
+
+
+def _shortened(message: str) -> str:
+    """Return a message of libxml2's, which quotes values whole, at a length that people read."""
+    if len(message) <= _SAID:
+        return message
+    return f"{message[: _SAID // 2]} ... {message[-_SAID // 2 :]}"
+
+
+def _flushed(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Yield pieces so that libxml2 takes a text before the next tag: it waits for that tag's first byte."""
+    text: Piece | None = None
+    for piece in pieces:
+        if not piece.data.startswith(b"<"):
+            text = piece
+            yield piece
+        elif text is not None:
+            yield text._replace(data=b"<")
+            yield piece._replace(data=piece.data[1:])
+            text = None
+        else:
+            yield piece
+
+
+def _joined(pieces: Iterator[Piece]) -> Iterator[bytes]:
+    joined = bytearray()
+    for piece in pieces:
+        joined += piece.data
+        if len(joined) > _BATCH:
+            yield bytes(joined)
+            joined.clear()
+    yield bytes(joined)
+
+
+def findings(
+    name: str,
+    blocks: Blocks,
+    grammar: Grammar | None = None,
+    *,
+    shown: int = SHOWN,
+    budgets: Budgets | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with one document by itself: as XML, as METS, and against a grammar (our own).
+
+    Raises OSError and ``SourceError`` as ``blocks`` does.
+    """
+    validation = Validation(grammar or grammars.own(), name, shown=shown)
+    try:
+        for _fact in reader.read(validation.watched(blocks()), budgets):
+            pass
+    except safexml.XmlError as error:
+        yield _unread(name, error)
+        return
+    yield from validation.findings(blocks)
+
+
+def _unread(name: str, error: safexml.XmlError) -> Finding:
+    if isinstance(error, reader.NotMets):
+        return Code.NOT_METS.at(name, error.line, found=error.found, expected=f"{{{reader.METS}}}mets")
+    code = Code.NOT_WELL_FORMED
+    if isinstance(error, safexml.DoctypeError):
+        code = Code.DTD
+    elif isinstance(error, reader.BudgetExceeded):
+        code = Code.BUDGET
+    return code.at(name, error.line, reason=error.message)
+
+
+def strict_findings(name: str, blocks: Blocks, grammar: Grammar | None = None) -> Iterator[Finding]:
+    """Yield what the second engine, the library xmlschema, has against a document: IDs and IDREFs too.
+
+    The document is METS that has been read before (no DTD). It is held in memory whole, about ten times its
+    size. Raises ``ConfigError`` where xmlschema is not installed.
+    """
+    try:
+        import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
+    except ImportError:
+        raise ConfigError(
+            "the second schema engine, xmlschema, is not installed",
+            hint="pip install xmlschema, or check without it.",
+        ) from None
+    files = (grammar or grammars.own()).files
+    locations = {namespace: path.absolute().as_uri() for namespace, path in files.items()}
+    schema = xmlschema.XMLSchema10(
+        [locations[namespace] for namespace in files], locations=locations, allow="local", use_fallback=False
+    )
+    root: Any = safexml.tree(b"".join(blocks()))
+    try:
+        for fault in schema.iter_errors(root, use_location_hints=False):
+            reason = _shortened(f"xmlschema: {fault.reason}")
+            yield Code.NOT_VALID.at(name, fault.sourceline or 0, reason=reason)
+    except xmlschema.XMLSchemaException as error:  # an xsi:type that there is not is raised, not yielded
+        yield Code.NOT_VALID.at(name, reason=_shortened(f"xmlschema: {error}"))

@@ -1,0 +1,76 @@
+"""``metspack links``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metspack.cli import console, options
+from metspack.errors import ConfigError
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metspack.checking.graph import Graph
+
+_FORMATS = ("tree", "table", "json", "mermaid", "svg")
+
+
+def links(
+    packages: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Packages: their folders, METS files, or zip or tar files of them.",
+            show_default=False,
+        ),
+    ],
+    root: options.Root = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORM", help="tree, table, json, mermaid or svg.")
+    ] = "tree",
+    json_output: options.Json = False,
+    budget: options.Budget = None,
+) -> None:
+    """Show which packages name which, both ways, and where each of them lies.
+
+    Reads the METS files alone; children and parents that are not in their places are looked for
+    by OBJID under each **--root**, also in zip and tar files. A link is ok, elsewhere (found by
+    OBJID), one-way, broken or missing. Exits with 1 when one is at fault; **metspack check** says
+    what is wrong.
+
+    `metspack links out --root /mnt/disk2 --format svg > links.svg`
+    """
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+
+    form = "json" if json_output else form
+    if form not in _FORMATS:
+        raise ConfigError(f"--format {form!r} is not known", hint=f"Choose one of {', '.join(_FORMATS)}.")
+    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=options.budgets(budget))
+    for _ in run:
+        pass
+    _print(run.graphs, form)
+    summary = run.summary
+    if summary.errors and form in {"tree", "table"}:
+        console.out(f"{counted(summary.errors, 'error')}: metspack check --level links says what is wrong")
+    if summary.errors or any(graph.is_broken for graph in run.graphs):
+        raise typer.Exit(1)
+
+
+def _print(graphs: Sequence[Graph], form: str) -> None:
+    from metspack.reporting import linkgraphs as forms  # noqa: PLC0415
+
+    if form == "json":
+        console.document(forms.document(graphs))
+    elif form == "table":
+        console.table(forms.HEADER, (row for graph in graphs for row in forms.rows(graph)), frozenset())
+    elif form == "tree":
+        for graph in graphs:
+            for line in forms.tree(graph):
+                console.out(line)
+    else:
+        for line in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
+            console.out(line)

@@ -1,0 +1,124 @@
+"""Reports as files: the form by the name's suffix, each file complete or absent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from metspack import fsio, reading
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.reporting import html, json, junit, sarif, text
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Frame
+
+Blocks = Callable[[Frame, Kept, Mapping[str, Path]], Iterator[str]]
+
+_LOOKED_AT = 2_048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """A form of report: what writes it, and what every report of that form has near its start."""
+
+    blocks: Blocks
+    mark: bytes
+
+
+# Marks are compared without white space.
+_FORMS = {
+    ".json": _Form(
+        blocks=lambda frame, kept, _roots: json.document(frame, kept),
+        mark=b'{"schema_version":1,"tool":{"name":"metspack"',
+    ),
+    ".jsonl": _Form(
+        blocks=lambda frame, kept, _roots: json.lines(frame, kept),
+        mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
+    ),
+    ".xml": _Form(
+        blocks=lambda frame, kept, _roots: junit.document(frame, kept),
+        mark=b'<testsuitesname="metspackcheck',
+    ),
+    ".sarif": _Form(
+        blocks=lambda frame, kept, _roots: sarif.document(frame, kept), mark=b'"driver":{"name":"metspack"'
+    ),
+    ".html": _Form(blocks=html.document, mark=b'<metaname="generator"content="metspack'),
+    ".txt": _Form(blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"),
+}
+SUFFIXES = tuple(_FORMS)
+"""The names' endings that choose a form, in any letter case."""
+
+
+class ReportFiles:
+    """Report files to be, opened before the check so that nothing is in their way after it.
+
+    A context manager: each file appears, whole, when the block ends normally; an earlier report of the
+    same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
+    for a file named twice and for one inside a package that is checked (``roots``): a report would be a
+    file that no METS lists. Raises ``TargetError`` where it cannot be written.
+    """
+
+    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
+        self._forms = [_form(path) for path in paths]
+        self._targets = [_target(path, roots) for path in paths]
+        for number, target in enumerate(self._targets):
+            if target in self._targets[:number]:
+                raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
+        for form, target in zip(self._forms, self._targets, strict=True):
+            _check_replaceable(form, target)
+        self._stack = ExitStack()
+        self._files: list[fsio.NewFile] = []
+
+    def write(self, frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> None:
+        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
+        for form, file in zip(self._forms, self._files, strict=True):
+            for block in form.blocks(frame, kept, roots):
+                file.write(block.encode())
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._files = [stack.enter_context(fsio.replacing(target)) for target in self._targets]
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.__exit__(*raised)  # type: ignore[arg-type]
+
+
+def _form(path: Path) -> _Form:
+    form = _FORMS.get(path.suffix.lower())
+    if form is None:
+        raise ConfigError(
+            f"{path} is no report's name: nothing says in which form to write it",
+            hint=f"End it with one of {', '.join(SUFFIXES)} (.xml is JUnit).",
+        )
+    return form
+
+
+def _target(path: Path, roots: Sequence[Path]) -> Path:
+    target = path.resolve()
+    for root in roots:
+        if root.resolve() in target.parents:
+            raise ConfigError(
+                f"{path} would lie in the package that it reports on, as a file that no METS lists",
+                hint="Name a file outside of the package.",
+            )
+    return target
+
+
+def _check_replaceable(form: _Form, target: Path) -> None:
+    if not os.path.lexists(target):
+        return
+    try:
+        with fsio.explained(target), reading.opening(target) as descriptor:
+            start = b"".join(os.pread(descriptor, _LOOKED_AT, 0).split())
+    except SourceError as error:  # a pipe, a device
+        raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
+    if start and form.mark not in start:
+        raise TargetError(
+            f"{target} exists already, and is no report of this form",
+            hint="Only earlier reports are replaced: choose another name, or move that file away.",
+        )

@@ -1,0 +1,38 @@
+"""A check's report as JSON and as JSON lines, as ``schemas/check-report*.schema.json`` have it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from metspack.reporting.findings import head, record, result
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Frame
+
+
+def document(frame: Frame, kept: Kept) -> Iterator[str]:
+    """Yield the report as one JSON object, plain ASCII, the findings streamed one by one."""
+    facts = head(frame) | result(frame)
+    yield json.dumps(facts, indent=2).removesuffix("\n}")
+    yield ',\n  "findings": ['
+    separator = "\n"
+    for each in kept.by_place():
+        yield f"{separator}    {json.dumps(record(each))}"
+        separator = ",\n"
+    yield "\n  ]\n}\n" if separator != "\n" else "]\n}\n"
+
+
+def lines(frame: Frame, kept: Kept) -> Iterator[str]:
+    """Yield the report as one JSON object a line: the head, each finding, the result; plain ASCII.
+
+    A report whose last line is no ``result`` was cut off.
+    """
+    yield _line("check", head(frame))
+    for each in kept.by_place():
+        yield _line("finding", record(each))
+    yield _line("result", result(frame))
+
+
+def _line(kind: str, value: dict[str, Any]) -> str:
+    return f"{json.dumps({'type': kind, **value})}\n"

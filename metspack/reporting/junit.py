@@ -1,0 +1,138 @@
+"""A check's report as JUnit XML, in the form that Jenkins and GitLab show well.
+
+A test suite is a METS document or an archive, a test case a code found about it or about a file that is its:
+names of test cases stay the same from run to run, so that a history shows when a fault came and went.
+A document about which nothing was found is one passed test case. What does not make the check fail
+(``--fail-on``) does not fail here either, and is said in the test case's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from metspack.checking import Code
+from metspack.model import Finding, Severity
+from metspack.reporting.findings import line, parts, printable
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Frame, State
+from metspack.reporting.text import INTERRUPTED
+from metspack.sizes import counted
+
+_SHOWN = 100  # lines of one test case; CI systems cut longer ones, and refuse documents of many megabytes
+_FINE = "nothing found"
+_COMPLETE = "the check was complete"
+_ARCHIVE = ".siard"
+
+
+@dataclass(slots=True)
+class _Suite:
+    tests: int = 0
+    failures: int = 0
+
+
+def document(frame: Frame, kept: Kept) -> Iterator[str]:
+    """Yield the report as JUnit XML; well-formed whatever the names in the package are."""
+    owner = owner_among(frame)
+    suites = _suites(frame, kept, owner)
+    tests = sum(each.tests for each in suites.values()) + (not frame.is_complete)
+    failures = sum(each.failures for each in suites.values())
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield (
+        f'<testsuites name={_attribute(f"metspack check {frame.path}")} tests="{tests}" '
+        f'failures="{failures}" errors="{int(not frame.is_complete)}" time="0">\n'
+    )
+    if not frame.is_complete:
+        yield '<testsuite name="metspack check" tests="1" failures="0" errors="1" skipped="0" time="0">\n'
+        yield f'<testcase classname="metspack check" name="{_COMPLETE}" time="0">'
+        yield f"<error type={_attribute('interrupted')} message={_attribute(INTERRUPTED)}/>"
+        yield "</testcase>\n</testsuite>\n"
+    found = groupby(kept.of_owner(owner), key=lambda each: each[0])
+    ahead = next(found, None)
+    for name, suite in sorted(suites.items()):
+        yield _suite_start(frame, name, suite)
+        if ahead is not None and ahead[0] == name:
+            yield from _cases(frame, name, (finding for _, finding in ahead[1]))
+            ahead = next(found, None)
+        else:
+            yield f'<testcase classname={_attribute(name)} name="{_FINE}" time="0"/>\n'
+        yield "</testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def owner_among(frame: Frame) -> Callable[[str], str]:
+    """Return the function that says whose a path is: an archive's own, else the nearest METS's above it."""
+    documents = [each.mets for each in frame.facts.children] + [each.mets for each in frame.facts.tops]
+    folders = {each.rpartition("/")[0]: each for each in documents if each}
+    folders.setdefault("", "mets.xml")
+
+    def owner(path: str) -> str:
+        if path.lower().endswith(_ARCHIVE):
+            return path
+        folder = path
+        while folder not in folders:
+            folder = folder.rpartition("/")[0]
+        return folders[folder]
+
+    return owner
+
+
+def _suites(frame: Frame, kept: Kept, owner: Callable[[str], str]) -> dict[str, _Suite]:
+    suites: dict[str, _Suite] = {}
+    for name, group in kept.by_owner(owner):
+        suite = suites.setdefault(name, _Suite())
+        suite.tests += 1
+        suite.failures += frame.fails(group.severity)
+    there = (each.mets for each in frame.facts.children if each.state is not State.MISSING)
+    for name in (*(each.mets for each in frame.facts.tops), *there):
+        if name and name not in suites:
+            suites[name] = _Suite(tests=1)
+    if not suites:  # a file without any test is an error to most that read it
+        suites[owner("")] = _Suite(tests=1)
+    return suites
+
+
+def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
+    stamp = f" timestamp={_attribute(frame.created.removesuffix('Z'))}" if frame.created else ""
+    return (
+        f'<testsuite name={_attribute(name)} tests="{suite.tests}" failures="{suite.failures}" '
+        f'errors="0" skipped="0" time="0"{stamp}>\n'
+    )
+
+
+def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:
+    def kind(finding: Finding) -> tuple[Severity, str]:
+        return finding.severity, finding.code
+
+    for (severity, code), rows in groupby(findings, key=kind):
+        first, text, more = _said(rows)
+        yield f"<testcase classname={_attribute(suite)} "
+        yield f"name={_attribute(f'{code} {Code.named(code).value.title}')} "
+        line_number = f' line="{first.line}"' if first.line else ""
+        yield f'file={_attribute(first.path)}{line_number} time="0">'
+        message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
+        if frame.fails(severity):
+            yield f'<failure type="{severity.value}" message={_attribute(message)}>{escape(text)}</failure>'
+        else:
+            yield f"<system-out>{escape(text)}</system-out>"
+        yield "</testcase>\n"
+
+
+def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
+    """Return the first finding of a test case, its lines, and how many more findings there are."""
+    first = next(findings)
+    said, more = [line(first)], 0
+    for each in findings:
+        more += 1
+        if more < _SHOWN:
+            said.append(line(each))
+    if more >= _SHOWN:
+        said.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
+    said.append(f"To do: {Code.named(first.code).value.remedy}\n")
+    return first, "\n".join(said), more
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(printable(text))

@@ -1,0 +1,210 @@
+"""The links of packages as a tree, a table, data for JSON, a Mermaid text and a picture (SVG).
+
+Each form has the same order on every machine: that of the METS documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+from metspack.checking.graph import Edge, Graph, Node, State
+from metspack.reporting.findings import printable
+
+SCHEMA_VERSION = 1
+HEADER = ("state", "parent", "child", "lies in", "codes")
+_ROW, _STEP, _BOX, _HEIGHT = 58, 44, 560, 46
+_COLOURS = {
+    State.OK: "#1a7f37",
+    State.ELSEWHERE: "#0969da",
+    State.ONE_WAY_DOWN: "#9a6700",
+    State.ONE_WAY_UP: "#bc4c00",
+    State.BROKEN: "#cf222e",
+    State.MISSING: "#cf222e",
+    State.UNKNOWN: "#656d76",
+}
+_SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
+
+
+def name(node: Node) -> str:
+    """Return what to call a package: its OBJID, else its METS's path."""
+    return printable(node.objid or node.path or "(no OBJID)")
+
+
+def place(node: Node) -> str:
+    """Return where a package's METS lies, empty when that is not known."""
+    return printable(node.found or node.path)
+
+
+class _Tree:
+    """The nodes of a graph, depth first; each once, what is met again is not gone into."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = {node.id: node for node in graph.nodes}
+        self._down: dict[int, list[Edge]] = {}
+        for edge in graph.edges:
+            self._down.setdefault(edge.parent, []).append(edge)
+        named = {edge.child for edge in graph.edges if edge.parent != edge.child}
+        above = [edge.parent for edge in graph.edges if not self.nodes[edge.parent].is_there]
+        first = [*above, *(node.id for node in graph.nodes if node.id not in named)]
+        self._tops = list(dict.fromkeys((*first, *self.nodes)))
+
+    def walked(self) -> Iterator[tuple[int, Edge | None, Node, bool]]:
+        """Yield depth, link from above (None at a top), node, and whether it is the last below its parent."""
+        seen: set[int] = set()
+        for top in self._tops:
+            if top in seen:
+                continue
+            ahead: list[tuple[int, Edge | None, int, bool]] = [(0, None, top, True)]
+            while ahead:
+                depth, edge, number, last = ahead.pop()
+                yield depth, edge, self.nodes[number], last
+                if number in seen:
+                    continue
+                seen.add(number)
+                below = self._down.get(number, [])
+                ahead += [(depth + 1, each, each.child, each is below[-1]) for each in reversed(below)]
+
+
+def tree(graph: Graph) -> Iterator[str]:
+    """Yield the lines of a tree: each package's state, OBJID and place, children below their parent."""
+    bars: list[str] = []
+    for depth, edge, node, last in _Tree(graph).walked():
+        del bars[max(depth - 1, 0) :]
+        where = f"  {place(node)}" if place(node) not in {"", name(node)} else ""
+        if edge is None:
+            yield f"{name(node)}{where}{'' if node.is_there else '  (not looked at)'}"
+            continue
+        branch = "└── " if last else "├── "
+        codes = f"  [{', '.join(edge.codes)}]" if edge.codes and edge.is_fault else ""
+        yield f"{''.join(bars)}{branch}{edge.state.value}: {name(node)}{where}{codes}"
+        bars.append("    " if last else "│   ")
+
+
+def rows(graph: Graph) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield the rows of a table under ``HEADER``, one for each link."""
+    nodes = {node.id: node for node in graph.nodes}
+    for edge in graph.edges:
+        child = nodes[edge.child]
+        codes = " ".join(edge.codes)
+        yield edge.state.value, name(nodes[edge.parent]), name(child), place(child), codes
+
+
+def document(graphs: Iterable[Graph]) -> dict[str, Any]:
+    """Return the graphs as the object for JSON."""
+    return {"schema_version": SCHEMA_VERSION, "packages": [_package(graph) for graph in graphs]}
+
+
+def _package(graph: Graph) -> dict[str, Any]:
+    return {
+        "path": graph.path,
+        "broken": graph.is_broken,
+        "documents": [
+            {
+                "number": node.id,
+                "objid": node.objid or None,
+                "path": node.path or None,
+                "found": node.found or None,
+                "there": node.is_there,
+            }
+            for node in graph.nodes
+        ],
+        "links": [
+            {
+                "parent": edge.parent,
+                "child": edge.child,
+                "href": edge.href,
+                "line": edge.line or None,
+                "state": edge.state.value,
+                "fault": edge.is_fault,
+                "codes": list(edge.codes),
+            }
+            for edge in graph.edges
+        ],
+    }
+
+
+def mermaid(graphs: Sequence[Graph]) -> Iterator[str]:
+    """Yield the lines of a Mermaid flowchart: arrows both ways where a link goes both, dotted if missing."""
+    yield "flowchart TD"
+    for number, graph in enumerate(graphs):
+        for node in graph.nodes:
+            yield f'  p{number}n{node.id}["{_quoted(name(node))}<br/>{_quoted(place(node))}"]'
+        for edge in graph.edges:
+            start, end = f"p{number}n{edge.parent}", f"p{number}n{edge.child}"
+            yield f"  {start} {_arrow(edge.state)}|{edge.state.value}| {end}"
+    yield from (f"  %% {printable(graph.path)}: {'broken' if graph.is_broken else 'ok'}" for graph in graphs)
+
+
+def _arrow(state: State) -> str:
+    if state is State.ONE_WAY_UP:
+        return "x--o"
+    if state is State.ONE_WAY_DOWN:
+        return "-->"
+    return "<-->" if state in {State.OK, State.ELSEWHERE} else "-.->"
+
+
+def _quoted(text: str) -> str:
+    return "".join(_SIGNS.get(each, each) for each in text)
+
+
+def svg(graphs: Sequence[Graph]) -> Iterator[str]:
+    """Yield the lines of one picture: every package a box, children indented below their parent."""
+    walked = [list(_Tree(graph).walked()) for graph in graphs]
+    total = sum(len(each) for each in walked)
+    deepest = max((depth for each in walked for depth, *_ in each), default=0)
+    width, height = _BOX + deepest * _STEP + 24, total * _ROW + 16
+    broken = sum(edge.is_fault for graph in graphs for edge in graph.edges)
+    links = sum(len(graph.edges) for graph in graphs)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d">'
+    )
+    yield f'<title id="t">Links of {escape(", ".join(printable(graph.path) for graph in graphs))}</title>'
+    yield f'<desc id="d">{links} links, {broken} of them at fault.</desc>'
+    yield (
+        "<style>text{font:13px sans-serif;fill:#1f2328}.n{font-size:11px;fill:#59636e}"
+        ".g{fill:#ffffff}rect{fill:#f6f8fa}</style>"
+    )
+    yield f'<rect class="g" width="{width}" height="{height}"/>'
+    row = 0
+    for each in walked:
+        yield from _boxes(each, row)
+        row += len(each)
+    yield "</svg>"
+
+
+def _boxes(walked: Sequence[tuple[int, Edge | None, Node, bool]], row: int) -> Iterator[str]:
+    above: list[int] = []
+    for depth, edge, node, _last in walked:
+        x, y = 12 + depth * _STEP, 8 + row * _ROW
+        del above[depth:]
+        above.append(y)
+        colour = "#1f2328" if edge is None else _COLOURS[edge.state]
+        dashes = "" if node.is_there else ' stroke-dasharray="5 4"'
+        if edge is not None:
+            yield from _line(x, above[depth - 1] + _HEIGHT, y + _HEIGHT // 2, edge.state, colour)
+        yield (
+            f'<rect x="{x}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="5" '
+            f'stroke="{colour}" stroke-width="1.5"{dashes}/>'
+        )
+        state = "" if edge is None else f"{edge.state.value}: "
+        yield f'<text x="{x + 10}" y="{y + 19}">{escape(_short(state + name(node), 76))}</text>'
+        yield f'<text class="n" x="{x + 10}" y="{y + 36}">{escape(_short(place(node), 92))}</text>'
+        row += 1
+
+
+def _line(x: int, top: int, y: int, state: State, colour: str) -> Iterator[str]:
+    """Yield the line from a parent's box down and right to a child's, with a head for each direction."""
+    start = x - _STEP // 2
+    dashes = "" if state not in {State.MISSING, State.BROKEN, State.UNKNOWN} else ' stroke-dasharray="5 4"'
+    yield f'<path d="M{start} {top}V{y}H{x}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>'
+    if state is not State.ONE_WAY_UP:
+        yield f'<path d="M{x} {y}l-7 -4v8z" fill="{colour}"/>'
+    if state in {State.OK, State.ELSEWHERE, State.ONE_WAY_UP}:
+        yield f'<path d="M{start} {top}l-4 7h8z" fill="{colour}"/>'
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[len(text) - most // 2 :]}"

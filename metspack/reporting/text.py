@@ -1,0 +1,103 @@
+"""A check's report for people to read: findings grouped by code, the worst first, then the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, unique
+
+from metspack.checking import Summary
+from metspack.model import Severity
+from metspack.reporting.findings import parts, printable
+from metspack.reporting.kept import Group, Kept
+from metspack.reporting.model import Frame
+from metspack.sizes import counted
+
+INTERRUPTED = (
+    "The check was interrupted: what is said here is what was found until then, and not all there is."
+)
+
+
+@unique
+class Tone(Enum):
+    """What a piece of a line is, for who gives it a colour."""
+
+    PLAIN = "plain"
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    GOOD = "good"
+    FAINT = "faint"
+
+
+_TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of a line: printable text and what it is."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+Line = tuple[Piece, ...]
+
+
+def grouped(kept: Kept, limit: int | None = None) -> Iterator[Line]:
+    """Yield the findings under their codes, at most ``limit`` of each (None: all), then how many more."""
+    for group in kept.groups():
+        yield from _group(kept, group, limit)
+
+
+def _group(kept: Kept, group: Group, limit: int | None) -> Iterator[Line]:
+    tone = _TONES[group.severity]
+    count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
+    yield (
+        Piece(text=f"{group.severity.value} {group.code}", tone=tone),
+        Piece(text=f" {group.title}{count}"),
+    )
+    for each in kept.of_group(group, limit):
+        where, said = parts(each)
+        yield Piece(text=f"  {where}: ", tone=Tone.FAINT), Piece(text=said)
+    if limit is not None and group.count > limit:
+        more = counted(group.count - limit, "more finding")
+        yield (Piece(text=f"  ... and {more} {group.code} (--max-per-code 0 shows all)", tone=Tone.FAINT),)
+
+
+def verdict(frame: Frame) -> Iterator[Line]:
+    """Yield what was looked at and how much was found, and whether that is all."""
+    summary = frame.summary
+    if not frame.is_complete:
+        yield (Piece(text=INTERRUPTED, tone=Tone.WARNING),)
+    looked = (
+        f"{printable(frame.path)}: {counted(summary.packages, 'METS file')}, "
+        f"{counted(summary.files, 'listed file')}, {counted(summary.links, 'link')}"
+    )
+    if summary.bytes:
+        looked += f", {counted(summary.bytes, 'byte')} read"
+    tone = Tone.ERROR if summary.errors else Tone.WARNING if summary.warnings else Tone.GOOD
+    yield Piece(text=f"{looked}; level {frame.level}: "), Piece(text=counts(summary), tone=tone)
+
+
+def counts(summary: Summary) -> str:
+    """Return how many findings there are: ``1 error, 0 warnings``, with notes where there are any."""
+    said = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
+    if summary.infos:
+        said.append(counted(summary.infos, "note"))
+    return ", ".join(said)
+
+
+def document(frame: Frame, kept: Kept) -> Iterator[str]:
+    """Yield the whole report as lines of plain text; the first says what it is."""
+    created = f", {frame.created}" if frame.created else ""
+    yield f"metspack check of {printable(frame.path)}, level {frame.level}{created}\n"
+    for line in (*verdict(frame), ()):
+        yield plain(line)
+    for line in grouped(kept):
+        yield plain(line)
+
+
+def plain(line: Line) -> str:
+    """Return a line without its tones, with its end."""
+    return "".join(piece.text for piece in line) + "\n"

@@ -1,0 +1,42 @@
+"""How identifiers are alike."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking.likeness import bare, likeness
+
+IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
+
+
+def test_bare_takes_the_urn_prefix_away() -> None:
+    assert bare(" urn:sa.dk:ID.AVID.RA.18005.rep0.seg0 ") == "ID.AVID.RA.18005.rep0.seg0"
+    assert bare("URN:UUID:3A487CE5-63CF") == bare("urn:uuid:3a487ce5-63cf") == "3a487ce5-63cf"
+    assert bare("urn:x:urn:uuid:AB") == "ab"
+    assert bare("urn:x") == "urn:x"
+    assert bare("ID_Northwind") == "ID_Northwind"
+
+
+@given(IDENTIFIERS)
+def test_bare_is_the_same_twice_and_under_any_prefix(text: str) -> None:
+    assert bare(bare(text)) == bare(text)
+    assert bare(f"urn:x:{text}") == bare(text)
+
+
+def test_likeness_in_words() -> None:
+    assert likeness("a", "a") == ""
+    assert likeness("ID_North", "id_north") == "differs only in case"
+    assert likeness("urn:x:one", "one") == "differs only in its URN prefix"
+    assert likeness("lobseg_1", "lobseg_2") == "one letter off"
+    assert likeness("lobseg_1", "lobsg_2") == "two letters off"
+    assert likeness("lobseg_one", "lobseg_1") == ""
+    assert likeness("a" * 500, "a" * 499) == ""
+
+
+@given(IDENTIFIERS, IDENTIFIERS)
+def test_likeness_goes_both_ways(one: str, other: str) -> None:
+    assert likeness(one, other) == likeness(other, one)
+
+
+@given(IDENTIFIERS, st.integers(0, 8), st.sampled_from("xyz"))
+def test_a_letter_put_in_is_one_letter_off(text: str, at: int, letter: str) -> None:
+    assert likeness(text, text[:at] + letter + text[at:]) == "one letter off"

@@ -1,0 +1,284 @@
+"""``metspack check`` with reports: what is printed, what is written, what it exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from metspack.checking import package as checking_package
+from metspack.cli import Interrupted
+from metspack.model import Finding
+from metspack.reporting.files import SUFFIXES
+from metspack.reporting.kept import Kept
+from tests.cli.conftest import Commands, Program
+from tests.packages import forge
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "good")
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    package = forge.forge(tmp_path / "bad")
+    forge.edit(package / "mets.xml", '_1_mets" xlink', '_9_mets" xlink')
+    for number in range(12):
+        (package / f"unlisted{number:02}").write_bytes(b"")
+    return package
+
+
+def names(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir() if each.is_file()}
+
+
+def test_findings_are_grouped_and_bounded(metspack: Commands, bad: Path) -> None:
+    outcome = metspack("check", bad)
+    assert (outcome.code, outcome.err) == (1, "")
+    lines = outcome.out.splitlines()
+    start = lines.index("error F010 Unlisted file (12 findings)")
+    assert len([line for line in lines if ": no METS of this package lists" in line]) == 10
+    assert lines[start + 11] == "  ... and 2 more findings F010 (--max-per-code 0 shows all)"
+    assert lines[-1].startswith(f"{bad}: 3 METS files, ")
+    codes = [line.split()[1] for line in lines if re.match("(error|warning|info) ", line)]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("option", ["--max-per-code", "--limit"])
+def test_all_findings_or_fewer(metspack: Commands, bad: Path, option: str) -> None:
+    assert metspack("check", bad, option, "0").out.count(": no METS of this package lists") == 12
+    assert metspack("check", bad, option, "1").out.count(": no METS of this package lists") == 1
+
+
+def test_a_good_package_and_quiet(metspack: Commands, good: Path, bad: Path) -> None:
+    assert metspack.fine("check", good).endswith("level full: 0 errors, 0 warnings\n")
+    assert metspack.fine("check", good, "-q") == ""
+    outcome = metspack("check", bad, "-q")
+    assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
+
+
+def test_colour_on_request_alone(metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = metspack("check", bad).out
+    assert "\x1b" not in plain
+    monkeypatch.delenv("NO_COLOR")
+    assert metspack("check", bad).out == plain, "this is no terminal"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = metspack("check", bad).out
+    assert "\x1b[1;31merror F010\x1b[0m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_names_in_a_package_cannot_colour(
+    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (good / "\x1b[31mred\x07").write_bytes(b"")
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    said = metspack("check", good).out
+    assert "\\x1b[31mred\\x07" in said
+    assert set(re.findall(r"\x1b\[[0-9;]*m|\x1b|\x07", said)) <= {
+        "\x1b[1;31m",
+        "\x1b[2m",
+        "\x1b[0m",
+        "\x1b[1;33m",
+    }
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 0), ("warning", 1), ("info", 1), ("never", 0)])
+def test_exit_codes_of_a_package_with_a_warning(
+    metspack: Commands, good: Path, fail_on: str, code: int
+) -> None:
+    (good / "manifest-md5.txt").unlink()
+    outcome = metspack("check", good, "--fail-on", fail_on)
+    assert "0 errors, 1 warning" in outcome.out, "the package is not what the test needs"
+    assert outcome.code == code
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("warning", 1), ("info", 1), ("never", 0)])
+def test_exit_codes_of_a_package_with_errors(metspack: Commands, bad: Path, fail_on: str, code: int) -> None:
+    assert metspack("check", bad, "--fail-on", fail_on).code == code
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--fail-on", "fatal"],
+        ["--level", "deep"],
+        ["--json", "--jsonl"],
+        ["--max-files", "0"],
+        ["--max-bytes", "much"],
+        ["--created", "yesterday"],
+        ["--created", "2026-05-01T12:00:00"],
+        ["--report", "report.pdf"],
+        ["--max-per-code", "-1"],
+    ],
+)
+def test_options_that_mean_nothing(metspack: Commands, good: Path, wrong: list[str]) -> None:
+    outcome = metspack("check", good, *wrong)
+    assert outcome.code == 2, outcome
+    assert outcome.out == ""
+    assert wrong[0] in outcome.err or "report.pdf" in outcome.err
+
+
+def test_json_and_json_lines_on_stdout_are_those_of_the_files(
+    metspack: Commands, bad: Path, tmp_path: Path
+) -> None:
+    files = {form: tmp_path / f"r.{form}" for form in ("json", "jsonl")}
+    for form, path in files.items():
+        outcome = metspack("check", bad, f"--{form}", "--report", path)
+        assert (outcome.code, outcome.err) == (1, "")
+        assert outcome.out == path.read_text(encoding="ascii")
+    whole = json.loads(files["json"].read_bytes())
+    lines = [json.loads(line) for line in files["jsonl"].read_bytes().splitlines()]
+    assert len(lines) == len(whole["findings"]) + 2
+    assert sum(each["code"] == "F010" for each in whole["findings"]) == 12
+
+
+def test_every_report_at_once(metspack: Commands, bad: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
+    options = [word for path in paths for word in ("--report", path)]
+    before = names(bad)
+    for _ in range(2):  # the second time they are replaced
+        assert metspack("check", bad, *options).code == 1
+        assert names(tmp_path) == {path.name for path in paths}
+    assert names(bad) == before
+    found = {path.suffix: path.read_bytes() for path in paths}
+    errors = json.loads(found[".json"])["counts"]["errors"]
+    assert len(json.loads(found[".sarif"])["runs"][0]["results"]) >= errors
+    assert int(etree.fromstring(found[".xml"]).get("failures") or 0) > 0
+    assert b"<h1>Errors found</h1>" in found[".html"]
+    assert found[".txt"].startswith(b"metspack check of ")
+
+
+def test_reports_of_one_check_are_the_same_but_for_a_time_that_is_asked_for(
+    metspack: Commands, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.json"
+
+    def made(*options: str) -> dict[str, Any]:
+        metspack.fine("check", good, "-q", "--report", path, *options)
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found
+
+    assert "created" not in made()
+    assert made("--created", "2026-05-01T14:00:00+02:00")["created"] == "2026-05-01T12:00:00Z"
+    assert re.fullmatch(r"[0-9]{4}-.*Z", made("--created", "now")["created"])
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+    assert made()["created"] == "2016-02-23T00:00:00Z"
+
+
+def test_limits_are_drawn(metspack: Commands, good: Path, tmp_path: Path) -> None:
+    metspack.fine("check", good, "--report", tmp_path / "r.html", "--max-files", "4", "--max-bytes", "1kB")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "50.0 % of the limit (4)" in page
+    assert "64.1 % of the limit (1,000)" in page
+
+
+def test_a_report_in_the_package_is_refused(metspack: Commands, good: Path) -> None:
+    outcome = metspack("check", good / "mets.xml", "--report", good / "report.html")
+    assert outcome.code == 2
+    assert "would lie in the package" in outcome.err
+    assert "report.html" not in names(good)
+
+
+def test_nothing_is_written_about_what_is_not_there(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("check", tmp_path / "nowhere", "--report", tmp_path / "r.html")
+    assert outcome.code == 3
+    assert "nowhere is not there" in outcome.err
+    assert not names(tmp_path)
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_check(
+    metspack: Commands, good: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.html").write_bytes(b"<p>mine</p>")
+    outcome = metspack("check", good, "--report", tmp_path / "mine.html")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert (tmp_path / "mine.html").read_bytes() == b"<p>mine</p>"
+    assert metspack("check", good, "--report", tmp_path / "no" / "r.html").code == 4
+
+
+def test_several_packages_are_one_report(metspack: Commands, good: Path, bad: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
+    outcome = metspack("check", good, bad, *(word for path in paths for word in ("--report", path)))
+    assert outcome.code == 1
+    said = json.loads((tmp_path / "report.json").read_bytes())
+    assert said["path"] == f"{good}, {bad}"
+    assert said["counts"]["packages"] == 6
+    assert all(each["path"].startswith(f"{bad}/") for each in said["findings"] if each["code"][0] != "L")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count('<g class="box own">') == 2
+    assert "ID_Northwind_lobseg_9_mets" in re.findall(r"<pre.*?</pre>", page, re.DOTALL)[0]
+    suites = [each.get("name") for each in etree.fromstring((tmp_path / "report.xml").read_bytes())]
+    assert {f"{folder}/{name}" for folder in (good, bad) for name in ("mets.xml",)} <= set(suites)
+    for folder in (good, bad):
+        refused = metspack("check", good, bad, "--report", folder / "r.html")
+        assert (refused.code, "would lie in the package" in refused.err) == (2, True)
+
+
+def test_a_child_elsewhere_is_shown_as_such(metspack: Commands, good: Path, tmp_path: Path) -> None:
+    other = tmp_path / "disk2"
+    other.mkdir()
+    (good / "Northwind_lobseg_1").rename(other / "Northwind_lobseg_1")
+    metspack("check", good, "--root", other, "--level", "links", "--report", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.count('<g class="box elsewhere">') == 1
+    assert page.count('<g class="arrow elsewhere">') == 2
+
+
+def test_an_interrupted_check_leaves_a_report_that_says_so(
+    metspack: Commands, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Kept.add
+    seen = []
+
+    def add(self: Kept, finding: Finding) -> None:
+        real(self, finding)
+        seen.append(finding)
+        if len(seen) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Kept, "add", add)
+    paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
+    outcome = metspack("check", bad, *(word for path in paths for word in ("--report", path)))
+    assert outcome.code == 130
+    assert "The check was interrupted" in outcome.out
+    assert "interrupted" in outcome.err
+    said = json.loads((tmp_path / "report.json").read_bytes())
+    assert said["is_complete"] is False
+    assert len(said["findings"]) == len(seen) == 2
+    for suffix in (".html", ".xml", ".sarif", ".txt"):
+        assert "The check was interrupted" in (tmp_path / f"report{suffix}").read_text(encoding="utf-8")
+    assert names(tmp_path) == {path.name for path in paths}
+
+
+def test_a_check_interrupted_at_its_own_work_reports_too(
+    metspack: Commands, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = checking_package.Checking._steps
+
+    def steps(self: checking_package.Checking, *given: Any) -> Iterator[Finding]:
+        yield next(real(self, *given))
+        raise Interrupted
+
+    monkeypatch.setattr(checking_package.Checking, "_steps", steps)
+    outcome = metspack("check", bad, "--json", "--report", tmp_path / "r.html")
+    assert outcome.code == 130
+    said = json.loads(outcome.out)
+    assert (said["is_complete"], len(said["findings"])) == (False, 1)
+    assert "<strong>Not complete.</strong>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_as_a_program(program: Program, bad: Path, tmp_path: Path) -> None:
+    outcome = program("check", "bad", "--report", "r.html", "--report", "r.sarif", cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (1, "")
+    assert names(tmp_path) == {"r.html", "r.sarif"}
+    assert bad.is_dir()

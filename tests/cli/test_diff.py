@@ -1,0 +1,142 @@
+"""``metspack diff``: files and links added, gone, moved, changed; by METS and by bytes."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metspack import reading
+from tests.cli.conftest import Commands
+from tests.packages import forge
+from tests.packages.bad.recipe import CHILD, FIRST, SECOND
+from tests.packages.spread import tarred, zipped
+
+BYTES = ["--bytes"]
+METS: list[str] = []
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    monkeypatch.chdir(tmp_path)
+    forge.forge(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    return Path("a"), Path("b")
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_the_same_package_twice(pair: tuple[Path, Path], metspack: Commands, options: list[str]) -> None:
+    assert metspack.fine("diff", *pair, *options) == "a and b: 0 differences\n"
+    assert metspack.fine("diff", pair[0], pair[0] / "mets.xml", *options).endswith(": 0 differences\n")
+    assert metspack.fine("diff", *pair, "-q", *options) == ""
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_a_packed_package_is_the_same(
+    pair: tuple[Path, Path], metspack: Commands, options: list[str]
+) -> None:
+    a, b = pair
+    one = zipped(a, Path("a.zip"), inside="a", keep=True)
+    two = tarred(b, Path("b.tar"))
+    assert metspack.fine("diff", one, two, *options) == "a.zip and b.tar: 0 differences\n"
+    assert metspack.fine("diff", a, one, *options) == "a and a.zip: 0 differences\n"
+
+
+def _moved(root: Path) -> None:
+    (root / FIRST).rename((root / FIRST).with_name("film.bin"))
+    forge.edit(root / CHILD, "record0.bin", "film.bin")
+    forge.seal(root)
+
+
+def test_a_moved_file(pair: tuple[Path, Path], metspack: Commands) -> None:
+    _moved(pair[1])
+    outcome = metspack("diff", *pair)
+    assert outcome.code == 1
+    folder = FIRST.rpartition("/")[0]
+    assert outcome.out.splitlines()[1:] == [
+        f"file moved {FIRST} -> {folder}/film.bin",
+        "a and b: 2 differences (1 file changed, 1 file moved)",
+    ]
+    assert outcome.out.startswith(f"file changed {CHILD}: ")
+    by_bytes = metspack("diff", *pair, "--bytes").out
+    assert f"file moved {FIRST} -> {folder}/film.bin\n" in by_bytes
+    assert by_bytes.endswith("a and b: 5 differences (4 file changed, 1 file moved)\n")
+
+
+def test_files_with_the_same_bytes_move_in_order(pair: tuple[Path, Path], metspack: Commands) -> None:
+    for root, names in zip(pair, (("x1", "x2", "x3"), ("y1", "y2")), strict=True):
+        for name in names:
+            (root / name).write_text("same")
+    out = metspack("diff", *pair, "--bytes").out
+    assert "file moved x1 -> y1\nfile moved x2 -> y2\nfile gone x3\n" in out
+
+
+def test_changed_gone_and_added_files(pair: tuple[Path, Path], metspack: Commands) -> None:
+    a, b = pair
+    (b / FIRST).write_bytes(b"other")
+    (b / SECOND).unlink()
+    (b / "new.txt").write_text("new")
+    said = json.loads(metspack("diff", a, b, "--bytes", "--json").out)
+    assert said["counts"] == {"file added": 1, "file changed": 1, "file gone": 1}
+    assert [(each["kind"], each["name"]) for each in said["differences"]] == [
+        ("changed", FIRST),
+        ("gone", SECOND),
+        ("added", "new.txt"),
+    ]
+    assert said["differences"][0]["after"].startswith("5 bytes, SHA-256 ")
+    # METS says the same of both: only their bytes differ.
+    assert metspack.fine("diff", a, b) == "a and b: 0 differences\n"
+
+
+def test_links_that_differ(pair: tuple[Path, Path], metspack: Commands) -> None:
+    a, b = pair
+    shutil.rmtree(b / "Northwind_lobseg_1")
+    out = metspack("diff", a, b).out
+    link = f"{forge.PARENT_OBJID} -> ID_Northwind_lobseg_1_mets"
+    assert f"link changed {link}: ok; now missing\n" in out
+    for path in b.rglob("mets.xml"):
+        forge.edit(path, forge.PARENT_OBJID, "urn:uuid:other")
+    out = metspack("diff", a, b).out
+    assert f"link gone {link}\n" in out
+    assert "link added urn:uuid:other -> ID_Northwind_lobseg_1_mets\n" in out
+
+
+def test_digests_that_cannot_be_compared(pair: tuple[Path, Path], metspack: Commands) -> None:
+    a, b = pair
+    digest = forge.md5(forge.LOBS[0].data)
+    forge.edit(b / CHILD, f'CHECKSUM="{digest}" CHECKSUMTYPE="MD5"', "")
+    out = metspack("diff", a, b).out
+    assert f"file unknown {FIRST}: 403 bytes, MD5 {digest}; now 403 bytes, no digest\n" in out
+    forge.edit(b / CHILD, 'SIZE="403" ', f'SIZE="9" CHECKSUM="{digest}" CHECKSUMTYPE="MD5"')
+    assert f"file changed {FIRST}: " in metspack("diff", a, b).out
+    forge.edit(b / CHILD, 'SIZE="9" ', "")
+    assert f"now no size, MD5 {digest}\n" in metspack("diff", a, b).out
+
+
+def test_what_cannot_be_read_is_an_error(pair: tuple[Path, Path], metspack: Commands) -> None:
+    a, b = pair
+    packed = zipped(b, Path("b.zip"))
+    data = bytearray(packed.read_bytes())
+    data[data.index(b"record0.bin") + 30] ^= 0xFF
+    packed.write_bytes(data)
+    outcome = metspack("diff", a, packed, "--bytes")
+    assert outcome.code == 3
+    assert f"b.zip: {FIRST} cannot be read: " in outcome.err
+    assert metspack("diff", a, "nowhere").code == 3
+    assert metspack("diff", a).code == 2
+
+
+def test_a_file_that_may_not_be_read(
+    pair: tuple[Path, Path], metspack: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = reading.opened
+
+    def refused(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+        if segments and segments[-1] == "record0.bin":
+            raise PermissionError(13, "Permission denied")
+        return original(root, segments)
+
+    monkeypatch.setattr(reading, "opened", refused)
+    outcome = metspack("diff", *pair, "--bytes")
+    assert outcome.code == 3
+    assert "Permission denied" in outcome.err

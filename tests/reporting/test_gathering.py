@@ -1,0 +1,187 @@
+"""Figures from a check's catalogue: children and their states, split LOBs, what digests were worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.facts import Observed
+from metspack.checking.opening import Package
+from metspack.model import Budgets
+from metspack.reporting.gathering import facts_of
+from metspack.reporting.model import Fixity, ReportFacts, State, Top
+from tests.packages import forge
+from tests.reporting.reports import checked
+
+PARENT, CHILD = "mets.xml", "Northwind_lobseg_1/mets.xml"
+
+
+def gathered(package: Path, level: Level = Level.FULL) -> ReportFacts:
+    with checked(package, level) as (frame, _):
+        return frame.facts
+
+
+def states(facts: ReportFacts) -> dict[str, tuple[State, bool, bool]]:
+    return {each.mets or each.objid: (each.state, each.down, each.up) for each in facts.children}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "package")
+
+
+OK = (State.OK, True, True)
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_a_good_package(package: Path, level: Level) -> None:
+    facts = gathered(package, level)
+    assert facts.tops == (Top(objid=forge.PARENT_OBJID, mets=PARENT),)
+    assert states(facts) == {"Northwind_lobseg_0/mets.xml": OK, CHILD: OK}
+    assert [(each.name, each.files, each.bytes) for each in facts.segments] == [
+        ("Northwind_lobseg_0", 2, 641),
+        ("Northwind_lobseg_1", 2, 338),
+    ]
+    (of_mets, *of_manifests) = facts.fixity
+    read = 7 if level is Level.FULL else 2
+    assert (of_mets.files, of_mets.read, of_mets.failed, of_mets.verified) == (7, read, 0, read)
+    assert [(each.source, each.algorithm) for each in of_manifests] == (
+        [] if level is Level.LINKS else [("manifest-md5.txt", "MD5"), ("manifest-sha256.txt", "SHA-256")]
+    )
+    assert all(each.files == 8 for each in of_manifests)
+
+
+def test_a_missing_child(package: Path) -> None:
+    (package / CHILD).unlink()
+    facts = gathered(package)
+    assert states(facts)[CHILD] == (State.MISSING, True, False)
+    assert facts.children[1].objid == "ID_Northwind_lobseg_1_mets"
+    assert [each.name for each in facts.segments] == ["Northwind_lobseg_0"]
+
+
+def test_an_mptr_that_leads_nowhere_and_the_child_it_meant(package: Path) -> None:
+    forge.edit(package / PARENT, 'href="ID_Northwind_lobseg_1_mets"', 'href="ID_other"')
+    assert states(gathered(package)) == {
+        "Northwind_lobseg_0/mets.xml": OK,
+        CHILD: (State.ONE_WAY, False, True),
+        "ID_other": (State.BROKEN, True, False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "state"),
+    [
+        (forge.PARENT_OBJID, "urn:uuid:another", (State.BROKEN, True, False)),
+        ('OBJID="ID_Northwind_lobseg_1_mets"', 'OBJID="x"', (State.BROKEN, True, True)),
+        ("</mets:mets>", "", (State.BROKEN, True, True)),
+    ],
+)
+def test_a_child_that_does_not_fit(
+    package: Path, old: str, new: str, state: tuple[State, bool, bool]
+) -> None:
+    forge.edit(package / CHILD, old, new)
+    assert states(gathered(package))[CHILD] == state
+
+
+def test_a_child_nobody_names(package: Path) -> None:
+    other = package / "Northwind_lobseg_10"
+    other.mkdir()
+    (other / "mets.xml").write_bytes((package / CHILD).read_bytes())
+    facts = gathered(package)
+    assert [each.folder for each in facts.children] == [
+        "Northwind_lobseg_0",
+        "Northwind_lobseg_1",
+        "Northwind_lobseg_10",
+    ]
+    assert states(facts)["Northwind_lobseg_10/mets.xml"] == (State.EXTRA, False, True)
+    forge.edit(other / "mets.xml", forge.PARENT_OBJID, "urn:uuid:another")
+    assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (State.EXTRA, False, False)
+    assert facts.children[-1].parent == PARENT
+
+
+def test_digests_that_fail(package: Path) -> None:
+    (package / "Northwind_lobseg_0" / forge.LOBS[0].path).write_bytes(b"x" * 403)
+    forge.edit(package / "manifest-sha256.txt", "0", "1")
+    (package / "Northwind_lobseg_1" / forge.LOBS[2].path).unlink()
+    of_mets, md5, sha256 = gathered(package).fixity
+    assert (of_mets.files, of_mets.read, of_mets.failed, of_mets.verified) == (7, 6, 1, 5)
+    assert (md5.files, md5.read, md5.failed) == (8, 7, 1)
+    assert sha256.read == 7
+    assert sha256.failed in {1, 2}, "the line that was changed may be of the file that was"
+
+
+def test_split_lobs(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    part = '<mets:mptr xlink:href="ID_Northwind_lobseg_{}_mets" CONTENTIDS="{}" LOCTYPE="OTHER"/>'
+    parts = "".join(
+        part.format(number, name)
+        for number, name in enumerate(("s0.t2.c4.r1", "s0.t2.c4.r3", "s0.t2.c4.r9.p2"))
+    )
+    forge.edit(
+        package / PARENT,
+        "</mets:mets>",
+        f'<mets:structMap TYPE="SPLITLOB"><mets:div>{parts}</mets:div></mets:structMap></mets:mets>',
+    )
+    splits = gathered(package).splits
+    assert [(each.id, each.size, [(p.id, p.size) for p in each.parts]) for each in splits] == [
+        ("s0.t2.c4.r1", None, [("s0.t2.c4.r1", 403)]),
+        ("s0.t2.c4.r3", None, [("s0.t2.c4.r3", 299)]),
+        ("s0.t2.c4.r9", None, [("s0.t2.c4.r9.p2", None)]),
+    ]
+
+
+def test_nothing_is_known_without_a_mets(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    facts = gathered(tmp_path / "empty")
+    assert facts == ReportFacts(tops=(Top(objid="", mets="mets.xml"),))
+
+
+def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: Path) -> None:
+    shown: list[tuple[bool, ReportFacts]] = []
+
+    def look(_package: Package, catalogue: Catalogue, is_complete: bool) -> None:
+        shown.append((is_complete, facts_of(catalogue, Level.FULL, is_complete=is_complete)))
+
+    (package / "unlisted").write_bytes(b"")
+    run = Observed(look, package, Level.FULL, None, Budgets())
+    run.stop()
+    assert not shown, "nothing was begun"
+    next(run)
+    run.stop()
+    run.stop()
+    assert run.summary.packages == 3
+    list(run)
+    ((is_complete, facts),) = shown
+    assert not is_complete
+    assert len(facts.children) == 2
+    assert {(each.read, each.failed, each.verified) for each in facts.fixity} == {(None, None, None)}
+
+
+def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
+    shown: list[bool] = []
+
+    class Broken(BaseException):
+        pass
+
+    def broken(_count: int) -> None:
+        raise Broken
+
+    run = Observed(
+        lambda _package, _catalogue, is_complete: shown.append(is_complete),
+        package,
+        Level.FULL,
+        broken,
+        Budgets(),
+    )
+    with pytest.raises(Broken):
+        list(run)
+    run.stop()
+    assert shown == [False]
+
+
+def test_what_was_not_read_is_not_verified() -> None:
+    said = Fixity(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
+    assert said.verified is None

@@ -1,0 +1,287 @@
+"""The HTML report: whole without network and scripts, readable by everybody, and true to the check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from metspack import resources
+from metspack.checking import Code
+from metspack.model import Limits
+from metspack.reporting import html
+from metspack.reporting.findings import printable
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Child, Frame, ReportFacts, SplitLob, SplitPart, State, Top
+from tests.packages import forge
+from tests.reporting import pages
+from tests.reporting.reports import checked, holding
+
+TOP = Top(objid="urn:x", mets="mets.xml")
+
+
+def page(frame: Frame, kept: Kept, root: Path | None = None) -> pages.Node:
+    """Return a report as a page that every rule for pages holds for."""
+    text = "".join(html.document(frame, kept, {} if root is None else {"": root}))
+    found = pages.read(text)
+    _check_self_contained(text, found)
+    _check_accessible(found)
+    return found
+
+
+def _check_self_contained(text: str, found: pages.Node) -> None:
+    for tag in ("script", "link", "iframe", "object", "embed", "img", "base", "form"):
+        assert not list(found.all(tag)), tag
+    style = found.one("style").text
+    assert not re.search(r"url\(|@import|expression", style)
+    for each in found.all():
+        assert not any(name.startswith("on") for name in each.attributes), each.attributes
+        for name in ("src", "href", "srcset", "action", "xlink:href", "data"):
+            assert each.attributes.get(name, "#").startswith("#"), each.attributes
+    printed = text.replace("\n", "")
+    assert printed.isprintable()
+
+
+def _check_accessible(found: pages.Node) -> None:
+    assert found.one("html").attributes["lang"] == "en"
+    assert found.one("head").one("title").text
+    ids = [each.attributes["id"] for each in found.all() if "id" in each.attributes]
+    assert len(ids) == len(set(ids))
+    for each in found.all():
+        for name in ("aria-labelledby", "for"):
+            assert set(each.attributes.get(name, "").split()) <= set(ids)
+        assert not each.attributes.get("href", "").removeprefix("#") or each.attributes["href"][1:] in ids
+    levels = [int(each.tag[1]) for each in found.all() if re.fullmatch("h[1-6]", each.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+    for picture in found.all("svg"):
+        assert picture.attributes["role"] == "img"
+        assert picture.attributes.get("aria-label") or picture.attributes.get("aria-labelledby")
+    for table in found.all("table"):
+        assert table.one("caption").text
+        assert all(each.attributes.get("scope") in {"col", "row"} for each in table.all("th"))
+    labels = {each.attributes["for"] for each in found.all("label")}
+    assert {each.attributes["id"] for each in found.all("input")} == labels
+
+
+def fixities(found: pages.Node) -> list[list[str]]:
+    (table,) = (each for each in found.all("table") if each.one("caption").text.startswith("Digests"))
+    return [
+        [cell.text for cell in row.all() if cell.tag in {"th", "td"}] for row in table.one("tbody").all("tr")
+    ]
+
+
+def test_a_good_package(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    with checked(package) as (frame, kept):
+        found = page(frame, kept, package)
+    assert found.one("h1").text == "No faults found"
+    assert "ok" in found.one("header").classes
+    drawn = found.one("svg", "map")
+    assert [sorted(each.classes) for each in drawn.all("g", "box")] == [
+        ["box", "own"],
+        ["box", "ok"],
+        ["box", "ok"],
+    ]
+    assert len(list(drawn.all("g", "arrow"))) == 4
+    assert not list(drawn.all("g", "absent"))
+    assert fixities(found)[0] == ["METS", "MD5", "7", f"{frame.facts.fixity[0].bytes:,}", "7", "0", "0"]
+    assert "Nothing was found." in found.text
+    rows = list(found.one("table", "fills").one("tbody").all("tr"))
+    assert [row.one("th").text for row in rows] == ["Northwind_lobseg_0", "Northwind_lobseg_1"]
+
+
+def test_a_broken_package(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    forge.edit(package / "mets.xml", '_1_mets" xlink', '_9_mets" xlink')
+    (package / "Northwind_lobseg_0" / forge.LOBS[0].path).write_bytes(b"x" * 403)
+    with checked(package) as (frame, kept):
+        found = page(frame, kept, package)
+        groups = kept.groups()
+    assert found.one("h1").text == "Errors found"
+    assert {state for each in found.all("g", "box") for state in each.classes} == {
+        "box",
+        "own",
+        "ok",
+        "one-way",
+        "broken",
+    }
+    assert [each.classes for each in found.all("g", "absent")]
+    sections = list(found.all("section", "code"))
+    assert [each.one("h3").attributes["id"] for each in sections] == [group.code for group in groups]
+    (link,) = (each for each in sections if each.one("h3").attributes["id"] == "L001")
+    assert link.one("code", "where").text == "mets.xml:19"
+    assert '<mets:mptr xlink:href="ID_Northwind_lobseg_9_mets"' in link.one("pre").text
+    assert Code.MPTR_WITHOUT_FILE.value.remedy in link.text
+    assert fixities(found)[0][4:] == ["6", "1", "0"]
+
+
+def test_five_hundred_children_are_tiles_with_a_filter(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package", forge.lobs(500, 500))
+    (package / "Northwind_lobseg_7" / "mets.xml").unlink()
+    with checked(package) as (frame, kept):
+        found = page(frame, kept, package)
+    assert not list(found.all("svg", "map"))
+    tiles = list(found.one("ol", "tiles").all("li"))
+    assert len(tiles) == 500
+    assert [each.one("b").text for each in tiles if "missing" in each.classes] == ["Northwind_lobseg_7"]
+    assert [each.one("b").text for each in tiles[9:12]] == [f"Northwind_lobseg_{n}" for n in (9, 10, 11)]
+    choices = {each.attributes["id"] for each in found.all("input")}
+    assert choices == {"show-all", "show-ok", "show-missing"}
+    filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
+    assert filtered == [(state.value, state.value) for state in State]
+    (group,) = (each for each in found.all() if each.attributes.get("role") == "group")
+    kinds = [each.tag for each in group.children if isinstance(each, pages.Node)]
+    assert kinds == ["input", "label"] * 3 + ["ol"], "what is chosen stands beside what it filters"
+
+
+def many(count: int) -> tuple[Child, ...]:
+    return tuple(
+        Child(
+            objid=f"{number}",
+            mets=f"{number}/mets.xml",
+            parent="mets.xml",
+            state=State.MISSING if number > 5_990 else State.OK,
+            down=True,
+            up=True,
+            files=0,
+            bytes=0,
+        )
+        for number in range(count)
+    )
+
+
+def test_of_very_many_children_those_at_fault_are_shown() -> None:
+    with holding() as (frame, kept):
+        found = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=many(6_000))), kept)
+    tiles = list(found.one("ol", "tiles").all("li"))
+    assert len(tiles) == 5_000
+    assert [each.one("b").text for each in tiles[-9:]] == [f"{number}" for number in range(5_991, 6_000)]
+    assert "... and 1,000 more children" in found.text
+    assert "missing 9" in found.text
+
+
+def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    with checked(package) as (frame, kept):
+        found = page(replace(frame, limits=Limits(files=4, bytes=640)), kept)
+    table = found.one("table", "fills")
+    said = [each.attributes["aria-label"] for each in table.all("svg")]
+    assert said[:2] == ["2 files, 50.0 % of the limit (4)", "641 bytes, 100.2 % of the limit (640)"]
+    assert [each.text for each in table.all("td", "over")] == ["641 (over)"]
+    assert "against the limits given: 4 files, 640 bytes" in found.text
+    with checked(package) as (frame, kept):
+        assert "any number of files, 640 bytes" in page(replace(frame, limits=Limits(bytes=640)), kept).text
+
+
+def test_split_lobs_are_strips() -> None:
+    parts = (SplitPart(id="r1.p0", child="a", size=5), SplitPart(id="r1.p1", child="b", size=None))
+    facts = ReportFacts(splits=(SplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
+    with holding() as (frame, kept):
+        found = page(replace(frame, facts=facts), kept)
+    strip = found.one("figure", "strip")
+    assert "incomplete" in strip.classes
+    assert strip.one("figcaption").text == "r1 2 parts, 5 of 10 bytes, 1 part without a known size: not whole"
+    assert [each.attributes["width"] for each in strip.all("rect")] == ["500.0", "500.0"]
+    assert [each.text for each in strip.all("li")] == ["r1.p0: 5 bytes in a", "r1.p1: size unknown in b"]
+    assert len(list(strip.all("g", "absent"))) == 1
+    assert "... and 3 more split LOBs" in found.text
+
+
+def test_an_interrupted_check_has_a_banner(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    with checked(package) as (frame, kept):
+        fixity = tuple(replace(each, read=None, failed=None) for each in frame.facts.fixity)
+        facts = replace(frame.facts, fixity=fixity)
+        found = page(replace(frame, is_complete=False, facts=facts, created="2026-05-01T12:00:00Z"), kept)
+    assert found.one("h1").text == "Interrupted"
+    assert "warning" in found.one("header").classes
+    assert "The check was interrupted" in found.one("p", "banner").text
+    assert fixities(found)[0][4:] == ["unknown"] * 3
+    assert found.one("time").text == "2026-05-01T12:00:00Z"
+    with holding(Code.UNLISTED.at("z", found="1")) as (frame, kept):
+        assert page(replace(frame, is_complete=False), kept).one("h1").text == "Errors found"
+
+
+def test_of_each_code_so_many_are_shown_and_the_rest_counted() -> None:
+    with holding(*(Code.UNLISTED.at(f"{number:04}", found="1") for number in range(html.SHOWN + 7))) as (
+        frame,
+        kept,
+    ):
+        section = page(frame, kept).one("section", "code")
+    assert len(list(section.one("ul", "findings").all("li"))) == html.SHOWN
+    assert "... and 7 more findings F010" in section.text
+
+
+def test_two_reports_of_one_check_are_the_same(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    (package / "unlisted").write_bytes(b"")
+    texts = []
+    for _ in range(2):
+        with checked(package) as (frame, kept):
+            texts.append("".join(html.document(frame, kept, {"": package})))
+    assert texts[0] == texts[1]
+
+
+TRICKY = st.one_of(
+    st.text(min_size=1),
+    st.sampled_from(["<script>", "{{ 7*7 }}", "\u202egnp.exe", "\x1b[31m", "&amp;", '"><b>', "a\nb"]),
+)
+
+
+@given(TRICKY, TRICKY, TRICKY)
+def test_what_a_package_says_is_text_and_visible(path: str, place: str, reason: str) -> None:
+    child = Child(
+        objid=path, mets=place, parent="", state=State.EXTRA, down=False, up=False, files=1, bytes=1
+    )
+    facts = ReportFacts(tops=(Top(objid=reason, mets=path),), children=(child,))
+    with holding(Code.REFUSED.at(path, 3, place, reason=reason)) as (frame, kept):
+        found = page(replace(frame, path=reason, facts=facts), kept)
+    assert not list(found.all("script"))
+    assert {each.tag for each in found.one("p", "path").all()} == set()
+    assert found.one("p", "path").text == printable(reason)
+
+
+def test_marks_that_turn_text_around_are_shown_as_codes() -> None:
+    assert str(html.visible("a\u202eb\u200d<")) == "a\\u202eb\\u200d&lt;"
+    assert html.visible(Markup("<b>")) == "<b>"
+
+
+def modes() -> Iterator[dict[str, str]]:
+    """Yield the colours of the light, the dark and the printed page."""
+    style = (resources.template_folder() / "report" / "page.css").read_text(encoding="utf-8")
+    for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL):
+        yield dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG 2 has it."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+        red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colours", list(modes()), ids=["light", "dark", "print"])
+def test_every_text_has_the_contrast_that_wcag_aa_asks_for(colours: dict[str, str]) -> None:
+    pairs = [
+        (text, back) for text in ("text", "faint", "link", "broken", "one-way") for back in ("page", "panel")
+    ]
+    for state in (*(each.value for each in State), "own"):
+        pairs += [(text, f"{state}-back") for text in (state, "text", "faint")]
+    for text, back in pairs:
+        assert contrast(colours[text], colours[back]) >= 4.5, (text, back)
+    for line in (*(each.value for each in State), "own", "faint"):
+        assert contrast(colours[line], colours["page"]) >= 3, line

@@ -1,0 +1,160 @@
+"""The JUnit report: valid by the schema that CI systems go by, and its counts are those of its cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack.checking import Code
+from metspack.model import Severity
+from metspack.reporting import junit
+from metspack.reporting.kept import Kept
+from metspack.reporting.model import Child, Frame, ReportFacts, State, Top
+from tests.packages import forge
+from tests.reporting.reports import checked, holding
+
+# What Jenkins' and GitLab's readers take, with the file and line that GitLab shows.
+SCHEMA = """
+<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+<xs:element name="testsuites"><xs:complexType>
+  <xs:sequence><xs:element ref="testsuite" maxOccurs="unbounded"/></xs:sequence>
+  <xs:attribute name="name" type="xs:string" use="required"/><xs:attributeGroup ref="counts"/>
+</xs:complexType></xs:element>
+<xs:attributeGroup name="counts">
+  <xs:attribute name="tests" type="xs:unsignedInt" use="required"/>
+  <xs:attribute name="failures" type="xs:unsignedInt" use="required"/>
+  <xs:attribute name="errors" type="xs:unsignedInt" use="required"/>
+  <xs:attribute name="time" type="xs:decimal" use="required"/>
+</xs:attributeGroup>
+<xs:element name="testsuite"><xs:complexType>
+  <xs:sequence><xs:element ref="testcase" maxOccurs="unbounded"/></xs:sequence>
+  <xs:attribute name="name" type="xs:string" use="required"/><xs:attributeGroup ref="counts"/>
+  <xs:attribute name="skipped" type="xs:unsignedInt" use="required"/>
+  <xs:attribute name="timestamp" type="xs:dateTime"/>
+</xs:complexType></xs:element>
+<xs:element name="testcase"><xs:complexType>
+  <xs:choice minOccurs="0">
+    <xs:element name="failure" type="fault"/><xs:element name="error" type="fault"/>
+    <xs:element name="system-out" type="xs:string"/>
+  </xs:choice>
+  <xs:attribute name="classname" type="xs:string" use="required"/>
+  <xs:attribute name="name" type="xs:string" use="required"/>
+  <xs:attribute name="time" type="xs:decimal" use="required"/>
+  <xs:attribute name="file" type="xs:string"/>
+  <xs:attribute name="line" type="xs:positiveInteger"/>
+</xs:complexType></xs:element>
+<xs:complexType name="fault"><xs:simpleContent><xs:extension base="xs:string">
+  <xs:attribute name="type" type="xs:string" use="required"/>
+  <xs:attribute name="message" type="xs:string" use="required"/>
+</xs:extension></xs:simpleContent></xs:complexType>
+</xs:schema>
+"""
+
+
+VALID = etree.XMLSchema(etree.fromstring(SCHEMA))
+
+
+def read(frame: Frame, kept: Kept) -> etree._Element:
+    """Return the report, valid, its counts true and its test cases' names unique."""
+    root = etree.fromstring("".join(junit.document(frame, kept)).encode())
+    VALID.assertValid(root)
+    for each in (root, *root.iter("testsuite")):
+        for attribute, path in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert each.get(attribute) == str(len(list(each.iter(path)))), (each.get("name"), attribute)
+    names = [(each.get("classname"), each.get("name")) for each in root.iter("testcase")]
+    assert len(names) == len(set(names))
+    suites = [each.get("name") for each in root]
+    assert len(suites) == len(set(suites))
+    return root
+
+
+def cases(root: etree._Element) -> dict[tuple[str | None, str | None], str]:
+    return {
+        (each.get("classname"), each.get("name")): ",".join(str(below.tag) for below in each)
+        for each in root.iter("testcase")
+    }
+
+
+def test_a_good_package_is_a_passed_test_a_document(tmp_path: Path) -> None:
+    with checked(forge.forge(tmp_path / "package")) as (frame, kept):
+        assert cases(read(frame, kept)) == {
+            (name, "nothing found"): ""
+            for name in ("mets.xml", "Northwind_lobseg_0/mets.xml", "Northwind_lobseg_1/mets.xml")
+        }
+
+
+def test_a_bad_package_fails_where_it_is_bad(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    (package / "Northwind_lobseg_0" / forge.LOBS[0].path).unlink()
+    (package / "Northwind_lobseg_1" / "mets.xml").unlink()
+    with checked(package) as (frame, kept):
+        root = read(frame, kept)
+    found = cases(root)
+    assert found["Northwind_lobseg_0/mets.xml", "F001 File missing"] == "failure"
+    assert found["mets.xml", "L002 Child METS missing"] == "failure"
+    assert ("Northwind_lobseg_1/mets.xml", "nothing found") not in found, "a missing child passes nothing"
+    (case,) = (each for each in root.iter("testcase") if each.get("name") == "L002 Child METS missing")
+    assert (case.get("file"), case.get("line")) == ("mets.xml", "19")
+    (failure,) = case
+    assert "which is not there" in (failure.get("message") or "")
+    assert "To do: " in (failure.text or "")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failures"), [(None, 0), (Severity.ERROR, 1), (Severity.WARNING, 2), (Severity.INFO, 3)]
+)
+def test_what_does_not_fail_the_check_does_not_fail_here(fail_on: Severity | None, failures: int) -> None:
+    info = next(code for code in Code if code.value.severity is Severity.INFO)
+    findings = [Code.NO_OBJID.at("mets.xml", 1), Code.LOB_IN_NO_CELL.at("a")]
+    findings.append(replace(findings[0], code=info.id, severity=Severity.INFO))
+    with holding(*findings) as (frame, kept):
+        root = read(replace(frame, fail_on=fail_on), kept)
+    assert (root.get("tests"), root.get("failures")) == ("3", str(failures))
+
+
+def test_findings_belong_to_the_nearest_mets_and_archives_to_themselves() -> None:
+    child = Child(
+        objid="x", mets="a/mets.xml", parent="METS.xml", state=State.OK, down=True, up=True, files=0, bytes=0
+    )
+    facts = ReportFacts(tops=(Top(objid="", mets="METS.xml"),), children=(child,))
+    with holding() as (frame, _):
+        owner = junit.owner_among(replace(frame, facts=facts))
+    paths = ["METS.xml", "a/b/c.bin", "a/mets.xml", "ab/c", "a/N.SIARD", "manifest-md5.txt"]
+    assert [owner(path) for path in paths] == [
+        "METS.xml",
+        "a/mets.xml",
+        "a/mets.xml",
+        "METS.xml",
+        "a/N.SIARD",
+        "METS.xml",
+    ]
+
+
+def test_many_findings_of_a_code_are_one_case_that_says_how_many() -> None:
+    with holding(*(Code.UNLISTED.at(f"{number:03}", found="1") for number in range(150))) as (frame, kept):
+        (case,) = read(frame, kept).iter("testcase")
+    (failure,) = case
+    assert (failure.get("message") or "").endswith("(and 149 more findings)")
+    lines = (failure.text or "").splitlines()
+    assert len(lines) == 102
+    assert lines[100] == "... and 50 more findings"
+
+
+def test_an_interrupted_check_is_an_error() -> None:
+    with holding() as (frame, kept):
+        root = read(replace(frame, is_complete=False, created="2026-05-01T12:00:00Z"), kept)
+    assert (root.get("tests"), root.get("errors"), root.get("failures")) == ("2", "1", "0")
+    assert cases(root)["metspack check", "the check was complete"] == "error"
+    assert root[1].get("timestamp") == "2026-05-01T12:00:00"
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9))), st.text())
+def test_names_of_any_kind_give_valid_xml(names: list[tuple[str, str, int]], package: str) -> None:
+    findings = [Code.REFUSED.at(path, line, place, reason=path) for path, place, line in names]
+    with holding(*findings) as (frame, kept):
+        read(replace(frame, path=package), kept)

@@ -1,0 +1,77 @@
+"""The report for people: grouped by code, bounded where asked, printable whatever the names are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import Code
+from metspack.reporting import text
+from tests.reporting.reports import holding
+
+MISSING = [
+    Code.FILE_MISSING.at(f"a/{number}", 0, "", expected=f"a/{number}", source="mets.xml line 3")
+    for number in range(4)
+]
+UNLISTED = Code.UNLISTED.at("z", found="1")
+
+
+def test_findings_stand_under_their_code_the_worst_first() -> None:
+    warned = Code.LOB_IN_NO_CELL.at("b")
+    with holding(warned, *MISSING[:2], UNLISTED) as (_, kept):
+        said = [text.plain(each) for each in text.grouped(kept)]
+    assert said == [
+        "error F001 File missing (2 findings)\n",
+        "  a/0: 'a/0' is listed in mets.xml line 3 but not there\n",
+        "  a/1: 'a/1' is listed in mets.xml line 3 but not there\n",
+        f"error F010 {Code.UNLISTED.value.title}\n",
+        "  z: no METS of this package lists this file (1 bytes)\n",
+        f"warning Z017 {Code.LOB_IN_NO_CELL.value.title}\n",
+        "  b: no cell of the archive names this file\n",
+    ]
+
+
+def test_of_each_code_at_most_so_many_then_how_many_more() -> None:
+    with holding(*MISSING, UNLISTED) as (_, kept):
+        said = [text.plain(each) for each in text.grouped(kept, 3)]
+    assert said[4] == "  ... and 1 more finding F001 (--max-per-code 0 shows all)\n"
+    assert len(said) == 7
+    with holding(*MISSING) as (_, kept):
+        assert "more finding" not in "".join(text.plain(each) for each in text.grouped(kept, 4))
+
+
+def test_tones_follow_the_severity() -> None:
+    with holding(*MISSING[:1]) as (frame, kept):
+        first, second = text.grouped(kept)
+        assert [piece.tone for piece in first] == [text.Tone.ERROR, text.Tone.PLAIN]
+        assert [piece.tone for piece in second] == [text.Tone.FAINT, text.Tone.PLAIN]
+        (verdict,) = text.verdict(frame)
+        assert verdict[-1].tone is text.Tone.ERROR
+    with holding(Code.LOB_IN_NO_CELL.at("b")) as (frame, _):
+        assert next(text.verdict(frame))[-1].tone is text.Tone.WARNING
+    with holding() as (frame, _):
+        assert next(text.verdict(frame))[-1].tone is text.Tone.GOOD
+
+
+def test_the_whole_report_says_what_it_is_of_and_whether_it_is_all() -> None:
+    with holding(*MISSING) as (frame, kept):
+        looked = replace(frame.summary, packages=1, bytes=12_000, infos=2)
+        told = replace(frame, is_complete=False, created="2026-05-01T12:00:00Z", summary=looked)
+        lines = list(text.document(told, kept))
+    assert lines[0] == "metspack check of out, level full, 2026-05-01T12:00:00Z\n"
+    assert lines[1].startswith("The check was interrupted")
+    assert lines[2] == (
+        "out: 1 METS file, 0 listed files, 0 links, 12,000 bytes read; level full: "
+        "4 errors, 0 warnings, 2 notes\n"
+    )
+    assert lines[3] == "\n"
+    assert len(lines) == 9, "a report file holds all"
+
+
+@given(st.text(), st.text(), st.text())
+def test_every_line_is_one_printable_line(path: str, place: str, reason: str) -> None:
+    with holding(Code.REFUSED.at(path, 0, place, reason=reason)) as (frame, kept):
+        named = replace(frame, path=path)
+        assert all(line[:-1].isprintable() and line[-1] == "\n" for line in text.document(named, kept))
