@@ -153,9 +153,12 @@ def describe(
     return inplace.described(folder, options, progress)
 
 
-def check(path: Path, level: Level = Level.FULL) -> Checking:
-    """Return an iterator of what is wrong with the package at ``path``: its folder or METS file."""
-    return checking.check(path, level)
+def check(path: Path | Sequence[Path], level: Level = Level.FULL, *, roots: Sequence[Path] = ()) -> Checking:
+    """Return an iterator of what is wrong with packages: folders, METS files, zip or tar files.
+
+    ``roots`` are further folders in which children may lie, found by their OBJID.
+    """
+    return checking.check(path, level, roots=roots)
 
 
 def _created(given: datetime | None) -> str:
