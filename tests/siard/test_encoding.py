@@ -70,3 +70,8 @@ def test_a_character_is_found_where_it_stands_and_not_inside_another(
 def test_what_an_encoding_lacks_becomes_a_reference() -> None:
     assert Encoding(codec="iso8859-1", unit=1).encoded("é€") == b"\xe9&#8364;"
     assert Encoding(codec="utf-8", unit=1).decoded("é€".encode()) == "é€"
+
+
+def test_a_character_is_not_found_across_two_others() -> None:
+    text = "\u3e41\u0100>"  # the second byte of the first and the first of the second are those of ">"
+    assert Encoding(codec="utf-16-le", unit=2).found(">", text.encode("utf-16-le"), 0) == 4
