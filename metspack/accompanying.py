@@ -10,6 +10,7 @@ from metspack import fsio, placing, reading
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, siard22
+from metspack.mets.dialects.interface import SegmentSpot
 from metspack.placing import PlacedFile
 
 MAPPING = "mapping.txt"
@@ -19,7 +20,6 @@ MANIFEST = "manifest.txt"
 """The digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
-_METS = "mets.xml"
 
 
 def check(layout: Layout, mapping: str | None, *, manifest: bool) -> None:
@@ -39,52 +39,44 @@ def check(layout: Layout, mapping: str | None, *, manifest: bool) -> None:
 def written(
     package: Path,
     work: Path,
-    segments: Sequence[tuple[str, int]],
+    segments: Sequence[SegmentSpot],
     *,
+    mets: str,
     mapping: str | None,
     manifest: bool,
     checksum: str,
 ) -> dict[str, Hashers]:
     """Write the files that are asked for; returns the digests of each by its name.
 
-    ``segments`` are folder and number of each, in the package's order. ``mapping`` is the URI that all
-    segment folders are kept under. The digests of the manifest are MD5 or, where METS has them, SHA-256.
+    ``segments`` are in the package's order; ``mets`` is the name of their METS, which is no LOB. ``mapping``
+    is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
+    has them, SHA-256.
     """
-    algorithms = tuple(dict.fromkeys((*placing.MANIFESTS, checksum)))
+    algorithms = placing.algorithms(checksum)
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
-        lines = (f"{folder}/ {target}\n".encode() for folder, _number in segments)
+        lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
         files[MAPPING] = _file(package, MAPPING, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
-        lines = (line for folder, number in segments for line in _lob_lines(work, folder, number, algorithm))
+        lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
         files[MANIFEST] = _file(package, MANIFEST, lines, algorithms)
     return files
 
 
 def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
     """Return such a file as the parent's METS lists it."""
-    return PlacedFile(
-        id=f"ID_{name}",
-        path=name,
-        size=hashers.size,
-        media_type="text/plain",
-        checksum=hashers.digest(checksum).value,
-        md5=hashers.digest("MD5").value,
-        sha256=hashers.digest("SHA-256").value,
-    )
+    return placing.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
-def _lob_lines(work: Path, folder: str, number: int, algorithm: str) -> Iterator[bytes]:
+def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:
     """Yield the lines of a segment's LOB files: digest, a space, ``*`` for binary, path beside the .siard."""
-    mets = f"{folder}/{_METS}"
-    with open(
-        reading.opened(placing.fragment(work, number, algorithm)), encoding="utf-8", newline="\n"
-    ) as lines:
+    fragment = placing.fragment(work, spot.number, algorithm)
+    with open(reading.opened(fragment), encoding="utf-8", newline="\n") as lines:
         for line in lines:
             digest, _, path = line.rstrip("\n").partition("  ")
-            if path != mets:
+            if path.startswith(f"{spot.content}/") and path != f"{spot.ip}/{mets}":
                 yield f"{digest} *{path}\n".encode()
 
 

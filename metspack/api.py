@@ -13,9 +13,10 @@ from metspack.building import Built
 from metspack.checking import Checking, Level
 from metspack.copying import ACCEPTABLE
 from metspack.errors import ConfigError
+from metspack.identity import PackageOptions
 from metspack.inplace import Described
 from metspack.layouts import LAYOUTS, FolderStyle, Layout
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Budgets, Limits, Segment
 from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
@@ -138,7 +139,7 @@ def describe(
     The folder holds one archive and the segments; the arguments mean what they mean to ``build``.
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then the folder is as it was.
     """
-    options = inplace.InPlaceOptions(
+    options = PackageOptions(
         created=_created(created),
         software=_SOFTWARE,
         name=name,

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import (
@@ -15,34 +15,33 @@ from metspack import (
     coursing,
     fsio,
     identifiers,
+    identity,
     layouts,
     manifests,
+    placing,
     planfile,
     remarks,
     room,
+    sealing,
     segments,
     staying,
 )
 from metspack.coursing import Column, Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
+from metspack.identity import PackageOptions
 from metspack.layouts import FolderStyle, Layout, lobseg
-from metspack.mets import writer
-from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.recommendation import ChildMets, Setting, SiardFile, Software
-from metspack.model import Budgets, Limits, LobPlace, Segment
-from metspack.placing import MANIFESTS
+from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
+from metspack.model import Limits, Segment
 from metspack.planfile import PlanFile
 from metspack.planning import Division, Split
 from metspack.progress import Progress, Silent
 from metspack.relocating import Relocation
-from metspack.segments import SegmentSpot, SegmentTask, TaskPlaced
+from metspack.segments import SegmentTask, TaskPlaced
 from metspack.sharing import Sharing
-from metspack.siard import markup, rewriting
-from metspack.siard.archive import Archive, Grants
+from metspack.siard.archive import Archive
 from metspack.siard.container import Container
 from metspack.siard.departures import Departures
-from metspack.siard.rewriting import Moved
 from metspack.sources import opening
 from metspack.sources.opening import Source
 
@@ -51,39 +50,26 @@ _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOptions:
-    """How a package is built. ``created`` is the one clock value, as xs:dateTime.
+class BuildOptions(PackageOptions):
+    """How a package is built.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
-    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one; ``accepted`` is of
-    ``copying.ACCEPTABLE``. ``mapping_uri`` and ``lob_manifest`` ask for the files of ``accompanying``.
+    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
+    ``lob_manifest`` ask for the files of ``accompanying``.
     """
 
-    created: str
-    software: Software
     limits: Limits
     layout: str = lobseg.LAYOUT.name
     split: Split = Split.FILL
     lob_folder_style: FolderStyle = FolderStyle.DILCIS
-    name: str | None = None
-    objid: str | None = None
     plan: Path | None = None
     base: Path | None = None
-    grants: Grants = field(default_factory=Grants)
     min_size: int | None = None
     add_digests: bool = False
-    accepted: frozenset[str] = frozenset()
     mapping_uri: str | None = None
     lob_manifest: bool = False
-    checksum: str = "MD5"
-    agents: tuple[str, ...] = ()
-    mets_profile: str = recommendation.PROFILE
-    href_style: str = "relative"
     jobs: int | None = 1
-    verify: bool = False
-    check_message_digest: bool = True
-    budgets: Budgets = field(default_factory=Budgets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,37 +146,17 @@ class _Work:
         if self.plan:
             self.division = self.plan.header.division
         self.name = _name(source, options, self.plan)
-        self.objid = "" if options.objid is None else identifiers.given_objid(options.objid)
-        if not self.objid and self.archive is not None:
-            document = markup.document(self.archive.metadata_document, depth=self.archive.budgets.depth)
-            self.objid = identifiers.package_objid(self.name, document)
-        version = None if self.archive is None else self.archive.metadata.version
-        self.setting = Setting(
-            version=version,
-            created=options.created,
-            checksum_type=options.checksum,
-            software=options.software,
-            agents=options.agents,
-            profile=options.mets_profile,
-            href_style=options.href_style,
-        )
+        self.objid = identity.objid(options, self.name, self.archive)
         if self.objid.startswith(identifiers.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        for text in (*options.agents, options.mets_profile):
-            if not text.strip():
-                raise ConfigError(
-                    "an agent or the METS profile is empty",
-                    hint="Give --agent and --mets-profile a value, or leave them out.",
-                )
-            writer.finalized(text)  # what XML cannot hold is refused now, not after an hour of copying
+        self.dialect = identity.dialect(options, self.archive)
         accompanying.check(self.layout, options.mapping_uri, manifest=options.lob_manifest)
-        if options.add_digests and version == "1.0":
+        if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
-        self.algorithms = tuple(dict.fromkeys((*MANIFESTS, options.checksum)))
         self.warnings: list[str] = []
         self.kept = 0
         self.stays: frozenset[Column] = frozenset()
@@ -212,7 +178,8 @@ class _Work:
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
-            self._compare_digests()
+            if self.archive is not None and self.options.check_message_digest:
+                self.warnings += sealing.words(self.archive, self.progress, rewritten=True)
             placed = self._placed(staging, course)
             if self.archive is not None:
                 staying.keep(self.archive, self.stays, departures)
@@ -220,11 +187,9 @@ class _Work:
             else:
                 siard = None
         journal.record(event="rewritten")
-        children = {n: child for task in placed for n, child in zip(task.numbers, task.children, strict=True)}
-        ordered = [(number, children[number]) for number in course.ordered()]
-        files = self._parent(staging, siard, ordered, placed)
-        spots = [(child.folder, number) for number, child in ordered]
-        manifests.write(staging.package, staging.work, spots, files)
+        spots = [self._spot(course, number) for number in course.ordered()]
+        files = self._parent(staging, siard, spots, placed)
+        manifests.write(staging.package, staging.work, ((spot.ip, spot.number) for spot in spots), files)
         closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
         remarked = remarks.remarks(self.source, course, placed, self.sharing, added=self.options.add_digests)
         return Built(
@@ -266,23 +231,6 @@ class _Work:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def _compare_digests(self) -> None:
-        archive = self.archive
-        if archive is None or not (self.options.check_message_digest and archive.metadata.digests):
-            return
-        if not rewriting.comparable(archive):
-            self.warnings.append(
-                "the archive's messageDigest could not be compared with its content: it is of the zip file "
-                "that the archive was before it was unpacked or wrapped (the package gets a new one)"
-            )
-            return
-        self.progress.stage("Comparing the archive's messageDigest", rewriting.sealed(archive))
-        self.warnings += [
-            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
-            f"{found.value}; it was changed after it was sealed (the package gets the right one)"
-            for said, found in rewriting.stale_digests(archive, self.progress.advance)
-        ]
-
     def _placed(self, staging: fsio.Staging, course: Course) -> list[TaskPlaced]:
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
@@ -293,7 +241,7 @@ class _Work:
                 package=staging.package,
                 work=staging.work,
                 parent=self.objid,
-                setting=self.setting,
+                dialect=self.dialect,
                 layout=self.layout,
                 add_digests=segments.digest_for_cells(self.options.checksum)
                 if self.options.add_digests
@@ -311,11 +259,14 @@ class _Work:
 
     def _spot(self, course: Course, number: int) -> SegmentSpot:
         container, index = course.keys[number]
+        word = self.layout.segment_id(self.name, container, index)
+        folder = self.layout.segment_folder(self.name, container, index)
         return SegmentSpot(
             number=number,
-            folder=self.layout.segment_folder(self.name, container, index),
+            ip=self.dialect.child_folder(word, folder),
+            content=self.dialect.content_folder(word, folder),
             index=index,
-            objid=identifiers.child_objid(self.layout.segment_id(self.name, container, index)),
+            objid=identifiers.child_objid(word),
         )
 
     def _siard(
@@ -327,16 +278,6 @@ class _Work:
         placed: list[TaskPlaced],
     ) -> Hashers:
         self.progress.stage("Rewriting the archive", max(0, archive.size - course.compressed))
-        target = staging.package / f"{self.name}.siard"
-        if not course.files:
-            return rewriting.copied(archive, target, work=staging.work, algorithms=self.algorithms)
-        style = self.options.lob_folder_style
-        columns: dict[str, dict[int, str]] = {}
-        tables = {(table.schema, table.number): table.path for table in archive.metadata.tables}
-        for schema, table, column in sorted(course.columns):
-            place = LobPlace(schema=schema, table=table, cell=f"c{column}", row=1)
-            folder = self.layout.column_folder(self.name, self.layout.container(place), style)
-            columns.setdefault(tables[schema, table], {})[column] = folder
         relocation = Relocation(
             archive,
             course,
@@ -347,57 +288,56 @@ class _Work:
             corrected=segments.corrected(placed),
             stays=self.stays,
         )
-        return rewriting.rewritten(
-            archive,
-            Moved(
-                entries=departures, columns=columns, database=self.layout.database_folder(self.name, style)
-            ),
+        target = staging.package / self.dialect.archive_path(self.name)
+        fsio.make_directories(target.parent)
+        return relocation.written(
             target,
-            work=staging.work,
-            values=relocation.values,
-            algorithms=self.algorithms,
-            wrote=self.progress.advance,
+            departures,
+            self.options.lob_folder_style,
+            placing.algorithms(self.options.checksum),
+            self.progress.advance,
         )
 
     def _parent(
         self,
         staging: fsio.Staging,
         siard: Hashers | None,
-        children: list[tuple[int, ChildMets]],
+        spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> dict[str, Hashers]:
-        """Write the parent's METS; returns the files beside the segments."""
+        """Describe the parent; returns the files beside the segments."""
+        checksum = self.options.checksum
         files = accompanying.written(
             staging.package,
             staging.work,
-            [(child.folder, number) for number, child in children],
+            spots,
+            mets=self.dialect.mets,
             mapping=self.options.mapping_uri,
             manifest=self.options.lob_manifest,
-            checksum=self.options.checksum,
+            checksum=checksum,
         )
-        others = [accompanying.placed(*each, self.options.checksum) for each in files.items()]
+        others = [accompanying.placed(*each, checksum) for each in files.items()]
         described: SiardFile | None = None
         if siard is not None:
-            name = f"{self.name}.siard"
-            with Container.opened(staging.package / name, self.options.budgets) as written:
+            path = self.dialect.archive_path(self.name)
+            with Container.opened(staging.package / path, self.options.budgets) as written:
                 zip64 = written.zip64
-            checksum = siard.digest(self.options.checksum).value
-            described = SiardFile(name=name, size=siard.size, checksum=checksum, zip64=zip64)
-            files[name] = siard
+            described = SiardFile(
+                path=path, size=siard.size, checksum=siard.digest(checksum).value, zip64=zip64
+            )
+            files[path] = siard
+        children = {number: child for task in placed for number, child in task.by_number()}
         split = [task.number for task in placed if task.is_split]
-        files[recommendation.METS] = recommendation.parent_written(
-            staging.package,
-            setting=self.setting,
+        content = ParentContent(
             objid=self.objid,
             name=self.name,
             siard=described,
-            children=[child for _number, child in children],
+            children=[children[spot.number] for spot in spots],
             split=lambda: segments.split_lobs(staging.work, split),
             parts=lambda: segments.split_parts(staging.work, split),
             others=lambda: iter(others),
-            algorithms=self.algorithms,
         )
-        return files
+        return files | self.dialect.parent_written(staging.package, content)
 
 
 def _name(source: Source, options: BuildOptions, plan: PlanFile | None) -> str:

@@ -9,54 +9,29 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import checking, fsio, identifiers, manifests, placing, segments
+from metspack import checking, fsio, identifiers, identity, manifests, placing, sealing, segments
 from metspack.checking import Level
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.identity import PackageOptions
 from metspack.insertion import Insertion
 from metspack.layouts import lobseg
-from metspack.mets import writer
-from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.recommendation import ChildMets, Setting, SiardFile, Software
-from metspack.model import Budgets, Severity
-from metspack.placing import MANIFESTS, PlacedFile, Placements
+from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
+from metspack.model import Severity
+from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.segmented import SegmentedFolder, SegmentFolder
-from metspack.segments import SegmentSpot, SegmentTask
-from metspack.siard import markup, rewriting
-from metspack.siard.archive import Archive, Grants
+from metspack.segments import SegmentTask
+from metspack.siard.archive import Archive
 from metspack.sizes import counted
 from metspack.standing import Standing
 
 _PER_FILE, _PER_SEGMENT = 1_000, 12_000  # bytes of METS and manifests, generously
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InPlaceOptions:
-    """How a folder is described. ``created`` is the one clock value, as xs:dateTime.
-
-    ``name`` goes into ids alone: nothing is renamed. ``accepted`` is of ``copying.ACCEPTABLE``; ``verify``
-    reads every byte once more at the end.
-    """
-
-    created: str
-    software: Software
-    name: str | None = None
-    objid: str | None = None
-    grants: Grants = field(default_factory=Grants)
-    accepted: frozenset[str] = frozenset()
-    checksum: str = "MD5"
-    agents: tuple[str, ...] = ()
-    mets_profile: str = recommendation.PROFILE
-    href_style: str = "relative"
-    verify: bool = False
-    check_message_digest: bool = True
-    budgets: Budgets = field(default_factory=Budgets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +52,7 @@ class Described:
     warnings: tuple[str, ...]
 
 
-def described(folder: Path, options: InPlaceOptions, progress: Progress | None = None) -> Described:
+def described(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
     """Write the METS files and manifests of a segmented folder into it, and nothing else.
 
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption the
@@ -116,7 +91,7 @@ class _Work:
     """One folder on its way to being a package."""
 
     def __init__(
-        self, folder: SegmentedFolder, insertion: Insertion, options: InPlaceOptions, progress: Progress
+        self, folder: SegmentedFolder, insertion: Insertion, options: PackageOptions, progress: Progress
     ) -> None:
         self.folder = folder
         self.root = folder.root
@@ -142,15 +117,16 @@ class _Work:
             standing.find(self.insertion)
             spots = self._spots(package)
             self._room(spots)
-            self._compare_digests(archive)
+            if options.check_message_digest:
+                self.warnings += sealing.words(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
             standing.read(self.insertion, options.accepted, self.progress)
             children = self._children(standing, spots, package)
             files = self._parent(standing, children, package)
-            fragments = [(spot.folder, spot.number) for spot in spots.values()]
+            fragments = [(spot.ip, spot.number) for spot in spots.values()]
             fragments += [(name, len(spots))] if archive.container is None else []
             manifests.write(self.insertion.package, self.insertion.work, fragments, files)
-            self.put += [*sorted(manifests.NAMES.values()), recommendation.METS]
+            self.put += [*sorted(manifests.NAMES.values()), package.dialect.mets]
             archive.unchanged()
             self.folder.unchanged()
             self._warn(archive, standing)
@@ -203,7 +179,9 @@ class _Work:
             if objid == package.objid:
                 raise ConfigError(f"the OBJID {objid!r} is that of a child", hint="Choose another with --id.")
             index = position if segment.number is None else segment.number
-            spots[segment.path] = SegmentSpot(number=position, folder=segment.path, index=index, objid=objid)
+            spots[segment.path] = SegmentSpot(
+                number=position, ip=segment.path, content=segment.path, index=index, objid=objid
+            )
         return spots
 
     def _room(self, spots: dict[str, SegmentSpot]) -> None:
@@ -219,22 +197,6 @@ class _Work:
                 raise TargetError(
                     f"no file can be added to {self.root / folder}", hint="Ask for the right to write there."
                 )
-
-    def _compare_digests(self, archive: Archive) -> None:
-        if not (self.options.check_message_digest and archive.metadata.digests):
-            return
-        if not rewriting.comparable(archive):
-            self.warnings.append(
-                "the archive's messageDigest could not be compared with its content: it is of the zip file "
-                "that the archive was before it was unpacked or wrapped"
-            )
-            return
-        self.progress.stage("Comparing the archive's messageDigest", rewriting.sealed(archive))
-        self.warnings += [
-            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
-            f"{found.value}; it was changed after it was sealed, and is left as it is (a full check says so)"
-            for said, found in rewriting.stale_digests(archive, self.progress.advance)
-        ]
 
     def _children(
         self, standing: Standing, spots: dict[str, SegmentSpot], package: _Package
@@ -255,15 +217,15 @@ class _Work:
                 package=self.insertion.package,
                 work=self.insertion.work,
                 parent=package.objid,
-                setting=package.setting,
+                dialect=package.dialect,
                 layout=lobseg.LAYOUT,
             )
-            fsio.make_directories(self.insertion.package / spot.folder)
+            fsio.make_directories(self.insertion.package / spot.content)
             with closing(Placements()) as placements:
-                for file in standing.files(spot.folder):
+                for file in standing.files(spot.content):
                     placements.add(file)
                 children.append(segments.described(placements, spot, task))
-            self.put.append(f"{spot.folder}/{recommendation.METS}")
+            self.put.append(f"{spot.ip}/{package.dialect.mets}")
         return children
 
     def _parent(self, standing: Standing, children: list[ChildMets], package: _Package) -> dict[str, Hashers]:
@@ -282,19 +244,17 @@ class _Work:
                 if archive.container is not None:
                     files[piece.path] = hashers
             if archive.container is None:
-                self._fragments(pieces, len(children))
+                placing.manifest_fragments(pieces, "", self.insertion.work, len(children), {})
             elif archive.name in files:
                 (whole,) = pieces.files()
                 siard = SiardFile(
-                    name=whole.path,
+                    path=whole.path,
                     size=whole.size,
                     checksum=whole.checksum,
                     zip64=archive.container.zip64,
                 )
             objids = {child.folder: child.objid for child in children}
-            files[recommendation.METS] = recommendation.parent_written(
-                self.insertion.package,
-                setting=package.setting,
+            content = ParentContent(
                 objid=package.objid,
                 name=package.name,
                 siard=siard,
@@ -303,8 +263,8 @@ class _Work:
                 parts=lambda: standing.split_parts(objids),
                 pieces=pieces.files,
                 others=lambda: iter(others),
-                algorithms=tuple(dict.fromkeys((*MANIFESTS, self.options.checksum))),
             )
+            files |= package.dialect.parent_written(self.insertion.package, content)
         return files
 
     def _pieces(self, standing: Standing, package: _Package) -> Iterator[tuple[PlacedFile, Hashers]]:
@@ -316,18 +276,6 @@ class _Work:
             if is_zip:
                 piece = replace(piece, sequence=number, media_type="application/octet-stream")
             yield piece, hashers
-
-    def _fragments(self, pieces: Placements, number: int) -> None:
-        """Write the manifests' lines of an unpacked archive's files."""
-        work = self.insertion.work
-        with (
-            closing(pieces.manifest_rows()) as rows,
-            fsio.NewFile(placing.fragment(work, number, "MD5")) as md5,
-            fsio.NewFile(placing.fragment(work, number, "SHA-256")) as sha256,
-        ):
-            for path, md5_value, sha256_value in rows:
-                md5.write(placing.manifest_line(md5_value, path))
-                sha256.write(placing.manifest_line(sha256_value, path))
 
     def _warn(self, archive: Archive, standing: Standing) -> None:
         counts = standing.counted
@@ -377,33 +325,11 @@ class _Work:
 
 
 class _Package:
-    """What the package is called, and what all its METS say alike."""
+    """What the package is called, and what describes it."""
 
-    def __init__(self, archive: Archive, options: InPlaceOptions) -> None:
+    def __init__(self, archive: Archive, options: PackageOptions) -> None:
         self.archive = archive
         given = options.name
         self.name = identifiers.package_name(archive.stem) if given is None else identifiers.given_name(given)
-        if options.objid is None:
-            document = markup.document(archive.metadata_document, depth=archive.budgets.depth)
-            self.objid = identifiers.package_objid(self.name, document)
-        else:
-            self.objid = identifiers.given_objid(options.objid)
-        for text in (*options.agents, options.mets_profile):
-            if not text.strip():
-                raise ConfigError(
-                    "an agent or the METS profile is empty",
-                    hint="Give --agent and --mets-profile a value, or leave them out.",
-                )
-            writer.finalized(text)
-        self.setting = Setting(
-            version=archive.metadata.version,
-            created=options.created,
-            checksum_type=options.checksum,
-            software=options.software,
-            agents=options.agents,
-            profile=options.mets_profile,
-            href_style=options.href_style,
-        )
-
-
-__all__ = ("Described", "InPlaceOptions", "described")
+        self.objid = identity.objid(options, self.name, archive)
+        self.dialect = identity.dialect(options, archive)

@@ -6,7 +6,8 @@ and by any number of processes with the same result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+import heapq
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,24 @@ class PlacedFile:
     """The id of the LOB that the file is a part of, "" when it is a whole one."""
     sequence: int | None = None
     """The part's number, from 0."""
+
+
+def algorithms(checksum: str) -> tuple[str, ...]:
+    """Return the algorithms that a package's files are hashed with: the manifests', and that of METS."""
+    return tuple(dict.fromkeys((*MANIFESTS, checksum)))
+
+
+def placed_file(identifier: str, path: str, media_type: str, hashers: Hashers, checksum: str) -> PlacedFile:
+    """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
+    return PlacedFile(
+        id=identifier,
+        path=path,
+        size=hashers.size,
+        media_type=media_type,
+        checksum=hashers.digest(checksum).value,
+        md5=hashers.digest("MD5").value,
+        sha256=hashers.digest("SHA-256").value,
+    )
 
 
 _COLUMNS = tuple(PlacedFile.__dataclass_fields__)
@@ -139,15 +158,7 @@ class Placing:
                 )
 
     def _file(self, lob: LobRef, path: str, hashers: Hashers) -> PlacedFile:
-        return PlacedFile(
-            id=lob.place.id,
-            path=path,
-            size=hashers.size,
-            media_type=lob.media_type,
-            checksum=hashers.digest(self._checksum).value,
-            md5=hashers.digest("MD5").value,
-            sha256=hashers.digest("SHA-256").value,
-        )
+        return placed_file(lob.place.id, path, lob.media_type, hashers, self._checksum)
 
     def _whole(self, lob: LobRef, target: Path) -> Hashers:
         passage = Passage(lob, self._shelf, (*self._of_file, *self._of_whole), self._accepted)
@@ -186,31 +197,25 @@ def fragment(work: Path, number: int, algorithm: str) -> Path:
 
 
 def manifest_fragments(
-    placements: Placements, folder: str, work: Path, number: int, mets: PlacedFile
+    placements: Placements, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
 ) -> None:
-    """Write the segment's lines of both manifests, sorted by path, into ``work``."""
+    """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
+
+    ``folder`` is where the placed files lie below the package's root (with a slash at its end, or "");
+    ``files`` are others of the segment, by their paths below the root.
+    """
+    others = sorted(
+        (path, each.digest("MD5").value, each.digest("SHA-256").value) for path, each in files.items()
+    )
     with (
         closing(placements.manifest_rows()) as rows,
         fsio.NewFile(fragment(work, number, "MD5")) as md5,
         fsio.NewFile(fragment(work, number, "SHA-256")) as sha256,
     ):
-        for path, md5_value, sha256_value in _with(rows, (mets.path, mets.md5, mets.sha256)):
-            md5.write(manifest_line(md5_value, f"{folder}/{path}"))
-            sha256.write(manifest_line(sha256_value, f"{folder}/{path}"))
-
-
-def _with(
-    rows: Iterable[tuple[str, str, str]], extra: tuple[str, str, str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield sorted rows with one more at its place."""
-    pending: tuple[str, str, str] | None = extra
-    for row in rows:
-        if pending is not None and pending[0] < row[0]:
-            yield pending
-            pending = None
-        yield row
-    if pending is not None:
-        yield pending
+        placed = ((f"{folder}{path}", md5_value, sha256_value) for path, md5_value, sha256_value in rows)
+        for path, md5_value, sha256_value in heapq.merge(placed, others):
+            md5.write(manifest_line(md5_value, path))
+            sha256.write(manifest_line(sha256_value, path))
 
 
 def manifest_line(digest: str, path: str) -> bytes:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from metspack import segments, uris
 from metspack.coursing import Column, Course, Whereabouts, column_of
-from metspack.layouts import Layout
-from metspack.model import Digest, LobCell
+from metspack.digests import Hashers
+from metspack.layouts import FolderStyle, Layout
+from metspack.model import Digest, LobCell, LobPlace
 from metspack.sharing import Sharing
+from metspack.siard import rewriting
 from metspack.siard.archive import Archive, extension_of
+from metspack.siard.departures import Departures
 from metspack.siard.metadata import Table
+from metspack.siard.rewriting import Moved
 from metspack.siard.splicing import NewCell
 
 
@@ -38,8 +42,40 @@ class Relocation:
         self._layout = layout
         self._sharing = sharing
         self._name = name
+        self._work = work
         self._digests = _Digests(work, corrected)
         self._tables = {column[:2] for column in (*course.columns, *stays)}
+
+    def written(
+        self,
+        target: Path,
+        departures: Departures,
+        style: FolderStyle,
+        algorithms: Iterable[str],
+        wrote: Callable[[int], None],
+    ) -> Hashers:
+        """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
+
+        ``departures`` are the entries to be left out; ``wrote`` is told the bytes as they go.
+        """
+        if not self._course.files:
+            return rewriting.copied(self._archive, target, work=self._work, algorithms=algorithms)
+        columns: dict[str, dict[int, str]] = {}
+        tables = {(table.schema, table.number): table.path for table in self._archive.metadata.tables}
+        for schema, table, column in sorted(self._course.columns):
+            place = LobPlace(schema=schema, table=table, cell=f"c{column}", row=1)
+            folder = self._layout.column_folder(self._name, self._layout.container(place), style)
+            columns.setdefault(tables[schema, table], {})[column] = folder
+        database = self._layout.database_folder(self._name, style)
+        return rewriting.rewritten(
+            self._archive,
+            Moved(entries=departures, columns=columns, database=database),
+            target,
+            work=self._work,
+            values=self.values,
+            algorithms=algorithms,
+            wrote=wrote,
+        )
 
     def values(self, table: Table) -> Callable[[LobCell], NewCell | None] | None:
         """Return for a table the function from each of its LOB cells, in document order, to its new self.

@@ -24,8 +24,14 @@ from metspack import fsio, placing, reading, slices
 from metspack.copying import Passage
 from metspack.errors import TargetError
 from metspack.layouts import Layout
-from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.recommendation import ChildMets, Setting, SplitLob, SplitPart
+from metspack.mets.dialects.interface import (
+    ChildContent,
+    ChildMets,
+    Dialect,
+    SegmentSpot,
+    SplitLob,
+    SplitPart,
+)
 from metspack.placing import PlacedFile, Placements, Placing
 from metspack.progress import Progress
 from metspack.siard.holdings import Holdings, Shelf
@@ -33,19 +39,6 @@ from metspack.siard.holdings import Holdings, Shelf
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _LOOK = 0.1  # seconds between two looks at what the workers say
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentSpot:
-    """Where a segment comes to lie: its number in the plan, its folder below the package's root.
-
-    ``index`` is its number among those of its container; ``objid`` that of its METS.
-    """
-
-    number: int
-    folder: str
-    index: int
-    objid: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +54,7 @@ class SegmentTask:
     package: Path
     work: Path
     parent: str
-    setting: Setting
+    dialect: Dialect
     layout: Layout
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
@@ -89,6 +82,10 @@ class TaskPlaced:
     def number(self) -> int:
         """The task's number: that of its first segment."""
         return self.numbers[0]
+
+    def by_number(self) -> Iterator[tuple[int, ChildMets]]:
+        """Yield the children with their segments' numbers."""
+        yield from zip(self.numbers, self.children, strict=True)
 
 
 UTF16_LENGTHS = "LOBs whose cell counts UTF-16 units"
@@ -168,7 +165,7 @@ class _Ended:
 
     def whole(self, passage: Passage) -> None:
         lob = passage.lob
-        checksum = passage.hashers.digest(self._task.setting.checksum_type).value
+        checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
         self.wholes.write(_line(lob.place.id, lob.size, lob.media_type, checksum))
 
     def part(self, file: PlacedFile, objid: str) -> None:
@@ -193,7 +190,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
     """
     ended = _Ended(task)
-    checksum = task.setting.checksum_type
+    checksum = task.dialect.checksum_type
     children: list[ChildMets] = []
     try:
         with Shelf(task.holdings) as shelf:
@@ -210,7 +207,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
             for spot in task.segments:
                 with closing(Placements()) as placements:
                     entries = slices.entries(slices.path(task.work, spot.number))
-                    for file in course.placed(entries, task.package / spot.folder):
+                    for file in course.placed(entries, task.package / spot.content):
                         placements.add(file)
                         if file.part_of:
                             ended.part(file, spot.objid)
@@ -230,30 +227,13 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
 
 
 def described(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
-    """Write a segment's METS and its lines of the manifests; returns the METS as the parent names it."""
-    checksum = task.setting.checksum_type
-    hashers = recommendation.child_written(
-        task.package / spot.folder,
-        setting=task.setting,
-        parent=task.parent,
-        objid=spot.objid,
-        folder=spot.folder,
-        index=spot.index,
-        files=placements.files,
-        ids=placements.ids,
-        algorithms=tuple(dict.fromkeys((*placing.MANIFESTS, checksum))),
-    )
-    mets = PlacedFile(
-        id="",
-        path=recommendation.METS,
-        size=hashers.size,
-        media_type="application/xml",
-        checksum=hashers.digest(checksum).value,
-        md5=hashers.digest("MD5").value,
-        sha256=hashers.digest("SHA-256").value,
-    )
-    placing.manifest_fragments(placements, spot.folder, task.work, spot.number, mets)
-    return ChildMets(objid=spot.objid, folder=spot.folder, size=mets.size, checksum=mets.checksum)
+    """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
+    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
+    files = task.dialect.child_written(task.package, content)
+    placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    mets = files[f"{spot.ip}/{task.dialect.mets}"]
+    checksum = mets.digest(task.dialect.checksum_type).value
+    return ChildMets(objid=spot.objid, folder=spot.ip, size=mets.size, checksum=checksum)
 
 
 def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:

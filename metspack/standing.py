@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
-from metspack import fsio, scratch, slices, uris
+from metspack import fsio, placing, scratch, slices, uris
 from metspack.copying import Passage, what
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import media_type
-from metspack.mets.dialects.recommendation import SplitLob, SplitPart
+from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.placing import MANIFESTS, PlacedFile
 from metspack.progress import Progress
@@ -63,7 +63,7 @@ class Standing:
         self._archive = archive
         self._folder = folder
         self._checksum = checksum
-        self._algorithms = tuple(dict.fromkeys((*MANIFESTS, checksum)))
+        self._algorithms = placing.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
         self.counted = Counted()
         self.notes: Counter[str] = Counter()
@@ -210,15 +210,7 @@ class Standing:
         return replace(self._placed(identifier, kind, hashers), path=path), hashers
 
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
-        return PlacedFile(
-            id=identifier,
-            path="",
-            size=hashers.size,
-            media_type=kind,
-            checksum=hashers.digest(self._checksum).value,
-            md5=hashers.digest("MD5").value,
-            sha256=hashers.digest("SHA-256").value,
-        )
+        return placing.placed_file(identifier, "", kind, hashers, self._checksum)
 
     def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through

@@ -11,7 +11,7 @@ import pytest
 from metspack import building, checking
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.siard.archive import Archive
 from tests import siards

@@ -17,7 +17,7 @@ from metspack import building, checking
 from metspack.building import BuildOptions, Built
 from metspack.coursing import Course
 from metspack.errors import PlanError, SourceError
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import ClosedBy, Limits, Segment
 from metspack.planning import Split
 from metspack.progress import Silent

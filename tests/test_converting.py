@@ -19,7 +19,7 @@ from metspack.converting import converted
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.layouts import FolderStyle
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning import Split
 from metspack.siard.archive import Archive, Grants

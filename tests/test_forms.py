@@ -14,7 +14,7 @@ from metspack import building, checking
 from metspack.building import BuildOptions
 from metspack.copying import Passage
 from metspack.layouts import LAYOUTS, FolderStyle
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning import Split
 from metspack.siard.archive import Archive, Grants

@@ -62,6 +62,9 @@ EFFECTS = {
     "time",
 }
 BUILDERS = {
+    "identity",
+    "sealing",
+    "relocating",
     "planning",
     "planfile",
     "drafting",

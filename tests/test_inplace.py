@@ -21,10 +21,11 @@ from metspack import building, checking, fsio, inbetween, inplace, manifests
 from metspack.building import BuildOptions
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
-from metspack.inplace import Described, InPlaceOptions
+from metspack.identity import PackageOptions
+from metspack.inplace import Described
 from metspack.insertion import Insertion
-from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import ParentContent, Software
+from metspack.mets.dialects.recommendation import Recommendation
 from metspack.model import FileExtent, Limits, Severity
 from metspack.segmented import SegmentedFolder, segment_folder
 from metspack.siard import trees
@@ -35,7 +36,7 @@ from tests.trees import names, tree
 
 SOFTWARE = Software(name="metspack", version="metspack 0")
 CREATED = "2016-02-23T00:00:00Z"
-OPTIONS = InPlaceOptions(created=CREATED, software=SOFTWARE)
+OPTIONS = PackageOptions(created=CREATED, software=SOFTWARE)
 MANIFESTS = ("manifest-md5.txt", "manifest-sha256.txt")
 
 
@@ -554,12 +555,12 @@ def test_a_folder_that_changes_meanwhile_is_refused(folder: Path, monkeypatch: p
 
 
 def test_what_does_not_check_is_taken_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parent_written = recommendation.parent_written
+    parent_written = Recommendation.parent_written
 
-    def wrong(target: Path, **facts: Any) -> Any:
-        return parent_written(target, **{**facts, "objid": "another"})
+    def wrong(self: Recommendation, package: Path, content: ParentContent) -> Any:
+        return parent_written(self, package, replace(content, objid="another"))
 
-    monkeypatch.setattr(recommendation, "parent_written", wrong)
+    monkeypatch.setattr(Recommendation, "parent_written", wrong)
     error = refused(folder, SourceError, "does not check as a package: .* was added was taken away again")
     assert any("L020" in each for each in error.details)
 

@@ -13,7 +13,7 @@ import pytest
 from metspack import building, reading
 from metspack.building import BuildOptions
 from metspack.errors import MetspackError, SourceError
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.siard.archive import Archive, Grants
 from tests.siard.convention_archives import SAMPLES, Sample

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from metspack import placing
 from metspack.copying import Passage
+from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
 from metspack.placing import PlacedFile, Placements, Placing
@@ -114,39 +114,33 @@ PATHS = st.lists(
 )
 
 
-@given(PATHS)
+@given(PATHS, PATHS)
 def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
-    tmp_path_factory: pytest.TempPathFactory, paths: list[str]
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], others: list[str]
 ) -> None:
     work = tmp_path_factory.mktemp("work")
+    beside = {"seg/mets.xml": hashed(b"<mets/>")} | {f"ip/{path}": hashed(b"") for path in others}
     paths = [path for path in paths if path != "mets.xml"]
     with closing(Placements()) as placements:
         for path in paths:
             placements.add(placed_file(path))
         assert [each.path for each in placements.files()] == paths == list(placements.ids())
-        placing.manifest_fragments(placements, "seg", work, 3, placed_file("mets.xml"))
+        placing.manifest_fragments(placements, "seg/", work, 3, beside)
     for algorithm in placing.MANIFESTS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
-        assert [line.partition("  ")[2] for line in lines] == [
-            f"seg/{path}" for path in sorted((*paths, "mets.xml"), key=str.encode)
-        ]
-    assert f"{siards.md5(b'mets.xml')}  seg/mets.xml\n" in placing.fragment(work, 3, "MD5").read_text(
+        assert [line.partition("  ")[2] for line in lines] == sorted(
+            (*(f"seg/{path}" for path in paths), *beside), key=str.encode
+        )
+    assert f"{siards.md5(b'<mets/>')}  seg/mets.xml\n" in placing.fragment(work, 3, "MD5").read_text(
         encoding="utf-8"
     )
 
 
+def hashed(data: bytes) -> Hashers:
+    hashers = Hashers(placing.MANIFESTS)
+    hashers.update(data)
+    return hashers
+
+
 def test_a_manifest_line_is_as_md5sum_reads_it() -> None:
     assert placing.manifest_line("0a", "a/ä") == "0a  a/ä\n".encode()
-
-
-def rows(*paths: str) -> Iterator[tuple[str, str, str]]:
-    return ((path, "", "") for path in paths)
-
-
-@pytest.mark.parametrize(
-    ("given_rows", "expected"),
-    [(("a", "c"), "abc"), ((), "b"), (("c",), "bc"), (("a",), "ab")],
-)
-def test_one_more_row_is_put_where_it_belongs(given_rows: tuple[str, ...], expected: str) -> None:
-    found = placing._with(rows(*given_rows), ("b", "", ""))
-    assert "".join(path for path, _, _ in found) == expected

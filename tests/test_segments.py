@@ -14,13 +14,14 @@ import pytest
 from metspack import segments, slices
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
-from metspack.mets.dialects.recommendation import Setting, Software
-from metspack.segments import SegmentSpot, SegmentTask
+from metspack.mets.dialects.interface import SegmentSpot, Software
+from metspack.mets.dialects.recommendation import Recommendation
+from metspack.segments import SegmentTask
 from metspack.siard.archive import Archive
 from tests import siards
 from tests.trees import tree
 
-SETTING = Setting(
+DIALECT = Recommendation(
     version="2.2",
     created="2016-02-23T00:00:00Z",
     checksum_type="MD5",
@@ -58,14 +59,18 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
         SegmentTask(
             segments=(
                 SegmentSpot(
-                    number=index, folder=f"A_lobseg_{index}", index=index, objid=f"ID_A_lobseg_{index}_mets"
+                    number=index,
+                    ip=f"A_lobseg_{index}",
+                    content=f"A_lobseg_{index}",
+                    index=index,
+                    objid=f"ID_A_lobseg_{index}_mets",
                 ),
             ),
             holdings=holdings,
             package=folder / "package",
             work=folder / "work",
             parent="urn:x",
-            setting=SETTING,
+            dialect=DIALECT,
             layout=lobseg.LAYOUT,
         )
         for index in range(len(list((folder / "work").iterdir())))

@@ -16,7 +16,7 @@ from metspack import building, checking, roundtrip
 from metspack.building import BuildOptions, Built
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.restoring.package import Package
 from metspack.siard.archive import Archive, Grants

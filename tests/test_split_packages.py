@@ -15,7 +15,7 @@ from lxml import etree
 from metspack import building, checking
 from metspack.building import BuildOptions
 from metspack.layouts import LAYOUTS
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning import Split
 from metspack.siard.archive import Archive

@@ -15,7 +15,7 @@ from metspack.sizes import counted
 
 if TYPE_CHECKING:
     from metspack.building import BuildOptions
-    from metspack.inplace import InPlaceOptions
+    from metspack.identity import PackageOptions
 
 _DIVIDED = "A folder that is divided already"
 
@@ -102,7 +102,8 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     from metspack import building, clock  # noqa: PLC0415 -- commands load what they need
     from metspack.copying import ACCEPTABLE  # noqa: PLC0415
     from metspack.layouts import FolderStyle  # noqa: PLC0415
-    from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
+    from metspack.mets.dialects.interface import Software  # noqa: PLC0415
+    from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
     from metspack.version import __version__  # noqa: PLC0415
 
     dividing.one_of("--checksum", checksum, making.CHECKSUMS)
@@ -121,7 +122,7 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
     software = Software(name="metspack", version=f"metspack {__version__}")
     grants = options.grants(lob_root, map_drive, mapping)
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
-        from metspack.inplace import InPlaceOptions  # noqa: PLC0415
+        from metspack.identity import PackageOptions  # noqa: PLC0415
 
         others: dict[str, object] = {
             **planned,
@@ -134,7 +135,7 @@ def build(  # noqa: PLR0917 -- Typer makes an option of every argument
             "--write-manifest": write_manifest or None,
         }
         _refuse("--in-place", others, "It leaves segments and archive as they are")
-        described = InPlaceOptions(
+        described = PackageOptions(
             created=created,
             software=software,
             name=name,
@@ -223,7 +224,7 @@ def _build(source: Path, output: Path, settings: BuildOptions, *, json_output: b
     making.tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)
 
 
-def _describe(folder: Path, settings: InPlaceOptions, *, json_output: bool, quiet: bool) -> None:
+def _describe(folder: Path, settings: PackageOptions, *, json_output: bool, quiet: bool) -> None:
     from metspack import inplace  # noqa: PLC0415
 
     with console.progress(quiet=quiet) as progress:

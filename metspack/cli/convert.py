@@ -82,7 +82,8 @@ def convert(  # noqa: PLR0917 -- Typer makes an option of every argument
     from metspack import building, clock, converting  # noqa: PLC0415 -- commands load what they need
     from metspack.copying import ACCEPTABLE  # noqa: PLC0415
     from metspack.layouts import FolderStyle  # noqa: PLC0415
-    from metspack.mets.dialects.recommendation import HREF_STYLES, Software  # noqa: PLC0415
+    from metspack.mets.dialects.interface import Software  # noqa: PLC0415
+    from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
     from metspack.version import __version__  # noqa: PLC0415
 
     dividing.one_of("--checksum", checksum, making.CHECKSUMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def _environment(dialect: str) -> Environment:
 
 
 def written(
-    target: Path, dialect: str, template: str, facts: Mapping[str, Any], algorithms: list[str]
+    target: Path, dialect: str, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
     """Write a new document from a template and the facts it names; returns its digests and size.
 

@@ -19,9 +19,10 @@ from metspack import building
 from metspack.building import BuildOptions, Built
 from metspack.copying import PART_DIGEST
 from metspack.errors import SourceError, TargetError
-from metspack.inplace import InPlaceOptions, described
+from metspack.identity import PackageOptions
+from metspack.inplace import described
 from metspack.layouts import LAYOUTS
-from metspack.mets.dialects.recommendation import Software
+from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.planning import Split
 from metspack.restoring import files as restoring_files
@@ -573,7 +574,7 @@ def test_the_digest_of_a_last_part_is_taken_when_that_is_accepted(northwind: Pat
     pictures = segmented_folders.pictures(northwind)
     folder = segmented_folders.dbptk_22(tmp_path / "folder", pictures, whole_digests=False)
     accepted = frozenset({PART_DIGEST})
-    described(folder, InPlaceOptions(created=OPTIONS.created, software=SOFTWARE, accepted=accepted))
+    described(folder, PackageOptions(created=OPTIONS.created, software=SOFTWARE, accepted=accepted))
     with pytest.raises(SourceError, match="is that of the last part alone"):
         restored_files(folder, tmp_path / "files")
     restored_files(folder, tmp_path / "files", RestoreOptions(accepted=accepted))

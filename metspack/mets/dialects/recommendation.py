@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from metspack import identifiers, uris
+from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
+from metspack.errors import ConfigError
 from metspack.mets import writer
-from metspack.placing import PlacedFile
+from metspack.mets.dialects.interface import ChildContent, ChildMets, ParentContent, SiardFile, Software
 
 NAME = "recommendation"
 METS = "mets.xml"
@@ -24,18 +25,11 @@ HREF_STYLES = ("relative", "file-uri")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Software:
-    """The software agent of a METS header."""
+class Recommendation:
+    """The dialect of the recommendation: the parent in the package's root, each child in its segment.
 
-    name: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What parent and children say alike: SIARD version, clock, checksum type, agents, profile, hrefs.
-
-    ``version`` is None for LOBs that belong to no archive.
+    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``href_style`` ``file-uri`` gives
+    0.16's pseudo-absolute references, which count from the package's root.
     """
 
     version: str | None
@@ -46,159 +40,118 @@ class Setting:
     profile: str
     href_style: str
 
-    def href(self, folder: str, path: str) -> str:
-        """Return the reference to ``path`` from the METS in ``folder`` ("" is the package root).
+    @property
+    def mets(self) -> str:
+        """The name of every METS document."""
+        return METS
 
-        ``file-uri`` gives 0.16's pseudo-absolute form, which counts from the package root.
-        """
+    def check(self) -> None:
+        """Raise ``ConfigError`` for an agent or a profile that cannot be written."""
+        for text in (*self.agents, self.profile):
+            if not text.strip():
+                raise ConfigError(
+                    "an agent or the METS profile is empty",
+                    hint="Give --agent and --mets-profile a value, or leave them out.",
+                )
+            writer.finalized(text)
+
+    def archive_path(self, name: str) -> str:
+        """Return the archive's path: in the root."""
+        return f"{name}.siard"
+
+    def child_folder(self, word: str, folder: str) -> str:  # noqa: ARG002 -- other dialects go by the word
+        """Return the folder of a child IP: the segment's."""
+        return folder
+
+    def content_folder(self, word: str, folder: str) -> str:  # noqa: ARG002
+        """Return the folder of a segment's LOBs: the segment's."""
+        return folder
+
+    def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+        """Write the METS of a child."""
+        spot, parent = content.spot, content.parent
+        child = {
+            "objid": spot.objid,
+            "element_id": f"{identifiers.ncname(parent)}.seg.{spot.index}.mets.element",
+            "index": spot.index,
+            "parent_objid": parent,
+            "pointer_id": identifiers.element_id(parent, f"{spot.objid} parent"),
+            **self._said(),
+        }
+        facts = {
+            "child": child,
+            "files": content.files(),
+            "ids": content.ids(),
+            "href": lambda path: self._href(spot.ip, path),
+        }
+        return self._written(package, f"{spot.ip}/{METS}", "child.xml.j2", facts)
+
+    def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
+        """Write the parent's METS."""
+        objid, siard = content.objid, content.siard
+        facts = {
+            "parent": {
+                "objid": objid,
+                "element_id": f"{identifiers.ncname(objid)}.mets.element",
+                "owner_id": f"{objid}.{content.name.upper()}",
+                "group_id": identifiers.element_id(objid, "child IPs"),
+                "pointer_id": identifiers.element_id(objid, "SIARD central file"),
+                **self._said(),
+            },
+            "siard": None if siard is None else self._siard(objid, content.name, siard),
+            "pieces": content.pieces(),
+            "is_in_pieces": next(content.pieces(), None) is not None,
+            "others": content.others(),
+            "has_others": next(content.others(), None) is not None,
+            "href": lambda path: self._href("", path),
+            "children": [self._child(objid, child) for child in content.children],
+            "split": content.split(),
+            "is_split": next(content.split(), None) is not None,
+            "split_parts": groupby(content.parts(), attrgetter("lob")),
+            "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
+        }
+        return self._written(package, METS, "parent.xml.j2", facts)
+
+    def _written(
+        self, package: Path, path: str, template: str, facts: Mapping[str, object]
+    ) -> dict[str, Hashers]:
+        algorithms = placing.algorithms(self.checksum_type)
+        return {path: writer.written(package / path, NAME, template, facts, algorithms)}
+
+    def _href(self, folder: str, path: str) -> str:
+        """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root)."""
         segments = path.split("/")
         if self.href_style == "file-uri":
             return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
         return uris.quoted(segments)
 
+    def _siard(self, objid: str, name: str, siard: SiardFile) -> dict[str, object]:
+        return {
+            "id": f"ID_{name.upper()}.SIARD",
+            "media_type": "application/zip",
+            "size": siard.size,
+            "checksum": siard.checksum,
+            "href": self._href("", siard.path),
+            "content_id": f"{objid}.{uris.quoted((siard.path,))}",
+            "transformation": "ZIP64" if siard.zip64 else "ZIP",
+        }
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiardFile:
-    """The rewritten archive: its name, size in bytes, checksum, and whether it is ZIP64."""
+    def _said(self) -> dict[str, object]:
+        return {
+            "type": "SIARD_lobs INDEX" if self.version is None else f"SIARD{self.version} INDEX",
+            "label": "SIARD LOBs" if self.version is None else f"SIARD {self.version}",
+            "profile": self.profile,
+            "created": self.created,
+            "software": {"name": self.software.name, "version": self.software.version},
+            "agents": self.agents,
+            "checksum_type": self.checksum_type,
+        }
 
-    name: str
-    size: int
-    checksum: str
-    zip64: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLob:
-    """A LOB whose parts lie in children: its id, and its size in bytes and checksum as a whole."""
-
-    id: str
-    size: int
-    media_type: str
-    checksum: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPart:
-    """A part of a split LOB: the LOB's id, its own id in the child, and the child's OBJID."""
-
-    lob: str
-    id: str
-    child: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildMets:
-    """A child IP as its parent names it: OBJID, folder, and the size and checksum of its METS."""
-
-    objid: str
-    folder: str
-    size: int
-    checksum: str
-
-
-def child_written(
-    target: Path,
-    *,
-    setting: Setting,
-    parent: str,
-    objid: str,
-    folder: str,
-    index: int,
-    files: Callable[[], Iterator[PlacedFile]],
-    ids: Callable[[], Iterator[str]],
-    algorithms: Sequence[str],
-) -> Hashers:
-    """Write the METS of the child ``objid`` for the OBJID ``parent``; returns its digests and size."""
-    child = {
-        "objid": objid,
-        "element_id": f"{identifiers.ncname(parent)}.seg.{index}.mets.element",
-        "index": index,
-        "parent_objid": parent,
-        "pointer_id": identifiers.element_id(parent, f"{objid} parent"),
-        **_said(setting),
-    }
-    facts = {
-        "child": child,
-        "files": files(),
-        "ids": ids(),
-        "href": lambda path: setting.href(folder, path),
-    }
-    return writer.written(target / METS, NAME, "child.xml.j2", facts, list(algorithms))
-
-
-def parent_written(
-    target: Path,
-    *,
-    setting: Setting,
-    objid: str,
-    name: str,
-    siard: SiardFile | None,
-    children: Sequence[ChildMets],
-    algorithms: Sequence[str],
-    split: Callable[[], Iterator[SplitLob]] = lambda: iter(()),
-    parts: Callable[[], Iterator[SplitPart]] = lambda: iter(()),
-    pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(()),
-    others: Callable[[], Iterator[PlacedFile]] = lambda: iter(()),
-) -> Hashers:
-    """Write the parent IP's METS; returns its digests and size.
-
-    ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
-    ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
-    else lies outside the segments; their ids are those of METS, their paths from the package's root.
-    """
-    facts = {
-        "parent": {
-            "objid": objid,
-            "element_id": f"{identifiers.ncname(objid)}.mets.element",
-            "owner_id": f"{objid}.{name.upper()}",
-            "group_id": identifiers.element_id(objid, "child IPs"),
-            "pointer_id": identifiers.element_id(objid, "SIARD central file"),
-            **_said(setting),
-        },
-        "siard": None if siard is None else _siard(objid, name, setting, siard),
-        "pieces": pieces(),
-        "is_in_pieces": next(pieces(), None) is not None,
-        "others": others(),
-        "has_others": next(others(), None) is not None,
-        "href": lambda path: setting.href("", path),
-        "children": [_child(objid, setting, child) for child in children],
-        "split": split(),
-        "is_split": next(split(), None) is not None,
-        "split_parts": groupby(parts(), attrgetter("lob")),
-        "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
-    }
-    return writer.written(target / METS, NAME, "parent.xml.j2", facts, list(algorithms))
-
-
-def _siard(objid: str, name: str, setting: Setting, siard: SiardFile) -> dict[str, object]:
-    return {
-        "id": f"ID_{name.upper()}.SIARD",
-        "media_type": "application/zip",
-        "size": siard.size,
-        "checksum": siard.checksum,
-        "href": setting.href("", siard.name),
-        "content_id": f"{objid}.{uris.quoted((siard.name,))}",
-        "transformation": "ZIP64" if siard.zip64 else "ZIP",
-    }
-
-
-def _said(setting: Setting) -> dict[str, object]:
-    return {
-        "type": "SIARD_lobs INDEX" if setting.version is None else f"SIARD{setting.version} INDEX",
-        "label": "SIARD LOBs" if setting.version is None else f"SIARD {setting.version}",
-        "profile": setting.profile,
-        "created": setting.created,
-        "software": {"name": setting.software.name, "version": setting.software.version},
-        "agents": setting.agents,
-        "checksum_type": setting.checksum_type,
-    }
-
-
-def _child(objid: str, setting: Setting, child: ChildMets) -> dict[str, object]:
-    return {
-        "objid": child.objid,
-        "size": child.size,
-        "checksum": child.checksum,
-        "href": setting.href("", f"{child.folder}/{METS}"),
-        "pointer_id": identifiers.element_id(objid, child.objid),
-    }
+    def _child(self, objid: str, child: ChildMets) -> dict[str, object]:
+        return {
+            "objid": child.objid,
+            "size": child.size,
+            "checksum": child.checksum,
+            "href": self._href("", f"{child.folder}/{METS}"),
+            "pointer_id": identifiers.element_id(objid, child.objid),
+        }
