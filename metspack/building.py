@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -44,6 +43,7 @@ from metspack.siard.container import Container
 from metspack.siard.departures import Departures
 from metspack.sources import opening
 from metspack.sources.opening import Source
+from metspack.staging import staged
 
 # Less than this is copied before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
@@ -113,20 +113,10 @@ def build_from(
     """Build the package of a source that is open already, as ``build`` does."""
     with Sharing(shares=isinstance(source, Archive)) as sharing:
         work = _Work(source, sharing, options, progress or Silent())
-        staging = fsio.Staging(target)
-        try:
+        with staged(target) as staging:
             built = work.done(staging)
             source.unchanged()
             staging.publish()
-        except sqlite3.OperationalError as error:
-            staging.discard()
-            raise TargetError(
-                f"a temporary database failed: {error}",
-                hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
-            ) from error
-        except BaseException:
-            staging.discard()
-            raise
     return built
 
 

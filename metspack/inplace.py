@@ -6,13 +6,12 @@ METS files and manifests are added. Nothing that is there is written to, moved o
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import checking, fsio, identifiers, identity, manifests, placing, sealing, segments
+from metspack import checking, fsio, identifiers, identity, manifests, placing, scratch, sealing, segments
 from metspack.checking import Level
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
@@ -71,15 +70,9 @@ def described(folder: Path, options: PackageOptions, progress: Progress | None =
         )
     insertion = Insertion(root)
     try:
-        with SegmentedFolder(root) as found:
+        with scratch.unexplained(), SegmentedFolder(root) as found:
             work = _Work(found, insertion, options, progress or Silent())
             result = work.done()
-    except sqlite3.OperationalError as error:
-        insertion.take_back()
-        raise TargetError(
-            f"a temporary database failed: {error}",
-            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
-        ) from error
     except BaseException:
         insertion.take_back()
         raise

@@ -38,3 +38,15 @@ def explained(what: str) -> Iterator[None]:
             f"cannot keep {what} on disk: {error}",
             hint="Free space for temporary files, or name another folder in SQLITE_TMPDIR.",
         ) from error
+
+
+@contextmanager
+def unexplained() -> Iterator[None]:
+    """Turn an error of SQLite that nothing nearer has explained into a ``TargetError``."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise TargetError(
+            f"a temporary database failed: {error}",
+            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+        ) from error

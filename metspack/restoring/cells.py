@@ -6,10 +6,13 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from metspack import reading
+from metspack.digests import HASHLIB_NAMES, Hashers
 from metspack.errors import SourceError
-from metspack.model import Budgets, Extent, FileExtent, LobCell
+from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
+from metspack.progress import Progress
 from metspack.restoring.package import Package
 from metspack.siard import tables
 from metspack.siard.archive import Archive
@@ -31,10 +34,10 @@ class Meant:
     extents: tuple[Extent, ...]
 
 
-def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
-    """Return an archive of a package, by its names from the root as ``Package.archives`` has them.
+def archive_place(package: Package, path: tuple[str, ...]) -> Path:
+    """Return where an archive of a package lies, by its names from the root as ``Package.archives`` has them.
 
-    Raises ``SourceError`` when it cannot be read.
+    Raises ``SourceError`` when it cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
     try:
@@ -45,7 +48,47 @@ def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | N
             f"{'/'.join(path)} cannot be opened: {error.strerror}",
             hint="The METS names it as the archive; get it from another copy of the package.",
         ) from None
-    return Archive(place, budgets)
+    return place
+
+
+def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
+    """Return an archive of a package; raises ``SourceError`` when it cannot be read."""
+    return Archive(archive_place(package, path), budgets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Altered:
+    """A file of an archive, or a piece of one, that has another digest than METS ``said``.
+
+    ``found`` is None for one that cannot be opened, for the ``reason``.
+    """
+
+    name: str
+    said: Digest
+    found: Digest | None
+    reason: str = ""
+
+
+def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iterator[Altered]:
+    """Yield the files of an archive, all its pieces, that are not what METS says of them.
+
+    Those are passed over that METS gives no digest, or one by an algorithm that cannot be computed here.
+    """
+    for file, digest in package.index.digests_of(path):
+        if digest.algorithm not in HASHLIB_NAMES:
+            continue
+        name, hashers = "/".join(file), Hashers((digest.algorithm,))
+        try:
+            with reading.opening(package.root, file) as descriptor:
+                progress.stage("Comparing the archive with METS", os.fstat(descriptor).st_size)
+                for block in reading.chunks(descriptor):
+                    hashers.update(block)
+                    progress.advance(len(block))
+        except OSError as error:
+            yield Altered(name=name, said=digest, found=None, reason=error.strerror or str(error))
+            continue
+        if (found := hashers.digest(digest.algorithm)) != digest:
+            yield Altered(name=name, said=digest, found=found)
 
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:

@@ -25,12 +25,12 @@ from metspack.restoring.staged import (
     RestoreOptions,
     check_room,
     check_target,
-    staged,
     write_manifests,
 )
 from metspack.sharing import Sharing
 from metspack.siard.holdings import Shelf
 from metspack.sizes import counted
+from metspack.staging import staged
 
 _CONTENT = "content"
 _CLOSE = 0.6

@@ -13,23 +13,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, reading, safexml, scratch, uris
+from metspack import digests, reading, safexml, scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import reader
 from metspack.model import Budgets, Digest
 from metspack.restoring.held import HeldSegment, NamedMets
+from metspack.restoring.meaning import archive_of, digest_of, located, size_of
 
 SPLIT = "SPLITLOB"
 """TYPE of the structMap that says in which children the parts of LOBs are."""
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _METS_NAME = "mets.xml"
-_ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
 _SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
-_METADATA = ("header", "metadata.xml")
 _BLOCK = 1 << 16
 _BATCH = 2_000
-_SIZE_DIGITS = 18
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
@@ -113,14 +111,10 @@ class Index:
         """
         return tuple(self._archives.values())
 
-    def archive_digest(self, path: tuple[str, ...]) -> Digest | None:
-        """Return the digest that METS gives an archive's file, or a piece of one; None without one."""
-        return self._archive_digests.get(path)
-
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
         """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
         for path, digest in self._archive_digests.items():
-            if _archive(path) == (_archive(archive) or archive):
+            if archive_of(path) == (archive_of(archive) or archive):
                 yield path, digest
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
@@ -247,7 +241,7 @@ class Index:
         self._put(_PUT_MPTR, document.number, fact.href, url, up, fact.line)
 
     def _file(self, document: _Document, fact: reader.File) -> None:
-        size, digest = _size(fact.size), _digest(fact)
+        size, digest = size_of(fact), digest_of(fact)
         said = (size, digest and digest.algorithm, digest and digest.value, fact.mimetype)
         if _WHOLE in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
@@ -255,10 +249,10 @@ class Index:
             return
         if fact.element != "file" or fact.href is None:
             return
-        path, refused = _located(document.folder, fact.href)
+        path, refused = located(document.folder, fact.href)
         # In a child's group of a segment even an archive is a LOB like any other.
         in_segment = document.number > 1 and any(map(_SEGMENT.fullmatch, fact.groups))
-        if path is not None and not in_segment and (archive := _archive(path)) is not None:
+        if path is not None and not in_segment and (archive := archive_of(path)) is not None:
             self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
             if digest is not None:
                 self._archive_digests.setdefault(path, digest)
@@ -295,7 +289,7 @@ class Index:
                 child = None if listed is None else _child(listed, href, name, said)
                 self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
             elif url and href:
-                place, refused = _located(path[:-1], href)
+                place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, "/".join(place))
             elif number > 1:
                 continue  # the link to the parent, without a label that says so
@@ -354,40 +348,6 @@ def _blocks(descriptor: int, hashers: digests.Hashers) -> Iterator[bytes]:
         hashers.update(block)
         yield block
         start += len(block)
-
-
-def _located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the names from the root that an href means, else why it means none."""
-    try:
-        reference = uris.parsed(href)
-        if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
-            return None, f"the href {href!r} is an absolute path, outside the package"
-        path = uris.joined(folder, reference)
-    except uris.ReferenceRefused as error:
-        return None, error.message
-    return (path, None) if path else (None, f"the href {href!r} names no file")
-
-
-def _archive(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the archive that a file is, or is a piece of (SIARD 2.2 S_8.2-0), or is the metadata of."""
-    if (named := _ARCHIVE.fullmatch(path[-1])) is not None:
-        return (*path[:-1], named[1])
-    return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
-
-
-def _size(text: str | None) -> int | None:
-    text = (text or "").strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS else None
-
-
-def _digest(fact: reader.File) -> Digest | None:
-    """Return the digest a file has, as it is written when it is none that can be computed."""
-    if fact.checksum is None:
-        return None
-    algorithm = digests.algorithm_name(fact.checksum_type or "")
-    found = None if algorithm is None else digests.parsed(fact.checksum, algorithm)
-    unread = Digest(algorithm=algorithm or fact.checksum_type or "unknown", value=fact.checksum.strip())
-    return found or unread
 
 
 def _unread(path: str, error: OSError | MetspackError) -> SourceError:

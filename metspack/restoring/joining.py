@@ -8,22 +8,19 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from metspack import reading
 from metspack.digests import HASHLIB_NAMES, Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Stamp
 from metspack.model import Digest, LobCell
-from metspack.restoring.archived import ArchivedLob, found, moved
+from metspack.restoring.archived import ArchivedLob, found
 from metspack.restoring.cells import cell_of
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.proving import Proving
 from metspack.restoring.ranges import ByteRange
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from metspack.restoring.rawfile import LobFile
 
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
@@ -55,7 +52,7 @@ def _about(lob: str, part: Part) -> str:
     return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
 
 
-class JoinedLob(io.RawIOBase):
+class JoinedLob(LobFile):
     """A LOB as a read-only, seekable file over its parts; at most one of them is open at a time.
 
     With ``verify`` each part that is touched is read whole and compared with its METS digest before
@@ -65,62 +62,26 @@ class JoinedLob(io.RawIOBase):
     """
 
     def __init__(self, root: Path, lob: HeldLob, *, verify: bool = True) -> None:
-        super().__init__()
+        ends = list(accumulate(part.size for part in lob.parts))
+        super().__init__(lob.id, ends[-1])
         self.lob = lob
         self._root = root
         self._verify = verify
-        ends = list(accumulate(part.size for part in lob.parts))
         self._starts = [0, *ends[:-1]]
-        self._size = ends[-1]
-        self._position = 0
         self._open = -1
         self._descriptor = -1
         self._verified: dict[int, Stamp] = {}
 
-    @property
-    def name(self) -> str:
-        """The LOB's id."""
-        return self.lob.id
-
-    def readable(self) -> bool:
-        """Whether it can be read: always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Whether it can be moved in: always."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position, in bytes from the LOB's start."""
-        self._check_open()
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move and return the position; beyond the end is allowed, before the start ValueError."""
-        self._check_open()
-        self._position = moved(self._position, self._size, offset, whence)
-        return self._position
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Read into a buffer up to the end of one part; returns the number of bytes, 0 at the LOB's end."""
-        self._check_open()
-        if self._position >= self._size:
-            return 0
-        number = bisect_right(self._starts, self._position) - 1
+    def block(self, position: int, size: int) -> bytes:
+        """Return bytes from a position up to the end of its part."""
+        number = bisect_right(self._starts, position) - 1
         part = self.lob.parts[number]
-        offset = self._position - self._starts[number]
-        with memoryview(buffer).cast("B") as view:
-            wanted = min(len(view), part.size - offset, reading.CHUNK)
-            block = os.pread(self._part(number), wanted, offset)
-            view[: len(block)] = block
+        offset = position - self._starts[number]
+        wanted = min(size, part.size - offset, reading.CHUNK)
+        block = os.pread(self._part(number), wanted, offset)
         if wanted and not block:
             raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
-        self._position += len(block)
-        return len(block)
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ValueError(f"LOB {self.lob.id} is closed")
+        return block
 
     def _part(self, number: int) -> int:
         """Return the descriptor of a part, verified when that was asked for."""
@@ -217,11 +178,13 @@ def _contents(lob: ArchivedLob, *, verify: bool) -> Iterator[bytes]:
         yield from lob.contents(verify=verify)
 
 
-def _pieces(lob: io.RawIOBase, offsets: Sequence[range]) -> Iterator[bytes]:
+def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
     with lob:
         for each in offsets:
             lob.seek(each.start)
             left = len(each)
+            if not left:  # all of a LOB of 0 bytes: what holds them must be there
+                lob.read(1)
             while left:
                 block = lob.read(min(left, reading.CHUNK)) or b""
                 left -= len(block)

@@ -6,7 +6,6 @@ the one pass that copies them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -14,19 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import reading, scratch
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.digests import HASHLIB_NAMES
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
 from metspack.media import Stamp
 from metspack.mediatypes import DEFAULT
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.progress import Progress
+from metspack.restoring.cells import altered, archive_place
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
 from metspack.siard.archive import Archive, Grants, Located, Tallies, extension_of
 from metspack.siard.metadata import Table
-from metspack.siard.repacking import raw_bytes
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.found import cell_key
@@ -177,15 +176,7 @@ class PackagedArchive(Archive):
         self.package = package
         self.selection = selection
         self._names = path
-        place = package.root.joinpath(*path)
-        try:
-            # No link is followed below the package's root; the archive opens its files by their path.
-            os.close((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
-        except OSError as error:
-            raise SourceError(
-                f"{'/'.join(path)} cannot be opened: {error.strerror}",
-                hint="The METS names it as the archive; get it from another copy of the package.",
-            ) from None
+        place = archive_place(package, path)
         # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, Grants(lob_roots=(package.root,) if self._root else ()))
@@ -244,19 +235,13 @@ class PackagedArchive(Archive):
         yield from _remarks(self._lobs)
 
     def prove(self, progress: Progress) -> None:
-        """Raise ``SourceError`` when METS gives the archive's file a digest that it does not have."""
-        digest = self.package.index.archive_digest(self._names)
-        if self.container is None or digest is None or digest.algorithm not in HASHLIB_NAMES:
-            return
-        progress.stage("Comparing the archive with METS", self.container.size)
-        hashers = Hashers((digest.algorithm,))
-        for block in raw_bytes(self.container.medium, str(self.container.path), 0, self.container.size):
-            hashers.update(block)
-            progress.advance(len(block))
-        if (found := hashers.digest(digest.algorithm)) != digest:
-            name = "/".join(self._names)
+        """Raise ``SourceError`` when METS gives the archive or a piece of it a digest it does not have."""
+        for each in altered(self.package, self._names, progress):
+            if each.found is None:
+                raise SourceError(f"{each.name} cannot be opened: {each.reason}", hint=_ANOTHER)
             raise SourceError(
-                f"{name} has the {found.algorithm} {found.value}, but METS says {digest.value}",
+                f"{each.name} has the {each.found.algorithm} {each.found.value}, but METS says "
+                f"{each.said.value}",
                 hint="The archive was changed after it was packaged. " + _ANOTHER,
             )
 

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from metspack import reading, scratch
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack import scratch
 from metspack.errors import SourceError
 from metspack.model import Budgets
 from metspack.progress import Progress, Silent
-from metspack.restoring.cells import opened_archive
+from metspack.restoring.cells import altered, opened_archive
 from metspack.restoring.celltable import CellTable, InsideLob
 from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.joining import opened_part, part_blocks
@@ -109,21 +108,12 @@ class Roundtrip(Iterator[Disagreement]):
 
     def _changed(self, path: tuple[str, ...]) -> Iterator[Disagreement]:
         """Yield what METS says of an archive's files, or of its pieces, that they are not."""
-        self._progress.stage("Comparing the archive with METS", None)
-        for file, digest in self._package.index.digests_of(path):
-            if digest.algorithm not in HASHLIB_NAMES:
+        for each in altered(self._package, path, self._progress):
+            if each.found is None:
+                yield _incomplete(SourceError(f"{each.name} cannot be opened: {each.reason}"))
                 continue
-            hashers = Hashers((digest.algorithm,))
-            try:
-                with reading.opening(self._package.root, file) as descriptor:
-                    for block in reading.chunks(descriptor):
-                        hashers.update(block)
-            except OSError as error:
-                yield _incomplete(SourceError(f"{'/'.join(file)} cannot be opened: {error.strerror}"))
-                continue
-            if (found := hashers.digest(digest.algorithm)) != digest:
-                what = f"{'/'.join(file)} has another {digest.algorithm} than METS says"
-                yield Disagreement(lob="", part="", what=what, expected=digest.value, found=found.value)
+            what = f"{each.name} has another {each.said.algorithm} than METS says"
+            yield Disagreement(lob="", part="", what=what, expected=each.said.value, found=each.found.value)
 
     def _advance(self, block: bytes) -> None:
         self._bytes += len(block)

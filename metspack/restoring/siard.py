@@ -31,7 +31,6 @@ from metspack.restoring.staged import (
     RestoreOptions,
     check_room,
     check_target,
-    staged,
     write_manifests,
 )
 from metspack.sharing import Sharing
@@ -44,6 +43,7 @@ from metspack.siard.rewriting import Added, Moved
 from metspack.siard.splicing import NewCell
 from metspack.siard.zipformat import DEFLATED, STORED
 from metspack.sizes import counted
+from metspack.staging import staged
 
 _ALL = 1 << 62  # no LOB is larger
 _STYLE = FolderStyle.DILCIS

@@ -1,10 +1,8 @@
-"""What all that is restored has in common: where it is made, how it is published, and what is said of it."""
+"""What all that is restored has in common: what there must be room for, and what is said of it."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,26 +42,6 @@ class Restored:
     size: int | None = None
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
-
-
-@contextmanager
-def staged(target: Path) -> Iterator[fsio.Staging]:
-    """Give a place to make something in for the length of a block, which publishes it itself.
-
-    After an error or an interruption nothing is left. Raises ``TargetError``.
-    """
-    staging = fsio.Staging(target)
-    try:
-        yield staging
-    except sqlite3.OperationalError as error:
-        staging.discard()
-        raise TargetError(
-            f"a temporary database failed: {error}",
-            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
-        ) from error
-    except BaseException:
-        staging.discard()
-        raise
 
 
 def check_target(target: Path, package: Path) -> None:

@@ -30,6 +30,30 @@ def part(root: Path, number: int) -> Path:
     return root / f"Northwind_lobseg_{number}" / WHOLE.path(number)
 
 
+def listing(root: Path, *paths: str) -> None:
+    """List files in the parent's METS in place of the archive, with their digests."""
+    text = (root / "mets.xml").read_text()
+    listed = re.search('<mets:file ID="ID_NORTHWIND.SIARD".*?</mets:file>', text, re.DOTALL)
+    assert listed is not None
+    files = "".join(
+        f'<mets:file ID="a{number}" CHECKSUM="{forge.md5((root / path).read_bytes())}" CHECKSUMTYPE="MD5">'
+        f'<mets:FLocat xlink:href="{path}"/></mets:file>'
+        for number, path in enumerate(paths)
+    )
+    (root / "mets.xml").write_text(text.replace(listed[0], files))
+
+
+def in_pieces(root: Path) -> list[str]:
+    """Cut the archive into three pieces as SIARD 2.2 S_8.2 has it, and return their names."""
+    data = (root / "Northwind.siard").read_bytes()
+    (root / "Northwind.siard").unlink()
+    names = [f"Northwind.siard_part00{number}" for number in (1, 2, 3)]
+    for number, name in enumerate(names):
+        (root / name).write_bytes(data[number * 400 : (number + 1) * 400 if number < 2 else None])
+    listing(root, *names)
+    return names
+
+
 def without_map(root: Path) -> None:
     text = (root / "mets.xml").read_text()
     (root / "mets.xml").write_text(

@@ -17,6 +17,7 @@ from metspack.restoring.archived import ArchivedLob, found, listed
 from metspack.restoring.cells import found_in, opened_archive
 from metspack.restoring.joining import extracted, open_lob
 from metspack.restoring.package import Package
+from metspack.restoring.ranges import parsed
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
@@ -88,9 +89,18 @@ def test_any_reads_are_slices(places: list[tuple[int, int]], verify: bool) -> No
 
 def test_an_empty_one_is_empty(tmp_path: Path) -> None:
     with Package(archived(tmp_path / "package", b"")) as package:
-        assert b"".join(extracted(package, LOB)) == b""
+        for ranges in ((), [parsed("0-")]):
+            assert b"".join(extracted(package, LOB, ranges)) == b""
         with open_lob(package, LOB) as file:
             assert file.read() == b""
+
+
+def test_an_empty_one_that_should_not_be_is_told(tmp_path: Path) -> None:
+    root = archived(tmp_path / "package", b"", digest=forge.md5(b"x"))
+    with Package(root) as package:
+        for ranges in ((), [parsed("0-")]):
+            with pytest.raises(SourceError, match="another MD5 than its cell says"):
+                list(extracted(package, LOB, ranges))
 
 
 def test_nothing_unproven_is_given_by_a_file(tmp_path: Path) -> None:

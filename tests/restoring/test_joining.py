@@ -344,6 +344,24 @@ def test_an_empty_lob_is_read_as_nothing(tmp_path: Path) -> None:
     assert all_of(root, "s0.t2.c4.r1") == b""
     with Package(root) as package, open_lob(package, "s0.t2.c4.r1") as file:
         assert file.read() == b""
+        assert file.seek(5) == 5
+        assert file.read() == b""
+
+
+@pytest.mark.parametrize("ranges", [(), ("0-",), ("0-", "0-")])
+def test_the_file_of_an_empty_lob_must_be_there(ranges: tuple[str, ...], tmp_path: Path) -> None:
+    root = splitting.forged(tmp_path / "package", [Lob(1, (b"",))])
+    assert all_of(root, "s0.t2.c4.r1", *ranges) == b""
+    (root / "Northwind_lobseg_0" / Lob(1, (b"",)).path(0)).unlink()
+    for verify in (True, False):
+        with pytest.raises(SourceError, match=r"record0\.bin cannot be opened: No such file"):
+            all_of(root, "s0.t2.c4.r1", *ranges, verify=verify)
+    with (
+        Package(root) as package,
+        open_lob(package, "s0.t2.c4.r1") as file,
+        pytest.raises(SourceError, match="No such file"),
+    ):
+        file.read()
 
 
 @settings(deadline=None, max_examples=60)

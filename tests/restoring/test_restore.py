@@ -12,11 +12,13 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metspack import building
 from metspack.building import BuildOptions, Built
+from metspack.converting import converted
 from metspack.copying import PART_DIGEST
 from metspack.errors import SourceError, TargetError
 from metspack.identity import PackageOptions
@@ -25,8 +27,8 @@ from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.planning import Split
+from metspack.restoring import cells, packaged
 from metspack.restoring import files as restoring_files
-from metspack.restoring import packaged
 from metspack.restoring.files import restored_files
 from metspack.restoring.siard import Into, restored_siard
 from metspack.restoring.staged import RestoreOptions
@@ -35,7 +37,7 @@ from metspack.siard.archive import Archive
 from metspack.siard.holdings import Shelf
 from tests import segmented_folders, siards
 from tests.packages import forge
-from tests.restoring import splitting
+from tests.restoring import damages, splitting
 from tests.shared_data import shared
 from tests.trees import names, tree
 
@@ -526,6 +528,33 @@ def test_an_archive_in_a_folder_of_the_package(tmp_path: Path) -> None:
     assert restored_files(root, tmp_path / "files").lobs == 3
     assert restored_siard(root, tmp_path / "x.siard").lobs == 3
     assert {count for *_, count in lobs(tmp_path / "x.siard")} == {1}
+
+
+def test_an_archive_in_pieces_is_proven_piece_by_piece(tmp_path: Path) -> None:
+    root = splitting.forged(tmp_path / "package")
+    first, *_, last = damages.in_pieces(root)
+    assert restored_siard(root, tmp_path / "x.siard").lobs == 3
+    assert converted(root, tmp_path / "new", OPTIONS).files == 3
+    for name in (first, last):
+        forge.edit(root / "mets.xml", forge.md5((root / name).read_bytes()), "0" * 32)
+        with pytest.raises(SourceError, match=rf"^{name} has the MD5 \w+, but METS says 0{{32}}$"):
+            restored_siard(root, tmp_path / "y.siard")
+        forge.edit(root / "mets.xml", "0" * 32, forge.md5((root / name).read_bytes()))
+    assert names(tmp_path) == {"package", "x.siard", "new"}
+
+
+def test_a_piece_of_an_archive_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = splitting.forged(tmp_path / "package")
+    real = cells.altered
+    vanishing = root / "Northwind.siard"
+
+    def altered(*arguments: Any) -> Iterator[cells.Altered]:
+        vanishing.unlink()
+        return real(*arguments)
+
+    monkeypatch.setattr("metspack.restoring.packaged.altered", altered)
+    with pytest.raises(SourceError, match=r"^Northwind\.siard cannot be opened: No such file"):
+        restored_siard(root, tmp_path / "x.siard")
 
 
 def test_a_selected_lob_of_a_child_that_cannot_be_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from metspack.restoring.relations import unrelated
 from metspack.restoring.roundtrip import Summary, proven
 from tests.conftest import CHECKOUT
 from tests.packages import forge
-from tests.restoring import splitting
+from tests.restoring import damages, splitting
 from tests.restoring.splitting import LOBS, SPLIT, mets
 
 CELLS = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in LOBS]
@@ -70,13 +71,13 @@ class Watched:
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, int | None]] = []
-        self.bytes = 0
+        self.bytes: Counter[str] = Counter()
 
     def stage(self, name: str, total: int | None) -> None:
         self.stages.append((name, total))
 
     def advance(self, amount: int) -> None:
-        self.bytes += amount
+        self.bytes[self.stages[-1][0]] += amount
 
 
 @pytest.mark.parametrize(("name", "lobs", "size"), [("Northwind", 8, None), ("Northwind-full", 46, 222707)])
@@ -90,8 +91,9 @@ def test_the_golden_packages_are_proven(name: str, lobs: int, size: int | None) 
         lobs=lobs, size=total, mets_digest=lobs, cell_digest=lobs, cell_length=lobs
     )
     assert size in {None, total}
-    assert watched.bytes == total
-    assert ("Joining LOBs", total) in watched.stages
+    assert dict(watched.stages)["Joining LOBs"] == watched.bytes["Joining LOBs"] == total
+    compared = "Comparing the archive with METS"
+    assert dict(watched.stages)[compared] == watched.bytes[compared] > 0
 
 
 def test_a_package_with_split_lobs_is_proven(root: Path) -> None:
@@ -267,28 +269,16 @@ def packed(path: Path, root: Path, names: list[str]) -> None:
             container.write(root / name, name)
 
 
-def listing(root: Path, *paths: str) -> None:
-    """List files in the parent's METS in place of the archive."""
-    text = (root / "mets.xml").read_text()
-    listed = re.search('<mets:file ID="ID_NORTHWIND.SIARD".*?</mets:file>', text, re.DOTALL)
-    assert listed is not None
-    files = "".join(
-        f'<mets:file ID="a{n}"><mets:FLocat xlink:href="{p}"/></mets:file>' for n, p in enumerate(paths)
-    )
-    (root / "mets.xml").write_text(text.replace(listed[0], files))
-
-
-def test_an_archive_in_pieces_is_read_as_one(root: Path) -> None:
-    data = (root / "Northwind.siard").read_bytes()
-    (root / "Northwind.siard").unlink()
-    names = [f"Northwind.siard_part00{number}" for number in (1, 2, 3)]
-    for number, name in enumerate(names):
-        (root / name).write_bytes(data[number * 400 : (number + 1) * 400 if number < 2 else None])
-    listing(root, *names)
+def test_an_archive_in_pieces_is_read_as_one_and_each_proven(root: Path) -> None:
+    names = damages.in_pieces(root)
     assert messages(root) == []
     with Package(root) as package:
         assert package.archives == (("Northwind.siard_part001",),)
         assert cell_of(package, SPLIT) is not None
+    last = forge.md5((root / names[2]).read_bytes())
+    forge.edit(root / "mets.xml", last, "0" * 32)
+    expected = f"{names[2]} has another MD5 than METS says: expected {'0' * 32}; found {last}"
+    assert messages(root) == [expected]
 
 
 def test_an_unpacked_archive_is_read_and_so_are_lobs_in_it(root: Path) -> None:
@@ -301,7 +291,7 @@ def test_an_unpacked_archive_is_read_and_so_are_lobs_in_it(root: Path) -> None:
         paths = [f"unpacked/{each}" for each in container.namelist() if not each.endswith("/")]
     (root / "Northwind.siard").unlink()
     (root / "unpacked").rename(root / "Northwind.siard")
-    listing(root, *(path.replace("unpacked", "Northwind.siard") for path in paths))
+    damages.listing(root, *(path.replace("unpacked", "Northwind.siard") for path in paths))
     with Package(root) as package:
         assert package.archives == (("Northwind.siard",),)
         proof = proven(package)

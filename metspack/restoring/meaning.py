@@ -1,0 +1,48 @@
+"""What a ``file`` in METS means: where it lies, how large it is, and whether it is an archive; pure."""
+
+from __future__ import annotations
+
+import re
+
+from metspack import digests, uris
+from metspack.mets import reader
+from metspack.model import Digest
+
+_ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
+_METADATA = ("header", "metadata.xml")
+_SIZE_DIGITS = 18
+
+
+def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
+    """Return the names from the root that an href means, else why it means none."""
+    try:
+        reference = uris.parsed(href)
+        if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
+            return None, f"the href {href!r} is an absolute path, outside the package"
+        path = uris.joined(folder, reference)
+    except uris.ReferenceRefused as error:
+        return None, error.message
+    return (path, None) if path else (None, f"the href {href!r} names no file")
+
+
+def archive_of(path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the archive that a file is, or is a piece of (SIARD 2.2 S_8.2-0), or is the metadata of."""
+    if (named := _ARCHIVE.fullmatch(path[-1])) is not None:
+        return (*path[:-1], named[1])
+    return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
+
+
+def size_of(fact: reader.File) -> int | None:
+    """Return the size that METS gives a file, None when it gives none that is a number."""
+    text = (fact.size or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS else None
+
+
+def digest_of(fact: reader.File) -> Digest | None:
+    """Return the digest a file has, as it is written when it is none that can be computed."""
+    if fact.checksum is None:
+        return None
+    algorithm = digests.algorithm_name(fact.checksum_type or "")
+    found = None if algorithm is None else digests.parsed(fact.checksum, algorithm)
+    unread = Digest(algorithm=algorithm or fact.checksum_type or "unknown", value=fact.checksum.strip())
+    return found or unread
