@@ -35,7 +35,6 @@ PURE = {
     "sizes",
     "restoring.chains",
     "restoring.held",
-    "restoring.meaning",
     "restoring.proving",
     "restoring.ranges",
     "restoring.selection",

@@ -1,4 +1,4 @@
-"""What a ``file`` in METS means: where it lies, how large it is, and whether it is an archive; pure."""
+"""What a ``file`` in METS means: where it lies, how large it is, and whether it is an archive."""
 
 from __future__ import annotations
 
