@@ -18,7 +18,7 @@ from metspack.checking import Code, Level, Summary, check, explained, ordered, w
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.model import Budgets, Finding, Severity
 from tests.packages import forge
-from tests.packages.bad.recipe import CHILD, FIRST
+from tests.packages.forge import CHILD, FIRST
 from tests.shared_data import shared
 
 PSEUDO = 'xlink:href="file:///Northwind_lobseg_0/'

@@ -1,28 +1,47 @@
-"""Every code has a bad package, and every bad package exactly the codes it should."""
+"""Every code has a package as its case, and every such package gives exactly the codes in its name."""
 
 from pathlib import Path
 
 import pytest
 
 from metspack.checking import Code, Level, check, ordered
+from metspack.model import Severity
 from metspack.reporting import findings as reporting
-from tests.packages.bad import BAD, Bad
+from tests.packages.cases import HERE, KINDS, Case, cases
 
-# Permission cannot be taken from the administrator, and a package in a zip file is none of these folders:
-# both have tests of their own.
+# Permission cannot be taken from the administrator: it has a test of its own.
 ELSEWHERE = {"P007", "Z023"}
+AT_LEAST = {"bad": 120, "warn": 20, "good": 12}
+MOST_BYTES = 2_000_000
+_GRAVITY = [Severity.INFO, Severity.WARNING, Severity.ERROR]
 
 
-@pytest.mark.parametrize("recipe", BAD, ids=[each.name for each in BAD])
-def test_a_bad_package_gives_exactly_its_codes(recipe: Bad, tmp_path: Path) -> None:
-    package = recipe.made(tmp_path / "package")
-    roots = [tmp_path / each for each in recipe.roots]
-    found = list(ordered(check(package, Level(recipe.level), roots=roots)))
+@pytest.mark.parametrize("case", cases(), ids=[each.id for each in cases()])
+def test_a_case_gives_exactly_the_codes_in_its_name(case: Case, tmp_path: Path) -> None:
+    package = case.made(tmp_path)
+    roots = [package.with_name(each) for each in case.roots]
+    found = list(ordered(check(package, Level(case.level), roots=roots)))
     shown = "\n".join(reporting.line(each) for each in found)
-    assert {each.code for each in found} == recipe.codes, shown
+    assert {each.code for each in found} == case.codes, shown
+    gravest = max((each.severity for each in found), key=_GRAVITY.index, default=Severity.INFO)
+    assert gravest is KINDS[case.kind], shown
     for each in found:
         assert each.path, shown
 
 
-def test_every_code_has_a_bad_package() -> None:
-    assert {recipe.code for recipe in BAD} | ELSEWHERE == {code.id for code in Code}
+def test_every_code_has_a_case() -> None:
+    assert {case.code for case in cases() if case.codes} | ELSEWHERE == {code.id for code in Code}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_are_as_many_cases_as_is_said(kind: str) -> None:
+    assert sum(each.kind == kind for each in cases()) >= AT_LEAST[kind]
+
+
+def test_no_two_cases_are_the_same_recipe() -> None:
+    recipes = [({**case.recipe, "about": ""}, case.level) for case in cases() if not case.is_of_files]
+    assert len(recipes) == len({repr(each) for each in recipes})
+
+
+def test_the_cases_stay_small() -> None:
+    assert sum(path.stat().st_size for path in HERE.rglob("*") if path.is_file()) < MOST_BYTES

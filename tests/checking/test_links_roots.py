@@ -15,7 +15,7 @@ from metspack.checking.graph import State
 from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets, Finding
 from tests.packages import forge
-from tests.packages.bad.links import structmap, urn
+from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
 
 

@@ -28,11 +28,9 @@ from metspack.siard.conventions import Convention
 from metspack.siard.faults import LobUnresolved
 from metspack.siard.resolving import Resolver
 from tests.packages import forge
-from tests.packages.bad.places import BELOW_THE_ROOT
-from tests.packages.bad.recipe import FIRST
-from tests.packages.bad.split import LOBSEG, SIARD22
-from tests.packages.forge import LOBS
+from tests.packages.forge import FIRST, LOBS
 from tests.packages.placed import describe, packaged
+from tests.packages.samples import BELOW_THE_ROOT, LOBSEG, SIARD22
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
 
 OUTSIDE = {"Northwind_lobseg_0/record0.bin": BINARY, "Northwind_lobseg_0/record1.bin": SECOND}

@@ -9,7 +9,7 @@ import pytest
 from metspack import reading
 from tests.cli.conftest import Commands
 from tests.packages import forge
-from tests.packages.bad.recipe import CHILD, FIRST, SECOND
+from tests.packages.forge import CHILD, FIRST, SECOND
 from tests.packages.spread import tarred, zipped
 
 BYTES = ["--bytes"]

@@ -15,6 +15,9 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
 
+CHILD = "Northwind_lobseg_0/mets.xml"
+FIRST = "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
+SECOND = "Northwind_lobseg_0/content/schema0/table2/lob4/record1.bin"
 PARENT_OBJID = "urn:uuid:00000000-0000-5000-8000-000000000018"
 _NAMESPACES = (
     'xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -245,3 +248,28 @@ def edit(path: Path, old: str, new: str, *, count: int = 1) -> None:
     text = path.read_bytes()
     assert old.encode() in text, f"{old!r} is not in {path}"
     path.write_bytes(text.replace(old.encode(), new.encode(), count))
+
+
+def split(root: Path, row: int, sizes: Sequence[int]) -> None:
+    """Split a row's LOB into parts of these sizes, as a package with parts has it; the child METS tells."""
+    lob = LOBS[row - 1]
+    path = root / f"Northwind_lobseg_{lob.segment}" / lob.path
+    start, entries, pointers = 0, "", ""
+    for number, size in enumerate(sizes):
+        data = lob.data[start : start + size]
+        start += size
+        suffix = "z" if number == len(sizes) - 1 else str(number)
+        path.with_name(f"{path.name}.{suffix}").write_bytes(data)
+        entries += (
+            f'<mets:file ID="s0.t2.c4.r{row}.p{number}" GROUPID="s0.t2.c4.r{row}" SEQ="{number}" '
+            f'SIZE="{len(data)}" CHECKSUM="{md5(data)}" CHECKSUMTYPE="MD5">'
+            f'<mets:FLocat LOCTYPE="URL" xlink:type="simple" xlink:href="{lob.path}.{suffix}"/></mets:file>\n'
+        )
+        pointers += f'<mets:fptr FILEID="s0.t2.c4.r{row}.p{number}"/>\n'
+    path.unlink()
+    mets = root / f"Northwind_lobseg_{lob.segment}/mets.xml"
+    text = mets.read_text()
+    text = re.sub(
+        rf'<mets:file ID="s0.t2.c4.r{row}".*?</mets:file>\n', lambda _: entries, text, flags=re.DOTALL
+    )
+    mets.write_text(text.replace(f'<mets:fptr FILEID="s0.t2.c4.r{row}"/>\n', pointers))

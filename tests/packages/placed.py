@@ -39,6 +39,17 @@ def mptr(href: str) -> str:
     return f'<mets:mptr xlink:href="{href}" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"/>'
 
 
+def urn(objid: str) -> str:
+    """An mptr that names a package by a URN, as E-ARK's AIP does."""
+    return f'<mets:mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="{objid}"/>'
+
+
+def structmap(label: str, *mptrs: str) -> str:
+    """A structMap with a div for each mptr, as E-ARK's AIP has them."""
+    divs = "".join(f'<mets:div LABEL="{label}">{each}</mets:div>' for each in mptrs)
+    return f'<mets:structMap LABEL="{label}"><mets:div LABEL="{label}">{divs}</mets:div></mets:structMap>'
+
+
 def fptrs(identifiers: list[str]) -> str:
     return "".join(f'<mets:fptr FILEID="{each}"/>' for each in identifiers)
 

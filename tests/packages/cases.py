@@ -1,0 +1,101 @@
+"""The packages that are data: what they are, what a check is to find in each, and how recipes make them.
+
+``README.md`` beside this module tells how a case is written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from metspack.model import Severity
+from tests.packages import steps
+from tests.packages.forge import forge
+from tests.packages.placed import packaged
+from tests.packages.samples import PIECES, sample
+
+HERE = Path(__file__).parent
+KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING, "good": Severity.INFO}
+"""The folders, by the gravest finding that a case in them may have, which in ``good`` need not be."""
+_RECIPE = "case.toml"
+_PACKAGE = "package"
+_NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
+_KEYS = {"about", "level", "roots", "sample", "into", "lacks", "adds", "steps"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A package and the codes that a check of it gives; ``roots`` are folders beside it, looked in too."""
+
+    folder: Path
+    codes: frozenset[str]
+    level: str
+    roots: tuple[str, ...]
+    recipe: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return self.folder.parent.name
+
+    @property
+    def code(self) -> str:
+        """The code that the case is for, the first in its name."""
+        return self.folder.name[:4]
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}/{self.folder.name}"
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether the package lies here as it is to be checked."""
+        return (self.folder / _PACKAGE).is_dir()
+
+    def made(self, folder: Path) -> Path:
+        """Return the package: where it lies, or made by the recipe in a folder that is there and empty."""
+        if self.is_of_files:
+            return self.folder / _PACKAGE
+        root = folder / _PACKAGE
+        if "sample" in self.recipe:
+            self._packaged(root)
+        else:
+            forge(root)
+        for step in self.recipe.get("steps", ()):
+            steps.taken(root, step)
+        return root
+
+    def _packaged(self, root: Path) -> None:
+        begin = sample(self.recipe["sample"], root)
+        outside = {name: data for name, data in begin.outside.items() if name not in self._listed("lacks")}
+        outside |= {name: PIECES[piece] for name, piece in self.recipe.get("adds", {}).items()}
+        packaged(root, replace(begin, outside=outside), into=self.recipe.get("into", ""))
+
+    def _listed(self, key: str) -> Sequence[str]:
+        listed: Sequence[str] = self.recipe.get(key, ())
+        return listed
+
+
+def _case(folder: Path) -> Case:
+    recipe = tomllib.loads((folder / _RECIPE).read_text(encoding="utf-8"))
+    found = _NAME.fullmatch(folder.name)
+    assert found, f"{folder.name} is no name of a case: codes joined by -, then __ and words"
+    assert set(recipe) <= _KEYS, f"{folder}: {set(recipe) - _KEYS} means nothing"
+    return Case(
+        folder=folder,
+        codes=frozenset(found[1].split("-") if found[1] else ()),
+        level=recipe.get("level", "full"),
+        roots=tuple(recipe.get("roots", ())),
+        recipe=recipe,
+    )
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all cases, in the order of their names."""
+    folders = (path for kind in KINDS for path in (HERE / kind).iterdir() if path.is_dir())
+    return tuple(_case(path) for path in sorted(folders))

@@ -1,0 +1,229 @@
+"""What a recipe does to a package: each step is a function, its options are what the recipe gives it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.packages import forge
+from tests.packages.spread import tarred, zipped
+
+Step = Callable[..., object]
+
+
+def _edit(path: Path, old: str, new: str, count: int = 1, times: int = 1) -> None:
+    forge.edit(path, old, new * times, count=count)
+
+
+def _write(path: Path, text: str, times: int = 1) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text * times, encoding="utf-8", newline="")
+
+
+def _put(path: Path, hex: str) -> None:  # noqa: A002 -- the recipes' own word
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes.fromhex(hex))
+
+
+def _append(path: Path, text: str = "", hex: str = "", times: int = 1) -> None:  # noqa: A002
+    with path.open("ab") as file:
+        file.write((text.encode() + bytes.fromhex(hex)) * times)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _rename(path: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(to)
+
+
+def _copy(path: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, to)
+    else:
+        shutil.copyfile(path, to)
+
+
+def _swap(path: Path, to: Path) -> None:
+    held = path.with_name("held")
+    path.rename(held)
+    to.rename(path)
+    held.rename(to)
+
+
+def _patch(
+    path: Path,
+    *,
+    find: str = "",
+    find_hex: str = "",
+    at: int = 0,
+    mask: int = 0,
+    put: str = "",
+    count: int = 1,
+) -> None:
+    """Change bytes ``at`` so many after where the last of ``count`` texts begins (without one: the file)."""
+    data = bytearray(path.read_bytes())
+    sought = find.encode() or bytes.fromhex(find_hex)
+    start = 0
+    for number in range(count if sought else 0):
+        start = data.index(sought, start + bool(number))
+    start = (start + at) if sought or at >= 0 else len(data) + at
+    if mask:
+        data[start] ^= mask
+    new = bytes.fromhex(put)
+    data[start : start + len(new)] = new
+    path.write_bytes(data)
+
+
+def _cut(path: Path, size: int = 0, from_end: int = 0) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: size or len(data) - from_end])
+
+
+def _insert(path: Path, hex: str, at: int = 0) -> None:  # noqa: A002
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + bytes.fromhex(hex) + data[at:])
+
+
+def _folder(path: Path) -> None:
+    path.mkdir(parents=True)
+
+
+def _link(path: Path, to: str) -> None:
+    path.symlink_to(to)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _not_utf8(path: Path) -> None:
+    os.rename(path, os.fsencode(path) + b"\xff")
+
+
+def _without_lines(path: Path, having: str) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [each for each in lines if having.encode() not in each]
+    assert kept != lines, f"no line of {path} has {having!r}"
+    path.write_bytes(b"".join(kept))
+
+
+def _manifest(path: Path, form: str) -> None:
+    """Write a manifest's lines in another form."""
+    old = path.read_bytes().splitlines(keepends=True)
+    changed = {
+        "reversed": old[::-1],
+        "upper case": [
+            old[0].partition(b" ")[0].upper() + b" " + old[0].partition(b" ")[2],
+            *old[1:],
+        ],
+        "crlf": [each[:-1] + b"\r\n" for each in old],
+        "first line twice": [old[0], *old],
+        "without first line": old[1:],
+        "short first digest": [old[0][5:], *old[1:]],
+    }[form]
+    path.write_bytes(b"".join(changed))
+
+
+def _archive(
+    path: Path,
+    *,
+    table: Sequence[Sequence[str]] = (),
+    xml: str = "",
+    metadata: str = "",
+    entries: Mapping[str, str] | None = None,
+    lacks: Sequence[str] = (),
+    cut: int = 0,
+    **options: str,
+) -> None:
+    """Write the archive anew: the table with ``[old, new]`` texts exchanged, or ``xml`` in its place."""
+    text = xml or forge.table(forge.LOBS, "Northwind").decode()
+    for old, new in table:
+        assert old in text, f"{old!r} is not in the table"
+        text = text.replace(old, new)
+    written = text[: len(text) - cut].encode()
+    more: dict[str, Any] = dict(options)
+    path.write_bytes(
+        forge.siard(
+            None if "table" in lacks else written,
+            entries=[(name, text.encode()) for name, text in (entries or {}).items()],
+            metadata_xml=metadata.encode() or None,
+            with_metadata="metadata" not in lacks,
+            **more,
+        )
+    )
+
+
+def _zip(path: Path, to: Path, inside: str = "") -> None:
+    zipped(path, to, inside=inside)
+
+
+def _tar(path: Path, to: Path, inside: str = "") -> None:
+    tarred(path, to, inside=inside, form=tarfile.PAX_FORMAT)
+
+
+def _add_to_zip(path: Path, entry: str, text: str) -> None:
+    """Append an entry behind those of a zip file, of any name."""
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(zipfile.ZipInfo(entry, (2015, 11, 26, 0, 0, 0)), text)
+
+
+def _split(path: Path, row: int, sizes: Sequence[int]) -> None:
+    forge.split(path, row, sizes)
+
+
+def _seal(path: Path) -> None:
+    forge.seal(path)
+
+
+_STEPS: Mapping[str, Step] = {
+    "edit": _edit,
+    "write": _write,
+    "put": _put,
+    "append": _append,
+    "delete": _delete,
+    "rename": _rename,
+    "copy": _copy,
+    "swap": _swap,
+    "patch": _patch,
+    "cut": _cut,
+    "insert": _insert,
+    "folder": _folder,
+    "link": _link,
+    "pipe": _pipe,
+    "not utf-8": _not_utf8,
+    "without lines": _without_lines,
+    "manifest": _manifest,
+    "archive": _archive,
+    "zip": _zip,
+    "tar": _tar,
+    "add to zip": _add_to_zip,
+    "split": _split,
+    "seal": _seal,
+}
+
+
+def _beside(root: Path, name: str) -> Path:
+    # Not through the file system: the package itself may just have been moved away.
+    return Path(os.path.normpath(root / name))
+
+
+def taken(root: Path, step: Mapping[str, Any]) -> None:
+    """Do a step of a recipe to the package at ``root``; its paths are relative to that."""
+    options = dict(step)
+    do = options.pop("do")
+    path = _beside(root, options.pop("path", ""))
+    if "to" in options and do != "link":
+        options["to"] = _beside(root, options["to"])
+    _STEPS[do](path, **options)
