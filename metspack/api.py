@@ -178,7 +178,8 @@ def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | No
 
     ``lob`` is its id, ``s0.t2.c4.r14``. With ``verify`` each part that is touched is proven by its digest
     before a byte of it is handed out, a LOB that stayed in the archive whole. Opening and reading raise
-    ``SourceError``.
+    ``SourceError``. What is given back though the parent's map does not name it, or without a digest that
+    proves it, is told as a Python warning.
     """
     with Package(path, budgets) as package:
         return joining.open_lob(package, lob, verify=verify)

@@ -119,7 +119,7 @@ def _of_package(
     from metspack.restoring.package import Package  # noqa: PLC0415
 
     with Package(path, budgets) as package:
-        yield from extracted(package, lob, ranges, verify=verify)
+        yield from extracted(package, lob, ranges, verify=verify, warned=console.warning)
 
 
 def _of_shard(

@@ -2,7 +2,7 @@
 
 Four things say how a LOB was divided: SEQ in the child METS, the parent's SPLITLOB structMap, the
 suffixes of the files' names, and the sizes. Where two of them contradict each other, the LOB is not
-given back.
+given back. Without a map SEQ and the sum of the sizes are enough, but not less.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ def chained(
                 _REPAIR,
             )
     _check_names(lob, ordered, whole)
+    if not mapped and whole.size is None and not ordered[-1].path[-1].endswith(".z"):
+        raise _error(
+            lob,
+            f"nothing says that {ordered[-1].id} ({ordered[-1].source}) is its last part: the parent METS "
+            f"has no SPLITLOB structMap of it and no size of the whole ({whole.source})",
+            _REPAIR,
+        )
     found = sum(part.size for part in ordered)
     if whole.size is not None and found != whole.size:
         raise _error(

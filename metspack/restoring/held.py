@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from metspack.digests import HASHLIB_NAMES, Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest
+from metspack.sizes import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ class Part:
 class HeldLob:
     """A LOB that a package holds: its parts in order (one: it is not split), all its bytes and their digest.
 
-    ``source`` is where its size and digest stand: the parent METS for a split LOB.
+    ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
+    for a split LOB that the parent's SPLITLOB structMap says nothing of.
     """
 
     id: str
@@ -52,6 +54,18 @@ class HeldLob:
     digest: Digest | None
     media_type: str | None
     source: str
+    is_mapped: bool = True
+
+    @property
+    def doubt(self) -> str:
+        """What is to be known of the LOB though it can be given back, "" when there is nothing."""
+        if self.is_mapped:
+            return ""
+        return (
+            f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and that all are there is told by the "
+            f"sum of their sizes alone ({self.source})"
+        )
 
     @property
     def is_split(self) -> bool:

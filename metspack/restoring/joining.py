@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,13 +19,15 @@ from metspack.restoring.archived import ArchivedLob, found
 from metspack.restoring.cells import cell_of
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
-from metspack.restoring.proving import Proving
+from metspack.restoring.proving import Evidence, Proving
 from metspack.restoring.ranges import ByteRange
 from metspack.restoring.rawfile import LobFile
 
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
+_BARE = "that these are the right bytes is not proven"
+_DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
 
 
@@ -137,19 +140,43 @@ def _check_digest(lob: str, part: Part, digest: Digest, descriptor: int) -> None
         )
 
 
-def open_lob(package: Package, lob: str, *, verify: bool = True) -> io.BufferedReader:
+Warned = Callable[[str], object]
+"""Is told what is to be known of a LOB that is given back all the same, a sentence at a time."""
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, stacklevel=4)  # at whoever called the function of the API
+
+
+def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned = _warn) -> io.BufferedReader:
     """Return a LOB as a buffered, seekable, read-only file object; close it, or use it in ``with``.
 
     It keeps no hold of ``package``, which may be closed before it. Raises ``SourceError`` as
-    ``archived.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it.
+    ``archived.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
+    Python warning unless it is given.
     """
     it = found(package, lob, verify=verify)
-    raw = it if isinstance(it, ArchivedLob) else JoinedLob(package.root, it, verify=verify)
+    raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=warned)
     return io.BufferedReader(raw, _BUFFER)
 
 
+def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> JoinedLob:
+    """Return a LOB to be sought in, once what is to be known of it was told."""
+    if lob.doubt:
+        warned(lob.doubt)
+    bare = [part.name for part in lob.parts if part.digest is None] if verify else []
+    if bare:
+        warned(f"LOB {lob.id}: METS gives no digest of {bare[0]}{', for one' * (len(bare) > 1)}: {_BARE}")
+    return JoinedLob(package.root, lob, verify=verify)
+
+
 def extracted(
-    package: Package, lob: str, ranges: Sequence[ByteRange] = (), *, verify: bool = True
+    package: Package,
+    lob: str,
+    ranges: Sequence[ByteRange] = (),
+    *,
+    verify: bool = True,
+    warned: Warned = _warn,
 ) -> Iterator[bytes]:
     """Yield a LOB's bytes, or those of the ranges one after the other, in blocks.
 
@@ -169,8 +196,8 @@ def extracted(
     if isinstance(it, ArchivedLob):
         return _pieces(it, offsets) if ranges else _contents(it, verify=verify)
     if not ranges:
-        return _whole(package, it, lob, verify=verify)
-    return _pieces(JoinedLob(package.root, it, verify=verify), offsets)
+        return _whole(package, it, lob, verify=verify, warned=warned)
+    return _pieces(_joined(package, it, verify=verify, warned=warned), offsets)
 
 
 def _contents(lob: ArchivedLob, *, verify: bool) -> Iterator[bytes]:
@@ -191,7 +218,9 @@ def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
                 yield block
 
 
-def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool) -> Iterator[bytes]:
+def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: Warned) -> Iterator[bytes]:
+    if lob.doubt:
+        warned(lob.doubt)
     proving = None
     if verify:
         proving = Proving(lob, _cells(package, asked))
@@ -210,6 +239,8 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool) -> Itera
             raise SourceError(disagreement.message, hint=_ANOTHER)
     for disagreement in () if proving is None else proving.ended():
         raise SourceError(disagreement.message, hint=_ANOTHER)
+    if proving is not None and not proving.evidence & _DIGESTS:
+        warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")
 
 
 def _cells(package: Package, lob: str) -> list[LobCell]:

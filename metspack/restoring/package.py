@@ -148,6 +148,7 @@ class Package:
             digest=None if whole is None else whole.digest,
             media_type=media,
             source=whole.source if whole else ordered[0].source,
+            is_mapped=bool(named),
         )
 
     def _part(self, lob: str, row: Row) -> Part:

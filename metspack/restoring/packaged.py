@@ -44,6 +44,8 @@ class _Lobs:
     def __init__(self, package: Package) -> None:
         self.package = package
         self.unproven = 0
+        self.unmapped = 0
+        self.doubt = ""
         self._asked = scratch.opened()
         self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._asked.execute("BEGIN")
@@ -96,6 +98,9 @@ class _Lobs:
 
     def proofs(self, held: HeldLob) -> Proofs:
         """Return what METS says of a LOB's bytes, as far as it can be computed."""
+        if held.doubt:
+            self.unmapped += 1
+            self.doubt = self.doubt or held.doubt
         known = [self._known(part.digest) for part in held.parts]
         if not held.is_split:
             return Proofs(whole=known[0])
@@ -316,6 +321,10 @@ def _name(package: Package) -> str | None:
 
 
 def _remarks(lobs: _Lobs) -> Iterator[str]:
+    if lobs.doubt:
+        yield lobs.doubt
+    if lobs.unmapped > 1:
+        yield f"{counted(lobs.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names"
     if lobs.unproven:
         yield (
             f"{counted(lobs.unproven, 'digest')} that METS does not give, or by an algorithm that cannot be "

@@ -21,7 +21,7 @@ from tests import siards
 from tests.cli.conftest import Outcome, Program
 from tests.packages import forge
 from tests.restoring import splitting
-from tests.restoring.damages import DAMAGES, Damage, part
+from tests.restoring.damages import DAMAGES, Damage, part, without_map
 from tests.restoring.splitting import LOBS, SPLIT, Lob
 
 WHOLE = LOBS[1].data
@@ -138,6 +138,34 @@ def test_of_a_lob_of_0_bytes_all_is_nothing_and_there_is_no_range(cat: Cat, tmp_
     file = {"url": f"Northwind_lobseg_0/{Lob(1, (b'',)).path(0)}", "offset": 0, "length": 0}
     shard.write_text(json.dumps({"unit": "bytes", "files": [file]}))
     assert cat("--shard", shard, "--root", root, "--range", "0-") == b""
+
+
+@pytest.mark.parametrize("verify", [(), ("--no-verify",)])
+def test_a_lob_that_no_map_names_is_given_and_said(cat: Cat, root: Path, verify: tuple[str, ...]) -> None:
+    without_map(root)
+    for ranges in ((), ("--range", "0-")):
+        outcome, out = cat.run("cat", root, SPLIT, *ranges, *verify)
+        assert (outcome.code, out) == (0, WHOLE)
+        said = (
+            f"warning: LOB {SPLIT}: the parent METS has no SPLITLOB structMap of it; the order of its 3 parts"
+        )
+        assert outcome.err.startswith(said)
+        assert outcome.err.count("warning: ") == 1
+    assert cat(root, LOBS[0].id) == LOBS[0].data
+
+
+def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
+    child = root / splitting.mets(1)
+    known = f'CHECKSUM="{forge.md5(LOBS[1].pieces[1])}" CHECKSUMTYPE="MD5"'
+    splitting.edit(child, known, "")
+    outcome, out = cat.run("cat", root, SPLIT, "--range", "16-20")
+    assert (outcome.code, out) == (0, WHOLE[16:21])
+    part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
+    assert outcome.err.startswith(
+        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: that these are the right bytes is not"
+    )
+    assert cat(root, SPLIT, "--range", "16-20", "--no-verify") == WHOLE[16:21]
+    assert cat(root, SPLIT) == WHOLE  # the whole's digest proves it
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda each: each.name)

@@ -16,6 +16,7 @@ import pytest
 from metspack.copying import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands, Program
+from tests.restoring.damages import without_map
 from tests.siards import siard as small_siard
 from tests.trees import names, tree
 
@@ -50,6 +51,26 @@ def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Pa
     }
     assert tree(tmp_path / "again") == tree(lobs)
     assert metspack.fine("restore", out / "mets.xml", "-o", tmp_path / "quiet", "-q") == ""
+
+
+def test_a_split_lob_that_no_map_names_is_given_back_and_said(
+    metspack: Commands, out: Path, tmp_path: Path
+) -> None:
+    without_map(out)
+    first = "LOB s0.t2.c4.r1: the parent METS has no SPLITLOB structMap of it; the order of its 2 parts is "
+    more = "7 more split LOBs that no SPLITLOB structMap names"
+    for command in (
+        ("restore", out, "-o", tmp_path / "lobs"),
+        ("restore", out, "-o", tmp_path / "back.siard", "--siard"),
+        ("convert", out, "-o", tmp_path / "new", *CUT),
+    ):
+        outcome = metspack(*command, "--json")
+        assert outcome.code == 0
+        warnings = json.loads(outcome.out)["warnings"]
+        assert warnings[0].startswith(first)
+        assert warnings[1:] == [more]
+        assert outcome.err.splitlines() == [f"warning: {each}" for each in warnings]
+    assert metspack("roundtrip", out).code == 1
 
 
 def test_only_some_are_restored(metspack: Commands, out: Path, tmp_path: Path) -> None:

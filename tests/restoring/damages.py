@@ -57,7 +57,7 @@ def in_pieces(root: Path) -> list[str]:
 def without_map(root: Path) -> None:
     text = (root / "mets.xml").read_text()
     (root / "mets.xml").write_text(
-        re.sub(r'<mets:structMap TYPE="SPLITLOB">.*</mets:structMap>', "", text, flags=re.DOTALL)
+        re.sub(r'<mets:structMap [^>]*TYPE="SPLITLOB".*?</mets:structMap>', "", text, flags=re.DOTALL)
     )
 
 

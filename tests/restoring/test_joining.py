@@ -285,8 +285,16 @@ def test_a_digest_of_an_unknown_algorithm_cannot_be_verified(root: Path) -> None
     text = (root / mets(1)).read_text()
     (root / mets(1)).write_text(re.sub(' CHECKSUM="[^"]*"', "", text))
     splitting.agreed(root)
-    assert all_of(root) == WHOLE
-    assert all_of(root, SPLIT, "20-20") == WHOLE[20:21]
+    assert all_of(root) == WHOLE  # the cell proves it
+    with pytest.warns(UserWarning, match="gives no digest of .*bin.1: that these are the right bytes is not"):
+        assert all_of(root, SPLIT, "20-20") == WHOLE[20:21]
+    with Package(root) as package, pytest.warns(UserWarning, match=r"gives no digest of .*bin\.1"):
+        open_lob(package, SPLIT).close()
+    table = forge.table([forge.Lob(lob.segment, lob.row, lob.data) for lob in LOBS], splitting.NAME)
+    bare = re.sub(rb' digestType="MD5" digest="[^"]*"', b"", table)
+    (root / "Northwind.siard").write_bytes(forge.siard(bare))
+    with pytest.warns(UserWarning, match="neither METS nor its cell gives a digest of it"):
+        assert all_of(root) == WHOLE
 
 
 def test_a_wrong_unknown_digest_of_the_whole_is_told_too(root: Path) -> None:

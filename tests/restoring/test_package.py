@@ -16,6 +16,7 @@ from metspack.restoring.package import Package
 from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.restoring import splitting
+from tests.restoring.damages import without_map
 from tests.restoring.splitting import LOBS, SPLIT, Lob, mets
 
 GOLDEN = CHECKOUT / "samples" / "northwind" / "golden"
@@ -95,17 +96,15 @@ def test_without_seq_the_parents_map_gives_the_order(root: Path) -> None:
         assert [part.id[-2:] for part in package.lob(SPLIT).parts] == ["p0", "p1", "p2"]
 
 
-def test_without_a_map_seq_gives_the_order(root: Path) -> None:
+def test_without_a_map_seq_gives_the_order_which_is_said(root: Path) -> None:
+    with Package(root) as package:
+        assert not any(each.doubt for each in package.lobs())
     without_map(root)
     with Package(root) as package:
-        assert [part.id[-2:] for part in package.lob(SPLIT).parts] == ["p0", "p1", "p2"]
-
-
-def without_map(root: Path) -> None:
-    text = (root / "mets.xml").read_text()
-    (root / "mets.xml").write_text(
-        re.sub(r'<mets:structMap TYPE="SPLITLOB">.*</mets:structMap>', "", text, flags=re.DOTALL)
-    )
+        lob = package.lob(SPLIT)
+        assert [part.id[-2:] for part in lob.parts] == ["p0", "p1", "p2"]
+        assert lob.doubt.startswith(f"LOB {SPLIT}: the parent METS has no SPLITLOB structMap of it; the ")
+        assert not package.lob("s0.t2.c4.r1").doubt
 
 
 def without_part(number: int) -> Callable[[Path], None]:
@@ -254,6 +253,14 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
         (
             moved_in_map,
             r"part .*p1 is in ID_Northwind_lobseg_1_mets .*; expected in ID_Northwind_lobseg_2_mets",
+        ),
+        (unmapped(edited("mets.xml", 'image/png" SIZE="46"', 'image/png"')), None),
+        (
+            together(
+                unmapped(renamed("r_part001", "r_part002", "r_part003")),
+                edited("mets.xml", 'image/png" SIZE="46"', 'image/png"'),
+            ),
+            r"nothing says that .*p2 \(.*\) is its last part: the parent METS has no SPLITLOB structMap",
         ),
         (
             with_another(f"{SPLIT}.p3"),
