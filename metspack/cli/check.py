@@ -18,7 +18,6 @@ from metspack.sizes import count, size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from metspack.checking import Level
     from metspack.checking.catalogue import Catalogue
     from metspack.checking.facts import Observed
     from metspack.checking.opening import Package
@@ -33,14 +32,7 @@ _REPORTS = "Reports"
 
 
 def check(  # noqa: PLR0917 -- a command's options
-    packages: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Packages: their folders, METS files, or zip or tar files of them.",
-            show_default=False,
-        ),
-    ],
+    packages: options.Packages,
     root: options.Root = None,
     level: Annotated[
         str,
@@ -135,8 +127,8 @@ def check(  # noqa: PLR0917 -- a command's options
     from metspack.reporting.kept import Kept  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
-    failing = _failing(fail_on)
-    chosen = _level(level)
+    failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
+    chosen = checking.Level(options.one_of("--level", level, (each.value for each in checking.Level)))
     if json_output and jsonl_output:
         raise ConfigError(
             "--json and --jsonl exclude each other", hint="Choose one; --report writes the other."
@@ -189,22 +181,6 @@ def _folders(packages: Sequence[Path]) -> list[Path]:
 
 def _is_unpacked(path: Path) -> bool:
     return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
-
-
-def _failing(fail_on: str) -> Severity | None:
-    if fail_on not in _FAIL_ON:
-        raise ConfigError(f"--fail-on {fail_on!r} is not known", hint=f"Choose one of {', '.join(_FAIL_ON)}.")
-    return _FAIL_ON[fail_on]
-
-
-def _level(level: str) -> Level:
-    from metspack import checking  # noqa: PLC0415 -- commands load what they need
-
-    try:
-        return checking.Level(level)
-    except ValueError:
-        names = ", ".join(each.value for each in checking.Level)
-        raise ConfigError(f"--level {level!r} is not known", hint=f"Choose one of {names}.") from None
 
 
 def _created(given: str | None) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metspack.cli import console, options
+from metspack.cli.groups import grouped
+from metspack.cli.options import Locations
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,8 +21,10 @@ _FINDINGS = 1
 _KEPT = 10_000  # faults in a JSON document; --lobs has them all
 
 
-def inspect(  # noqa: PLR0917 -- a command's options
+@grouped
+def inspect(
     source: options.Source,
+    *,
     lobs: Annotated[
         bool, typer.Option("--lobs", help="List every LOB as one line of JSON, in order, instead.")
     ] = False,
@@ -41,9 +45,7 @@ def inspect(  # noqa: PLR0917 -- a command's options
             show_default=False,
         ),
     ] = None,
-    lob_root: options.LobRoot = None,
-    map_drive: options.MapDrive = None,
-    mapping: options.Mapping = None,
+    locations: Locations,
     base: options.Base = None,
     budget: options.Budget = None,
     json_output: options.Json = False,
@@ -59,8 +61,7 @@ def inspect(  # noqa: PLR0917 -- a command's options
 
     `metspack inspect Northwind.siard`
     """
-    from metspack.copying import ACCEPTABLE  # noqa: PLC0415 -- commands load what they need
-    from metspack.sources import opening  # noqa: PLC0415
+    from metspack.sources import opening  # noqa: PLC0415 -- commands load what they need
 
     if lobs and json_output:
         raise ConfigError(
@@ -68,13 +69,9 @@ def inspect(  # noqa: PLR0917 -- a command's options
         )
     if accept and not verify:
         raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
-    for each in accept or ():
-        if each not in ACCEPTABLE:
-            raise ConfigError(
-                f"--accept {each!r} is not known", hint=f"Choose one of {', '.join(ACCEPTABLE)}."
-            )
-    grants = options.grants(lob_root, map_drive, mapping)
-    accepted = frozenset(accept or ()) if verify else None
+    takes = options.accepted(accept)
+    grants = locations.grants()
+    accepted = takes if verify else None
     with opening.opened(source, options.budgets(budget), grants, base) as opened:
         if lobs:
             is_bad = _listed(opened, accepted, quiet=quiet)

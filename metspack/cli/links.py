@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metspack.cli import console, options
-from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -20,14 +18,7 @@ _FORMATS = ("tree", "table", "json", "mermaid", "svg")
 
 
 def links(
-    packages: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Packages: their folders, METS files, or zip or tar files of them.",
-            show_default=False,
-        ),
-    ],
+    packages: options.Packages,
     root: options.Root = None,
     form: Annotated[
         str, typer.Option("--format", metavar="FORM", help="tree, table, json, mermaid or svg.")
@@ -46,9 +37,7 @@ def links(
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
-    form = "json" if json_output else form
-    if form not in _FORMATS:
-        raise ConfigError(f"--format {form!r} is not known", hint=f"Choose one of {', '.join(_FORMATS)}.")
+    form = options.one_of("--format", "json" if json_output else form, _FORMATS)
     run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=options.budgets(budget))
     for _ in run:
         pass

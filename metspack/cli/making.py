@@ -2,106 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metspack.cli import console, dividing
+from metspack import clock
+from metspack.cli import console, options
+from metspack.cli.dividing import SEGMENTS, Dividing
+from metspack.cli.options import Locations
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.building import Built
+    from metspack.building import BuildOptions, Built
+    from metspack.identity import PackageOptions
+    from metspack.inplace import Described
 
-METS = "METS"
-SAFETY = "Safety"
-CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
+_METS = "METS"
+_SAFETY = "Safety"
+_CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 
-LobFolderStyle = Annotated[
-    str | None,
-    typer.Option(
-        "--lob-folder-style",
-        metavar="STYLE",
-        help="How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
-        "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
-        "sfa (in that of the column alone, from the .siard as if it were a folder, for the SIARD Suite).",
-        rich_help_panel=dividing.SEGMENTS,
-        show_default=False,
-    ),
-]
-Objid = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="OBJID",
-        help="OBJID of the parent IP; made from the name and the metadata when left out.",
-        rich_help_panel=METS,
-        show_default=False,
-    ),
-]
-Checksum = Annotated[
-    str,
-    typer.Option(
-        "--checksum",
-        metavar="TYPE",
-        help=f"Digest that METS files hold: {', '.join(CHECKSUMS)}.",
-        rich_help_panel=METS,
-    ),
-]
-Agent = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--agent",
-        metavar="NAME",
-        help="Organisation that made the package, for the METS headers. Repeatable.",
-        rich_help_panel=METS,
-        show_default=False,
-    ),
-]
-MetsProfile = Annotated[
-    str,
-    typer.Option("--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=METS),
-]
-Href = Annotated[
-    str,
-    typer.Option(
-        "--href",
-        metavar="STYLE",
-        help="How METS files name files: relative, or file-uri (file:///... from the package's root, "
-        "as recommendation 0.16 writes them).",
-        rich_help_panel=METS,
-    ),
-]
-WriteMapping = Annotated[
-    str | None,
-    typer.Option(
-        "--write-mapping",
-        metavar="URI",
-        help="Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under URI; "
-        "with --layout siard22.",
-        rich_help_panel="Segments",
-        show_default=False,
-    ),
-]
-WriteManifest = Annotated[
-    bool,
-    typer.Option(
-        "--write-manifest",
-        help="Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, as md5sum -c reads "
-        "it; with --layout siard22.",
-        rich_help_panel="Segments",
-    ),
-]
-AddDigests = Annotated[
-    bool,
-    typer.Option(
-        "--add-digests",
-        help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
-        "SHA-256 when a cell cannot hold that.",
-        rich_help_panel=SAFETY,
-    ),
-]
 Accept = Annotated[
     list[str] | None,
     typer.Option(
@@ -109,71 +32,268 @@ Accept = Annotated[
         metavar="WHAT",
         help="Take what would be refused: dbptk-part-digest (a split LOB whose digest is only that of "
         "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
-        rich_help_panel=SAFETY,
+        rich_help_panel=_SAFETY,
         show_default=False,
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        min=1,
-        help="Processes that copy LOBs, as many as help when left out; the result is always the same.",
-        show_default=False,
-    ),
-]
-Verify = Annotated[
-    bool, typer.Option("--verify", help="Read every byte back from disk before the package is published.")
-]
-NoMessageDigestCheck = Annotated[
-    bool,
-    typer.Option(
-        "--no-message-digest-check",
-        help="Do not compare the archive's own messageDigest with its content first: "
-        "that reads it once more.",
-        rich_help_panel=SAFETY,
     ),
 ]
 
 
-def tell(built: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
-    """Print what was made: its warnings, and the result as lines or as JSON."""
-    for each in built.warnings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describing:
+    """What a package is called, what its METS say, and how it is proven."""
+
+    name: options.Name = None
+    objid: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="OBJID",
+            help="OBJID of the parent IP; when left out it is made from the name and the metadata, or by "
+            "convert taken from OUT.",
+            rich_help_panel=_METS,
+            show_default=False,
+        ),
+    ] = None
+    checksum: Annotated[
+        str,
+        typer.Option(
+            "--checksum",
+            metavar="TYPE",
+            help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}.",
+            rich_help_panel=_METS,
+        ),
+    ] = "MD5"
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="NAME",
+            help="Organisation that made the package, for the METS headers. Repeatable.",
+            rich_help_panel=_METS,
+            show_default=False,
+        ),
+    ] = None
+    mets_profile: Annotated[
+        str,
+        typer.Option(
+            "--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=_METS
+        ),
+    ] = "http://SIARD2.0.xml"
+    href: Annotated[
+        str,
+        typer.Option(
+            "--href",
+            metavar="STYLE",
+            help="How METS files name files: relative, or file-uri (file:///... from the package's root, "
+            "as recommendation 0.16 writes them).",
+            rich_help_panel=_METS,
+        ),
+    ] = "relative"
+    accept: Accept = None
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read every byte back from disk before the package is published."),
+    ] = False
+    no_message_digest_check: Annotated[
+        bool,
+        typer.Option(
+            "--no-message-digest-check",
+            help="Do not compare the archive's own messageDigest with its content first: "
+            "that reads it once more.",
+            rich_help_panel=_SAFETY,
+        ),
+    ] = False
+    budget: options.Budget = None
+
+    def package_options(self, locations: Locations) -> PackageOptions:
+        """Return the options that building and describing in place share; raises ``ConfigError``."""
+        from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
+        from metspack.mets.dialects.interface import Software  # noqa: PLC0415
+        from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
+        from metspack.version import __version__  # noqa: PLC0415
+
+        return PackageOptions(
+            created=clock.now(os.environ),
+            software=Software(name="metspack", version=f"metspack {__version__}"),
+            name=self.name,
+            objid=self.objid,
+            grants=locations.grants(),
+            accepted=options.accepted(self.accept),
+            checksum=options.one_of("--checksum", self.checksum, _CHECKSUMS),
+            agents=tuple(self.agent or ()),
+            mets_profile=self.mets_profile,
+            href_style=options.one_of("--href", self.href, HREF_STYLES),
+            verify=self.verify,
+            check_message_digest=not self.no_message_digest_check,
+            budgets=options.budgets(self.budget),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Building:
+    """How a package is built anew: what its archive says, what lies beside it, who does the work."""
+
+    lob_folder_style: Annotated[
+        str | None,
+        typer.Option(
+            "--lob-folder-style",
+            metavar="STYLE",
+            help="How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
+            "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
+            "sfa (in that of the column alone, from the .siard as if it were a folder, for the SIARD Suite).",
+            rich_help_panel=SEGMENTS,
+            show_default=False,
+        ),
+    ] = None
+    write_mapping: Annotated[
+        str | None,
+        typer.Option(
+            "--write-mapping",
+            metavar="URI",
+            help="Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under URI; "
+            "with --layout siard22.",
+            rich_help_panel=SEGMENTS,
+            show_default=False,
+        ),
+    ] = None
+    write_manifest: Annotated[
+        bool,
+        typer.Option(
+            "--write-manifest",
+            help="Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, as md5sum -c "
+            "reads it; with --layout siard22.",
+            rich_help_panel=SEGMENTS,
+        ),
+    ] = False
+    add_digests: Annotated[
+        bool,
+        typer.Option(
+            "--add-digests",
+            help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
+            "SHA-256 when a cell cannot hold that.",
+            rich_help_panel=_SAFETY,
+        ),
+    ] = False
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Processes that copy LOBs, as many as help when left out; the result is always the same.",
+            show_default=False,
+        ),
+    ] = None
+
+    def given(self) -> dict[str, object]:
+        """Return the values of options that say what is written, by name, None for those not given."""
+        return {
+            "--lob-folder-style": self.lob_folder_style,
+            "--add-digests": self.add_digests or None,
+            "--write-mapping": self.write_mapping,
+            "--write-manifest": self.write_manifest or None,
+        }
+
+    def build_options(
+        self,
+        shared: PackageOptions,
+        dividing: Dividing,
+        *,
+        plan: Path | None = None,
+        base: Path | None = None,
+    ) -> BuildOptions:
+        """Return all options of a build; raises ``ConfigError``."""
+        from metspack.building import BuildOptions  # noqa: PLC0415 -- commands load what they need
+        from metspack.layouts import FolderStyle  # noqa: PLC0415
+
+        division = dividing.division()
+        style = self.lob_folder_style or FolderStyle.DILCIS.value
+        styles = (each.value for each in FolderStyle)
+        return BuildOptions(
+            **_fields(shared),
+            limits=division.limits,
+            layout=division.layout.name,
+            split=division.split,
+            lob_folder_style=FolderStyle(options.one_of("--lob-folder-style", style, styles)),
+            plan=plan,
+            base=base,
+            min_size=dividing.smallest(),
+            add_digests=self.add_digests,
+            mapping_uri=self.write_mapping,
+            lob_manifest=self.write_manifest,
+            jobs=self.jobs,
+        )
+
+
+def _fields(shared: PackageOptions) -> dict[str, Any]:
+    return {each.name: getattr(shared, each.name) for each in fields(shared)}
+
+
+def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    """Print what was built: its warnings, and the result as lines or as JSON."""
+    _tell(
+        made,
+        output,
+        facts={"layout": made.layout, "split_lobs": made.split, "kept_inside": made.kept},
+        split=made.split,
+        inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
+        done="Published",
+        verify=verify,
+        json_output=json_output,
+        quiet=quiet,
+    )
+
+
+def tell_described(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    """Print what was described where it stands, as ``tell`` does for what was built."""
+    _tell(
+        made,
+        folder,
+        facts={"kept_inside": made.inside, "unreferenced_files": made.unreferenced},
+        split=0,
+        inside=f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else "",
+        done="METS files and manifests were added, nothing else was touched",
+        verify=verify,
+        json_output=json_output,
+        quiet=quiet,
+    )
+
+
+def _tell(
+    made: Built | Described,
+    target: Path,
+    *,
+    facts: dict[str, object],
+    split: int,
+    inside: str,
+    done: str,
+    verify: bool,
+    json_output: bool,
+    quiet: bool,
+) -> None:
+    for each in made.warnings:
         console.warning(each)
     if json_output:
         document = {
-            "target": str(output),
-            "objid": built.objid,
-            "name": built.name,
-            "layout": built.layout,
-            "children": built.segments,
-            "lobs": built.files,
-            "split_lobs": built.split,
-            "kept_inside": built.kept,
-            "bytes": built.bytes,
-            "checked": checked(verify=verify),
-            "warnings": list(built.warnings),
+            "target": str(target),
+            "objid": made.objid,
+            "name": made.name,
+            "children": made.segments,
+            "lobs": made.files,
+            **facts,
+            "bytes": made.bytes,
+            "checked": "full" if verify else "structure",
+            "warnings": list(made.warnings),
         }
         console.document(document)
     elif not quiet:
-        words = [
-            f"{output}: parent IP {built.objid} with {counted(built.segments, 'child IP')}",
-            counted(built.files, "LOB") + (f" ({built.split:,} in parts)" if built.split else ""),
-            counted(built.bytes, "byte"),
-            *([f"{counted(built.kept, 'LOB')} kept inside"] if built.kept else ()),
-        ]
-        console.out(", ".join(words))
-        published("Published", output, verify=verify)
-
-
-def checked(*, verify: bool) -> str:
-    """Return the level of the check that a package had before it was published."""
-    return "full" if verify else "structure"
-
-
-def published(what: str, package: Path, *, verify: bool) -> None:
-    """Print that a package is there, and how it is checked later."""
-    done = "every byte was read back" if verify else "its structure was checked"
-    console.out(f"{what}; {done}. Any time later: metspack check {shlex.quote(str(package))}")
+        words = (
+            f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",
+            counted(made.files, "LOB") + (f" ({split:,} in parts)" if split else ""),
+            counted(made.bytes, "byte"),
+            inside,
+        )
+        console.out(", ".join(filter(None, words)))
+        proof = "every byte was read back" if verify else "its structure was checked"
+        console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack import sizes
 from metspack.errors import ConfigError
-from metspack.model import Budgets, Limits
-from metspack.planning import DEFAULT_PRESET, PRESETS
+from metspack.model import Budgets
 
 if TYPE_CHECKING:
     from metspack.siard.archive import Grants
@@ -30,37 +28,16 @@ Source = Annotated[
         show_default=False,
     ),
 ]
-LobRoot = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--lob-root",
-        metavar="DIR",
-        help="Another folder that LOBs outside the archive may be read from, beside that of the .siard. "
-        "Repeatable.",
-        rich_help_panel=_LOCATIONS,
+Packages = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH...",
+        help="Packages: their folders, METS files, or zip or tar files of them.",
         show_default=False,
     ),
 ]
-MapDrive = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map-drive",
-        metavar="S:=DIR",
-        help="The folder that a drive letter stands for in the archive. Repeatable.",
-        rich_help_panel=_LOCATIONS,
-        show_default=False,
-    ),
-]
-Mapping = Annotated[
-    Path | None,
-    typer.Option(
-        "--mapping",
-        metavar="FILE",
-        help="Where segment folders were moved to, in the form of SIARD 2.2; a mapping.txt beside the "
-        ".siard is read without being named.",
-        rich_help_panel=_LOCATIONS,
-        show_default=False,
-    ),
+Package = Annotated[
+    Path, typer.Argument(metavar="OUT", help="A package's folder, or its METS file.", show_default=False)
 ]
 Base = Annotated[
     Path | None,
@@ -69,37 +46,6 @@ Base = Annotated[
         metavar="DIR",
         help="The folder that the paths in a list (.csv) begin in.",
         rich_help_panel=_LOCATIONS,
-        show_default=False,
-    ),
-]
-MaxFiles = Annotated[
-    str | None,
-    typer.Option(
-        "--max-files",
-        metavar="N",
-        help="LOB files a segment may hold; none for no limit.",
-        rich_help_panel="Limits",
-        show_default=False,
-    ),
-]
-MaxBytes = Annotated[
-    str | None,
-    typer.Option(
-        "--max-bytes",
-        metavar="SIZE",
-        help="Bytes of LOBs a segment may hold: 45000, 4GB (decimal), 4GiB (binary); none for no limit.",
-        rich_help_panel="Limits",
-        show_default=False,
-    ),
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        metavar="NAME",
-        help="Limits by name: recommendation-0.28 (100,000 files, 4 GB; the default), recommendation-0.16 "
-        "(10,000 files, 1 TB), dbptk (1,000 files).",
-        rich_help_panel="Limits",
         show_default=False,
     ),
 ]
@@ -137,19 +83,77 @@ Budget = Annotated[
 ]
 
 
-def limits(max_files: str | None, max_bytes: str | None, preset: str | None) -> Limits:
-    """Return the limits that options ask for: the preset's, with what is said beside it in its place.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locations:
+    """Where LOBs may lie beside the archive's own folder, and what may be read there."""
 
-    A single limit given without a preset leaves the other at its default. Raises ``ConfigError``.
-    """
-    if preset is not None and preset not in PRESETS:
-        raise ConfigError(f"there is no preset {preset!r}", hint=f"Presets are {', '.join(PRESETS)}.")
-    found = PRESETS[preset or DEFAULT_PRESET]
-    if max_files is not None:
-        found = replace(found, files=sizes.count(max_files, "--max-files"))
-    if max_bytes is not None:
-        found = replace(found, bytes=sizes.size(max_bytes, "--max-bytes"))
-    return found
+    lob_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--lob-root",
+            metavar="DIR",
+            help="Another folder that LOBs outside the archive may be read from, beside that of the .siard. "
+            "Repeatable.",
+            rich_help_panel=_LOCATIONS,
+            show_default=False,
+        ),
+    ] = None
+    map_drive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map-drive",
+            metavar="S:=DIR",
+            help="The folder that a drive letter stands for in the archive. Repeatable.",
+            rich_help_panel=_LOCATIONS,
+            show_default=False,
+        ),
+    ] = None
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="Where segment folders were moved to, in the form of SIARD 2.2; a mapping.txt beside the "
+            ".siard is read without being named.",
+            rich_help_panel=_LOCATIONS,
+            show_default=False,
+        ),
+    ] = None
+
+    def grants(self) -> Grants:
+        """Return the folders that are granted; raises ``ConfigError`` for no drive, or one given twice."""
+        from metspack.siard.archive import Grants  # noqa: PLC0415 -- commands load what they need
+
+        drives: dict[str, Path] = {}
+        for text in self.map_drive or ():
+            found = _DRIVE.fullmatch(text)
+            if found is None:
+                raise ConfigError(
+                    f"--map-drive {text!r} maps no drive",
+                    hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
+                )
+            drive, folder = found[1].upper(), Path(found[2])
+            if drives.setdefault(drive, folder) != folder:
+                raise ConfigError(
+                    f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
+                    hint="A drive stands for one folder; --lob-root grants further ones.",
+                )
+        return Grants(lob_roots=tuple(self.lob_root or ()), drives=drives, mapping=self.mapping)
+
+
+def one_of(option: str, value: str, values: Iterable[str]) -> str:
+    """Return an option's value; raises ``ConfigError`` when it is not one of those that there are."""
+    known = tuple(values)
+    if value not in known:
+        raise ConfigError(f"{option} {value!r} is not known", hint=f"Choose one of {', '.join(known)}.")
+    return value
+
+
+def accepted(given: Sequence[str] | None) -> frozenset[str]:
+    """Return what ``--accept`` takes; raises ``ConfigError``."""
+    from metspack.copying import ACCEPTABLE  # noqa: PLC0415 -- commands load what they need
+
+    return frozenset(one_of("--accept", each, ACCEPTABLE) for each in given or ())
 
 
 def budgets(given: Sequence[str] | None) -> Budgets:
@@ -165,26 +169,3 @@ def budgets(given: Sequence[str] | None) -> Budgets:
             )
         found = replace(found, **{name: int(value)})
     return found
-
-
-def grants(
-    lob_roots: Sequence[Path] | None, map_drives: Sequence[str] | None, mapping: Path | None
-) -> Grants:
-    """Return the folders that options grant; raises ``ConfigError`` for what maps no drive, or one twice."""
-    from metspack.siard.archive import Grants  # noqa: PLC0415 -- commands load what they need
-
-    drives: dict[str, Path] = {}
-    for text in map_drives or ():
-        found = _DRIVE.fullmatch(text)
-        if found is None:
-            raise ConfigError(
-                f"--map-drive {text!r} maps no drive",
-                hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
-            )
-        drive, folder = found[1].upper(), Path(found[2])
-        if drives.setdefault(drive, folder) != folder:
-            raise ConfigError(
-                f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
-                hint="A drive stands for one folder; --lob-root grants further ones.",
-            )
-    return Grants(lob_roots=tuple(lob_roots or ()), drives=drives, mapping=mapping)

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, dividing, options
+from metspack.cli import console, options
+from metspack.cli.dividing import Dividing
+from metspack.cli.groups import grouped
+from metspack.cli.options import Locations
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
     from metspack.drafting import Draft
 
 
-def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
+@grouped
+def plan(
     source: options.Source,
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -26,17 +31,8 @@ def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
             show_default=False,
         ),
     ] = None,
-    max_files: options.MaxFiles = None,
-    max_bytes: options.MaxBytes = None,
-    preset: options.Preset = None,
-    dbptk_files: dividing.DbptkFiles = None,
-    dbptk_bytes: dividing.DbptkBytes = None,
-    layout: dividing.Layout = None,
-    split: dividing.Split = None,
-    min_size: dividing.MinSize = None,
-    lob_root: options.LobRoot = None,
-    map_drive: options.MapDrive = None,
-    mapping: options.Mapping = None,
+    dividing: Dividing,
+    locations: Locations,
     base: options.Base = None,
     name: options.Name = None,
     budget: options.Budget = None,
@@ -53,17 +49,11 @@ def plan(  # noqa: PLR0917 -- Typer makes an option of every argument
     from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
 
     settings = drafting.DraftOptions(
-        division=dividing.division(
-            dividing.max_files(max_files, dbptk_files),
-            dividing.max_bytes(max_bytes, dbptk_bytes),
-            preset,
-            layout,
-            split,
-        ),
+        division=dividing.division(),
         name=name,
         base=base,
-        grants=options.grants(lob_root, map_drive, mapping),
-        min_size=dividing.min_size(min_size),
+        grants=locations.grants(),
+        min_size=dividing.smallest(),
         budgets=options.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, dividing, making, options
+from metspack.cli import console, making, options
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -19,10 +19,7 @@ _ARCHIVE = "An archive"
 
 
 def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
-    package: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="A package's folder, or its METS file.", show_default=False),
-    ],
+    package: options.Package,
     output: Annotated[
         Path,
         typer.Option(
@@ -79,19 +76,14 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
 
     `metspack restore out -o Northwind.siard --siard`
     """
-    from metspack.copying import ACCEPTABLE  # noqa: PLC0415 -- commands load what they need
-    from metspack.restoring import files  # noqa: PLC0415
+    from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring import siard as archives  # noqa: PLC0415
     from metspack.restoring.staged import RestoreOptions  # noqa: PLC0415
 
-    for each in accept or ():
-        dividing.one_of("--accept", each, ACCEPTABLE)
     settings = RestoreOptions(
-        only=tuple(only or ()), accepted=frozenset(accept or ()), budgets=options.budgets(budget)
+        only=tuple(only or ()), accepted=options.accepted(accept), budgets=options.budgets(budget)
     )
-    where = archives.Into(
-        dividing.one_of("--into", into or "inside", tuple(each.value for each in archives.Into))
-    )
+    where = archives.Into(options.one_of("--into", into or "inside", (each.value for each in archives.Into)))
     _check(output, siard=siard, into=into, only=only, accept=accept)
     with console.progress(quiet=quiet) as progress:
         if siard:

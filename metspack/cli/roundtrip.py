@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,10 +23,7 @@ _SHOWN = 20
 
 
 def roundtrip(
-    package: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="A package's folder, or its METS file.", show_default=False),
-    ],
+    package: options.Package,
     budget: options.Budget = None,
     json_output: options.Json = False,
     quiet: options.Quiet = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,10 +24,7 @@ _ROW = "{:<20}  {:>15}  {:>15}  {:<24}  {}"
 
 
 def shards(  # noqa: PLR0917 -- a command's options
-    package: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="A package's folder, or its METS file.", show_default=False),
-    ],
+    package: options.Package,
     lob: Annotated[
         str | None,
         typer.Argument(metavar="LOB", help="Only the LOB with this id.", show_default=False),
@@ -68,8 +64,8 @@ def shards(  # noqa: PLR0917 -- a command's options
     """
     from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
 
-    if form is not None and form not in _FORMS:
-        raise ConfigError(f"--format {form!r} is not known", hint=f"Choose one of {', '.join(_FORMS)}.")
+    if form is not None:
+        options.one_of("--format", form, _FORMS)
     if json_output and form == "doms":
         raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
     budgets = options.budgets(budget)
