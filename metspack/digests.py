@@ -5,28 +5,72 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol, Self
 
 from metspack.model import Digest
 
-if TYPE_CHECKING:
-    from hashlib import _Hash
-
-HASHLIB_NAMES = {
+_HASHLIB_NAMES = {
     "MD5": "md5",
     "SHA-1": "sha1",
     "SHA-256": "sha256",
     "SHA-384": "sha384",
     "SHA-512": "sha512",
 }
-"""METS CHECKSUMTYPE to hashlib's name, for those hashlib knows (METS 1.12.1, CHECKSUMTYPE)."""
+_ZLIB = {"Adler-32": zlib.adler32, "CRC32": zlib.crc32}
+OCTETS = {
+    "MD5": 16,
+    "SHA-1": 20,
+    "SHA-256": 32,
+    "SHA-384": 48,
+    "SHA-512": 64,
+    "Adler-32": 4,
+    "CRC32": 4,
+}
+"""METS's names of the algorithms that can be computed, and how many bytes each gives (METS 1.12.1,
+CHECKSUMTYPE). Of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
+"""
 
 
-def hasher(algorithm: str) -> _Hash:
-    """Return a new hash object for a METS algorithm name; raises KeyError for one not known."""
-    return hashlib.new(HASHLIB_NAMES[algorithm], usedforsecurity=False)
+class Hasher(Protocol):
+    """One digest being computed, as hashlib has it."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next bytes."""
+
+    def hexdigest(self) -> str:
+        """Return the digest of the bytes so far, in lower-case hexadecimal digits."""
+
+    def copy(self) -> Self:
+        """Return another that has taken the same bytes so far."""
+
+
+class _Checksum:
+    """A 32-bit checksum of zlib's, as hashlib would have it."""
+
+    __slots__ = ("_function", "_value")
+
+    def __init__(self, function: Callable[..., int], value: int | None = None) -> None:
+        self._function = function
+        self._value = function(b"") if value is None else value
+
+    def update(self, data: bytes, /) -> None:
+        self._value = self._function(data, self._value)
+
+    def hexdigest(self) -> str:
+        return f"{self._value:08x}"
+
+    def copy(self) -> Self:
+        return type(self)(self._function, self._value)
+
+
+def hasher(algorithm: str) -> Hasher:
+    """Return a new hash object for a METS algorithm name; raises KeyError for one not in ``OCTETS``."""
+    if (function := _ZLIB.get(algorithm)) is not None:
+        return _Checksum(function)
+    return hashlib.new(_HASHLIB_NAMES[algorithm], usedforsecurity=False)
 
 
 class Hashers:
@@ -56,8 +100,9 @@ class Hashers:
         return Digest(algorithm=algorithm, value=self._hashers[algorithm].hexdigest())
 
 
-_OCTETS = {"MD5": 16, "SHA-1": 20, "SHA-256": 32, "SHA-384": 48, "SHA-512": 64}
-_SPELLINGS = {"MD5": "MD5", "SHA1": "SHA-1", "SHA256": "SHA-256", "SHA384": "SHA-384", "SHA512": "SHA-512"}
+_SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
+_SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
+_HEX = re.compile(r"[0-9A-Fa-f]+")
 _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
@@ -88,7 +133,7 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
         return text
     old = text[held.start : held.stop]
     new = digest.value
-    if old.lower() != held.digest.value:
+    if old.lower().zfill(len(held.digest.value)) != held.digest.value:
         new = base64.b64encode(bytes.fromhex(new)).decode("ascii")
     elif old != old.lower():
         new = new.upper()
@@ -116,15 +161,17 @@ def _held(text: str, algorithm: str | None) -> _Held | None:
     elif prefix:
         candidates.append((algorithm_name(prefix[1]), prefix.end()))
     for name, at in candidates:
-        if name is not None and (value := _octets(text[at:stop], _OCTETS[name])) is not None:
+        if name is not None and (value := _octets(text[at:stop], OCTETS[name])) is not None:
             return _Held(digest=Digest(algorithm=name, value=value.hex()), start=at, stop=stop)
     return None
 
 
 def _octets(text: str, length: int) -> bytes | None:
     """Return the bytes that hex or Base64 stands for, None when it is not exactly that many."""
+    if length == _SHORT and _HEX.fullmatch(text) and len(text) < 2 * length:
+        text = text.zfill(2 * length)
     if len(text) == 2 * length:
-        return bytes.fromhex(text) if re.fullmatch(r"[0-9A-Fa-f]+", text) else None
+        return bytes.fromhex(text) if _HEX.fullmatch(text) else None
     try:
         value = base64.b64decode(text, validate=True)
     except ValueError:

@@ -1,24 +1,27 @@
 import base64
 import hashlib
+import zlib
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.digests import HASHLIB_NAMES, Hashers, algorithm_name, hasher, in_form_of, parsed
+from metspack.digests import OCTETS, Hashers, algorithm_name, hasher, in_form_of, parsed
 from metspack.model import Digest
 
-SAMPLE = {name: hashlib.new(python, b"sample") for name, python in HASHLIB_NAMES.items()}
-MD5 = SAMPLE["MD5"].hexdigest()
+NAMES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
+SAMPLE = {name: hashlib.new(python, b"sample").hexdigest() for name, python in NAMES.items()}
+SAMPLE |= {"Adler-32": "08de0283", "CRC32": "f10b76c3"}
+MD5 = SAMPLE["MD5"]
 
 
-@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+@pytest.mark.parametrize("algorithm", OCTETS)
 def test_several_digests_come_out_of_one_pass(algorithm: str) -> None:
-    hashers = Hashers(HASHLIB_NAMES)
+    hashers = Hashers(OCTETS)
     for block in (b"sam", b"", b"ple"):
         hashers.update(block)
-    assert hashers.digest(algorithm) == Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    assert hashers.digest(algorithm) == Digest(algorithm=algorithm, value=SAMPLE[algorithm])
     assert hashers.size == 6
 
 
@@ -34,7 +37,7 @@ def test_a_copy_goes_its_own_way() -> None:
 
 def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        hasher("CRC32")
+        hasher("TIGER")
     with pytest.raises(KeyError):
         Hashers(("MD5",)).digest("SHA-1")
 
@@ -50,7 +53,9 @@ def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
         ("SHA-384", "SHA-384"),
         ("sha512", "SHA-512"),
         ("", None),
-        ("CRC32", None),
+        ("crc-32", "CRC32"),
+        ("ADLER32", "Adler-32"),
+        ("TIGER", None),
         ("SHA-3", None),
     ],
 )
@@ -58,20 +63,20 @@ def test_algorithms_are_known_however_they_are_spelled(spelling: str, name: str 
     assert algorithm_name(spelling) == name
 
 
-@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+@pytest.mark.parametrize("algorithm", NAMES)
 @pytest.mark.parametrize("case", [str.lower, str.upper])
 @pytest.mark.parametrize("joint", ["", ":"])
 def test_a_prefixed_digest_is_read_in_every_spelling(
     algorithm: str, case: Callable[[str], str], joint: str
 ) -> None:
-    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm])
     for prefix in (algorithm, algorithm.replace("-", ""), algorithm.lower()):
         assert parsed(f" {prefix}{joint}{case(digest.value)}\n") == digest
 
 
-@pytest.mark.parametrize("algorithm", HASHLIB_NAMES)
+@pytest.mark.parametrize("algorithm", NAMES)
 def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm: str) -> None:
-    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm])
     assert parsed(digest.value, algorithm) == digest
     assert parsed(digest.value.upper(), algorithm.lower()) == digest
     assert parsed(algorithm + digest.value, algorithm) == digest
@@ -79,10 +84,30 @@ def test_a_digest_beside_its_algorithm_is_read_bare_or_prefixed(algorithm: str) 
 
 @pytest.mark.parametrize("algorithm", ["SHA-1", "SHA-256"])
 def test_a_digest_in_base64_is_read_as_siard_2_0_allows(algorithm: str) -> None:
-    text = base64.b64encode(SAMPLE[algorithm].digest()).decode()
-    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm].hexdigest())
+    text = base64.b64encode(bytes.fromhex(SAMPLE[algorithm])).decode()
+    digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm])
     assert parsed(f"{algorithm}:{text}") == digest
     assert parsed(f"{algorithm}{text}") == digest
+
+
+@pytest.mark.parametrize("algorithm", ["Adler-32", "CRC32"])
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_a_checksum_may_lack_its_leading_zeros(algorithm: str, case: Callable[[str], str]) -> None:
+    digest = Digest(algorithm=algorithm, value="000a60ff")
+    assert parsed(case("000a60ff"), algorithm) == parsed(case("a60ff"), algorithm) == digest
+    assert parsed("0000a60ff", algorithm) is None
+    assert in_form_of("A60FF", algorithm, Digest(algorithm=algorithm, value="0123abcd")) == "0123ABCD"
+
+
+@given(st.lists(st.binary(max_size=50)), st.integers(0, 50))
+def test_checksums_are_those_of_zlib_however_the_bytes_come(blocks: list[bytes], at: int) -> None:
+    hashers = Hashers(("Adler-32", "CRC32"))
+    for number, block in enumerate(blocks):
+        hashers = hashers.copy() if number == at else hashers
+        hashers.update(block)
+    whole = b"".join(blocks)
+    assert hashers.digest("Adler-32").value == f"{zlib.adler32(whole):08x}"
+    assert hashers.digest("CRC32").value == f"{zlib.crc32(whole):08x}"
 
 
 def test_an_empty_algorithm_is_as_good_as_none() -> None:
@@ -117,7 +142,7 @@ def test_what_is_no_digest_is_none(text: str, algorithm: str | None) -> None:
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-1", "SHA-256"])
 @given(old=st.binary(), new=st.binary())
 def test_a_digest_takes_the_form_of_another(algorithm: str, old: bytes, new: bytes) -> None:
-    was, becomes = (hashlib.new(HASHLIB_NAMES[algorithm], each) for each in (old, new))
+    was, becomes = (hashlib.new(NAMES[algorithm], each) for each in (old, new))
     digest = Digest(algorithm=algorithm, value=becomes.hexdigest())
     lower, upper = was.hexdigest(), was.hexdigest().upper()
     assert in_form_of(f" {algorithm}{lower}\n", None, digest) == f" {algorithm}{digest.value}\n"

@@ -22,7 +22,6 @@ from metspack.model import Budgets, Digest, Finding
 from metspack.uris import Repair
 
 _SIZE = re.compile(r"[0-9]{1,18}")
-_HEX_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
 
 _ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
@@ -233,12 +232,12 @@ class Document:
             return None, missing
         algorithm = digests.algorithm_name(fact.checksum_type or "")
         if algorithm is None:
-            known = ", ".join(digests.HASHLIB_NAMES)
+            known = ", ".join(digests.OCTETS)
             return None, Code.UNKNOWN_ALGORITHM.at(*where, found=fact.checksum_type or "", expected=known)
         digest = digests.parsed(fact.checksum, algorithm)
         if digest is None:
             return None, Code.MALFORMED_DIGEST.at(
-                *where, found=fact.checksum, expected=_HEX_DIGITS[algorithm], algorithm=algorithm
+                *where, found=fact.checksum, expected=2 * digests.OCTETS[algorithm], algorithm=algorithm
             )
         return digest, None
 

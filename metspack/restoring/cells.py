@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import reading
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
 from metspack.progress import Progress
@@ -75,7 +75,7 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
     Those are passed over that METS gives no digest, or one by an algorithm that cannot be computed here.
     """
     for file, digest in package.index.digests_of(path):
-        if digest.algorithm not in HASHLIB_NAMES:
+        if digest.algorithm not in OCTETS:
             continue
         name, hashers = "/".join(file), Hashers((digest.algorithm,))
         try:

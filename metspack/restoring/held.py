@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.sizes import counted
@@ -140,7 +140,7 @@ class NamedMets:
     def hashers(self) -> Hashers:
         """Return what is to take its bytes, for ``check``."""
         digest = self.digest
-        known = digest is not None and digest.algorithm in HASHLIB_NAMES
+        known = digest is not None and digest.algorithm in OCTETS
         return Hashers((digest.algorithm,) if known and digest is not None else ())
 
     def check(self, hashers: Hashers) -> None:
@@ -148,7 +148,7 @@ class NamedMets:
         if self.size is not None and hashers.size != self.size:
             raise self._another(f"{hashers.size:,} bytes", f"{self.size:,}")
         digest = self.digest
-        if digest is None or digest.algorithm not in HASHLIB_NAMES:
+        if digest is None or digest.algorithm not in OCTETS:
             return
         if (found := hashers.digest(digest.algorithm)) != digest:
             raise self._another(f"the {found.algorithm} {found.value}", digest.value)

@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from metspack import reading
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Stamp
 from metspack.model import Digest, LobCell
@@ -122,10 +122,10 @@ class JoinedLob(LobFile):
 
 def _check_digest(lob: str, part: Part, digest: Digest, descriptor: int) -> None:
     """Raise ``SourceError`` when a part's bytes are not those of its digest in METS."""
-    if digest.algorithm not in HASHLIB_NAMES:
+    if digest.algorithm not in OCTETS:
         raise SourceError(
             f"{_about(lob, part)} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} "
-            f"({part.source}); expected one of {', '.join(HASHLIB_NAMES)}",
+            f"({part.source}); expected one of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
     hashers = Hashers([digest.algorithm])

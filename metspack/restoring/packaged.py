@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import reading, scratch
-from metspack.digests import HASHLIB_NAMES
+from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
 from metspack.media import Stamp
@@ -107,7 +107,7 @@ class _Lobs:
         return Proofs(whole=self._known(held.digest), extents=tuple(known))
 
     def _known(self, digest: Digest | None) -> Digest | None:
-        if digest is not None and digest.algorithm in HASHLIB_NAMES:
+        if digest is not None and digest.algorithm in OCTETS:
             return digest
         self.unproven += 1
         return None

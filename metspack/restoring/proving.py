@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum, unique
 
-from metspack.digests import HASHLIB_NAMES, Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.lengths import Lengths
 from metspack.model import Digest, LobCell
 from metspack.restoring.held import Disagreement, HeldLob, Part
@@ -42,7 +42,7 @@ class Proving:
         algorithms = [digest.algorithm for _evidence, _source, digest in self._claims]
         if not lob.is_split:
             algorithms += [part.digest.algorithm for part in lob.parts if part.digest is not None]
-        self._whole = Hashers(dict.fromkeys(each for each in algorithms if each in HASHLIB_NAMES))
+        self._whole = Hashers(dict.fromkeys(each for each in algorithms if each in OCTETS))
         self._part = self._whole if not lob.is_split else None
         self._at = 0
         undecided = any(cell.length is not None and cell.length != lob.size for cell in cells)
@@ -63,11 +63,11 @@ class Proving:
         if self._lob.is_split:
             said.append((f"the whole ({self._lob.source})", self._lob.digest, ""))
         for source, digest, part in said:
-            if digest is not None and digest.algorithm not in HASHLIB_NAMES:
+            if digest is not None and digest.algorithm not in OCTETS:
                 yield self._disagreement(
                     part,
                     f"{source} cannot be verified, its CHECKSUMTYPE is not known",
-                    " or ".join(HASHLIB_NAMES),
+                    " or ".join(OCTETS),
                     digest.algorithm,
                 )
 
@@ -75,7 +75,7 @@ class Proving:
         """Take the next bytes of the part that is under way."""
         if self._part is None:
             digest = self._lob.parts[self._at].digest
-            known = digest is not None and digest.algorithm in HASHLIB_NAMES
+            known = digest is not None and digest.algorithm in OCTETS
             self._part = Hashers([digest.algorithm] if known and digest is not None else ())
         self._part.update(block)
         if self._part is not self._whole:
@@ -92,7 +92,7 @@ class Proving:
             self._part = None
             self._at += 1
         digest = part.digest
-        if hashers is None or digest is None or digest.algorithm not in HASHLIB_NAMES:
+        if hashers is None or digest is None or digest.algorithm not in OCTETS:
             # A part that nothing is known of is proven by the whole, if at all.
             if not self._lob.is_split or self._lob.digest is None:
                 self._heard(Evidence.METS_DIGEST, agrees=False)
@@ -105,7 +105,7 @@ class Proving:
     def ended(self) -> Iterator[Disagreement]:
         """Yield what disagrees with the whole LOB, when its last part has ended."""
         for evidence, source, digest in self._claims:
-            if digest.algorithm not in HASHLIB_NAMES:
+            if digest.algorithm not in OCTETS:
                 self._heard(evidence, agrees=False)
             elif not self._heard(evidence, agrees=self._whole.digest(digest.algorithm) == digest):
                 found = self._whole.digest(digest.algorithm).value
