@@ -39,7 +39,7 @@ SELECT archive, place, path, length, bytes FROM (
 _AGAINST_METS = """
 SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
 FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
-WHERE NOT c.inside AND e.digest <> c.digest ORDER BY c.id
+WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c.id
 """
 _TWICE = """
 SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
@@ -75,17 +75,26 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 _LONGEST_CHARACTER = 4  # bytes of UTF-8
+_IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
 
 
 def findings(
-    catalogue: Catalogue, places: Places, root: Path, progress: Progress, budgets: Budgets, *, whole: bool
+    catalogue: Catalogue,
+    places: Places,
+    root: Path,
+    progress: Progress,
+    budgets: Budgets,
+    *,
+    whole: bool,
+    sampled: bool = False,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the SIARD archives that the METS documents list, and with their cells.
 
-    The cells go into the catalogue. With ``whole`` every entry's bytes are read.
+    The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
+    sampled alone when the check is of a sample (``sampled``).
     """
     listed = list(catalogue.rows(_LISTED))
     files = Files(catalogue, root)
@@ -97,13 +106,14 @@ def findings(
                 yield Code.ARCHIVE_PACKED.at(shown(path), found=places.held(path)[0].shown)
                 continue
             archive = _Archive(catalogue, files, where, path, budgets)
-            yield from archive.findings(progress, whole=whole)
+            read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, path) is None)
+            yield from archive.findings(progress, whole=read_whole)
             read += 1
             complete += archive.complete
     if not listed:
         yield from _none(catalogue)
     yield from _of_cells(catalogue)
-    if not whole:
+    if not whole or sampled:
         # Where the bytes are read, they tell which of the two is wrong.
         yield from _against_mets(catalogue)
     if read and complete == read:

@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from metspack.checking.likeness import bare
@@ -54,6 +54,7 @@ CREATE TABLE ident (
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER);
 CREATE TABLE document (path BLOB);
+CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
@@ -128,6 +129,10 @@ class Catalogue:
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
+
+    def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
+        """Let queries call a function of one argument."""
+        self._database.create_function(name, 1, function, deterministic=True)
 
     def new_mets(
         self,

@@ -726,6 +726,21 @@ class Code(Enum):
         "Software that resolves such names cannot resolve this one.",
         "Correct the href or the LOCTYPE (OTHER with OTHERLOCTYPE for names of one's own).",
     )  # fmt: skip
+    SECOND_ENGINE = _rule(
+        "M027", _E, "Not valid METS to the second engine",
+        "{reason}",
+        "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
+        "Asked for with --strict-schema: the library xmlschema judges what libxml2 leaves open, such as "
+        "IDs used twice, references to IDs that are not there, and some forms of dates and numbers.",
+        "Correct the element in that line; without --strict-schema the document is judged by libxml2 alone.",
+    )  # fmt: skip
+    SECOND_ENGINE_LEFT_OUT = _rule(
+        "M028", _W, "Too large for the second engine",
+        "the METS has more than {expected} bytes and was not given to the second schema engine",
+        "metspack check --strict-schema",
+        "The second engine holds a document in memory whole, ten times its size; the first judged it.",
+        "Nothing; or validate it with another tool on a machine with enough memory.",
+    )  # fmt: skip
 
     # --- Z: the SIARD archive ------------------------------------------------------------------------
     CONTAINER = _rule(

@@ -16,8 +16,8 @@ from metspack.checking.facts import Observed
 from metspack.checking.graph import Graph
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare
+from metspack.checking.looking import Level, Looking
 from metspack.checking.opening import Package, package
-from metspack.checking.package import Level
 from metspack.checking.packed import Shelf
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
@@ -180,7 +180,8 @@ class Comparison:
                 rows = ((side, *row) for row in catalogue.rows(_LISTED))
                 self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
 
-        run = Observed(look, path, Level.LINKS, None, self._budgets)
+        looking = Looking(level=Level.LINKS, budgets=self._budgets)
+        run = Observed(look, path, looking)
         for _ in run:
             pass
         for graph in run.graphs:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from metspack import digests, safexml, uris
-from metspack.checking import grammar, references
+from metspack.checking import grammar, references, schema
 from metspack.checking.catalogue import Batch, Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Content, Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
+from metspack.checking.looking import Looking
 from metspack.checking.packed import PackedError
 from metspack.checking.roots import blocks
-from metspack.checking.schema import Validation
 from metspack.errors import MetspackError
 from metspack.mets import reader
-from metspack.model import Budgets, Digest, Finding
+from metspack.model import Digest, Finding
 from metspack.uris import Repair
 
 _SIZE = re.compile(r"[0-9]{1,18}")
@@ -67,13 +67,14 @@ class Document:
     """A METS document on its way into the catalogue, as ``mets.id`` there."""
 
     def __init__(
-        self, catalogue: Catalogue, places: Places, mets: int, path: bytes, budgets: Budgets
+        self, catalogue: Catalogue, places: Places, mets: int, path: bytes, looking: Looking
     ) -> None:
         self._catalogue = catalogue
         self._places = places
         self._mets = mets
         self._path = path
-        self._budgets = budgets
+        self._looking = looking
+        self._grammar = looking.grammar or grammar.own()
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._seen = _Seen()
@@ -96,9 +97,9 @@ class Document:
             yield of_opening(self._path, error)
 
     def _parsed(self, content: Content) -> Iterator[Finding]:
-        validation = Validation(grammar.own(), self._name)
+        validation = schema.Validation(self._grammar, self._name)
         try:
-            for fact in reader.read(validation.watched(blocks(content)), self._budgets):
+            for fact in reader.read(validation.watched(blocks(content)), self._looking.budgets):
                 yield from self._taken(fact)
         except safexml.XmlError as error:
             yield self._unparsed(error)
@@ -106,6 +107,8 @@ class Document:
         if not self._seen.files:
             yield Code.NO_FILES.at(self._name)
         yield from validation.findings(lambda: blocks(content))
+        if self._looking.strict:
+            yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
         yield from references.findings(self._name, lambda: blocks(content))
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 

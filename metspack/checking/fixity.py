@@ -11,12 +11,14 @@ from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Content, Places
+from metspack.checking.sampling import Sampled
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.model import Digest, Finding
 
 Progress = Callable[[int], None]
+Hashed = Callable[[Sampled], None]
 
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE = range(1, 6)
@@ -42,6 +44,9 @@ _OF_FILES = "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind 
 _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
+
+_IN_SAMPLE = "SELECT * FROM ({}) WHERE path IN sampled OR path IN (SELECT path FROM mets)"
+_IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
@@ -96,11 +101,11 @@ def length_found(size: int, text: Text) -> str:
 class Fixity:
     """Reads files and keeps in the catalogue which statements about them are wrong."""
 
-    def __init__(self, catalogue: Catalogue, places: Places, progress: Progress) -> None:
+    def __init__(self, catalogue: Catalogue, places: Places, progress: Progress, hashed: Hashed) -> None:
         self._catalogue = catalogue
         self._places = places
         self._progress = progress
-        self.bytes = 0
+        self._hashed_file = hashed
 
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
         """Read the METS documents, to compare what other METS, and ``manifests``, say of them."""
@@ -108,9 +113,14 @@ class Fixity:
         yield from self._read(_OF_METS.format(statements))
         yield from self._wrong()
 
-    def of_files(self) -> Iterator[Finding]:
-        """Read every file that anything is said about; files that are swapped give one finding."""
+    def of_files(self, *, sampled: bool = False) -> Iterator[Finding]:
+        """Read every file that anything is said about; files that are swapped give one finding.
+
+        With ``sampled`` those of the sample alone, and the METS documents.
+        """
         statements = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL}"
+        if sampled:
+            statements = _IN_SAMPLE.format(statements)
         yield from self._read(_OF_FILES.format(statements))
         yield from self._swapped()
         yield from self._wrong()
@@ -120,6 +130,8 @@ class Fixity:
             try:
                 with self._places.content(path) as content:
                     yield from self._file(content, path, list(rows))
+                if self._catalogue.row(_IS_METS, path) is None:
+                    self._hashed_file(Sampled(hashed=1))
             except (OSError, MetspackError) as error:
                 yield of_opening(path, error)
 
@@ -145,7 +157,6 @@ class Fixity:
         hashers.update(block)
         if text is not None:
             text.update(block)
-        self.bytes += len(block)
         self._progress(len(block))
 
     def _lengths(self, path: bytes, rows: list[Row], size: int, text: Text) -> Iterator[Finding]:
@@ -197,7 +208,7 @@ class Fixity:
             return Code.MANIFEST_DIGEST_DIFFERS
         if rank == _CELL:
             return Code.CELL_DIGEST_DIFFERS
-        is_mets = self._catalogue.row("SELECT 1 FROM mets WHERE path = ?", path) is not None
+        is_mets = self._catalogue.row(_IS_METS, path) is not None
         return Code.CHILD_DIGEST_STALE if is_mets else Code.DIGEST_DIFFERS
 
     def _swapped(self) -> Iterator[Finding]:

@@ -13,10 +13,11 @@ from metspack.checking.documents import Document
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare, likeness
 from metspack.checking.linkstyles import By
+from metspack.checking.looking import Level, Looking
 from metspack.checking.mounting import Mounting, Outcome, Wanted
 from metspack.checking.roots import Roots
 from metspack.checking.upward import Upward
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
@@ -110,13 +111,13 @@ class Links:
     """Reads the METS documents of a package from its own METS down, into the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, places: Places, roots: Roots, own: int, budgets: Budgets, *, whole: bool
+        self, catalogue: Catalogue, places: Places, roots: Roots, own: int, looking: Looking
     ) -> None:
         self._catalogue = catalogue
-        self._budgets = budgets
+        self._looking = looking
         self._places = places
         self._roots = roots
-        self._mounting = Mounting(catalogue, places, roots, own, whole=whole)
+        self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = 0
 
@@ -131,7 +132,7 @@ class Links:
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
             mets = self._catalogue.new_mets(path, None, done=True)
-            yield from Document(self._catalogue, self._places, mets, path, self._budgets).findings()
+            yield from Document(self._catalogue, self._places, mets, path, self._looking).findings()
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
                 objid, line = row or (None, 0)
@@ -144,7 +145,7 @@ class Links:
         while (row := self._catalogue.row(sql)) is not None:
             number, path, parent, called = row
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
-            yield from Document(self._catalogue, self._places, number, path, self._budgets).findings()
+            yield from Document(self._catalogue, self._places, number, path, self._looking).findings()
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
             objid, line, ok = found or (None, 0, 0)
             mets = _Mets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))

@@ -44,7 +44,8 @@ _AGAINST_METS = """
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
 FROM manifest f JOIN listed l ON l.manifest = f.id
 JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.id = e.mets
-WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path) ORDER BY l.rowid
+WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
+AND l.path NOT IN sampled ORDER BY l.rowid
 """
 
 _CHILD_ALONE = """

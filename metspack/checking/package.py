@@ -9,22 +9,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from enum import Enum, unique
-from functools import total_ordering
 from pathlib import Path
 from typing import Self
 
 from metspack import inbetween
-from metspack.checking import archives, manifests, structure, walking
+from metspack.checking import archives, manifests, sampling, structure, walking
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Fixity
+from metspack.checking.grammar import Grammar
 from metspack.checking.graph import Graph, graph
 from metspack.checking.holders import Places
 from metspack.checking.links import Links
+from metspack.checking.looking import Level, Looking
 from metspack.checking.opening import Package, ordering, package, root
 from metspack.checking.packed import Shelf
 from metspack.checking.roots import Roots
+from metspack.checking.sampling import Sample, Sampled
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
 
@@ -34,29 +35,12 @@ _LINKING = "LXM"
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
-@unique
-@total_ordering
-class Level(Enum):
-    """How far a check goes; each level does all that the one before it does."""
-
-    LINKS = "links"
-    """The METS documents: both directions of the links, and the digests and sizes of child METS."""
-    STRUCTURE = "structure"
-    """And all that needs no LOB's bytes: files, sizes, manifests, structMaps, the archive's cells."""
-    FULL = "full"
-    """And every file's bytes, every entry of the archive, its messageDigest."""
-
-    def __lt__(self, other: object) -> bool:
-        """Whether this level does less."""
-        if not isinstance(other, Level):
-            return NotImplemented
-        levels = list(Level)
-        return levels.index(self) < levels.index(other)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a check has looked at and found: METS documents, files they list, links, bytes hashed."""
+    """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
+
+    ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
+    """
 
     packages: int
     files: int
@@ -65,6 +49,7 @@ class Summary:
     errors: int
     warnings: int
     infos: int
+    sampled: Sampled | None = None
 
     @property
     def findings(self) -> int:
@@ -84,16 +69,15 @@ class Checking(Iterator[Finding]):
     def __init__(
         self,
         path: Path | Sequence[Path],
-        level: Level,
-        progress: Callable[[int], None] | None,
-        budgets: Budgets,
+        looking: Looking,
+        progress: Callable[[int], None] | None = None,
         roots: Sequence[Path] = (),
     ) -> None:
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
-        self._level = level
+        self._looking = looking
         self._granted = tuple(roots)
         self.graphs: list[Graph] = []
-        self._budgets = budgets
+        self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes = 0
         self._counts = (0, 0, 0)
@@ -126,6 +110,7 @@ class Checking(Iterator[Finding]):
             errors=self._severities[Severity.ERROR],
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
+            sampled=self._sampled,
         )
 
     def _hashed(self, count: int) -> None:
@@ -133,14 +118,17 @@ class Checking(Iterator[Finding]):
         if self._progress is not None:
             self._progress(count)
 
+    def _file_hashed(self, more: Sampled) -> None:
+        if self._sampled is not None:
+            self._sampled += more
+
     def _checked(self) -> Iterator[Finding]:
         several = len(self._paths) > 1
-        with closing(Shelf(self._budgets)) as shelf, ExitStack() as stack:
+        with closing(Shelf(self._looking.budgets)) as shelf, ExitStack() as stack:
             packages = [package(path, number, shelf) for number, path in enumerate(self._paths)]
             granted = [root(path) for path in self._granted]
-            roots = Roots(
-                (*(each.root for each in packages), *granted), shelf, self._budgets, own=len(packages)
-            )
+            places = (*(each.root for each in packages), *granted)
+            roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
             stack.enter_context(closing(roots))
             if several or granted:
                 yield from roots.looked_through()
@@ -167,7 +155,8 @@ class Checking(Iterator[Finding]):
             self.graphs.append(graph(catalogue, each.shown))
 
     def _steps(self, catalogue: Catalogue, each: Package, roots: Roots) -> Iterator[Finding]:
-        whole = self._level > Level.LINKS
+        looking, level = self._looking, self._looking.level
+        whole = level > Level.LINKS
         places = Places(each.holder)
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
@@ -175,7 +164,7 @@ class Checking(Iterator[Finding]):
         yield from walking.findings(catalogue, places, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
-        links = Links(catalogue, places, roots, each.number, self._budgets, whole=whole)
+        links = Links(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(_METS), None, done=True)
             yield Code.METS_MISSING.at(_METS, expected=_METS)
@@ -184,7 +173,7 @@ class Checking(Iterator[Finding]):
         yield from links.orphans()
         if whole:
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, places, self._hashed)
+        fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
         if not whole:
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)
@@ -195,12 +184,19 @@ class Checking(Iterator[Finding]):
         yield from structure.segments(catalogue)
         yield from structure.parts(catalogue)
         yield from manifests.findings(catalogue)
-        full = self._level is Level.FULL
-        yield from archives.findings(catalogue, places, each.root, self._hashed, self._budgets, whole=full)
-        if full:
-            yield from fixity.of_files()
-        else:
+        sampled = looking.sample is not None
+        if looking.sample is not None:
+            self._file_hashed(sampling.chosen(catalogue, looking.sample))
+        if level.opens_archives:
+            full = level is Level.FULL
+            yield from archives.findings(
+                catalogue, places, each.root, self._hashed, looking.budgets, whole=full, sampled=sampled
+            )
+        if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
+        if level.hashes:
+            yield from fixity.of_files(sampled=sampled)
+        else:
             yield from fixity.of_documents(manifests=True)
         yield from structure.sizes(catalogue)
 
@@ -229,15 +225,22 @@ def check(
     roots: Sequence[Path] = (),
     progress: Callable[[int], None] | None = None,
     budgets: Budgets | None = None,
+    sample: Sample | None = None,
+    grammar: Grammar | None = None,
+    strict: bool = False,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
     ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
-    folders and in zip and tar files. ``progress`` gets the number of bytes just hashed. Nothing is
-    written but a temporary database.
+    folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
+    ``grammar`` and ``strict`` are as ``Looking`` has them. Nothing is written but a temporary database.
+    Raises ``ConfigError`` as ``Looking`` does.
     """
-    return Checking(path, level, progress, budgets or Budgets(), roots)
+    looking = Looking(
+        level=level, budgets=budgets or Budgets(), sample=sample, grammar=grammar, strict=strict
+    )
+    return Checking(path, looking, progress, roots)
 
 
 def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from metspack import safexml
@@ -21,6 +23,9 @@ from metspack.model import Budgets, Finding
 
 SHOWN = 100
 """Faults of one document that get a finding each; of the others only the number is told."""
+
+STRICT_MOST = 64 << 20
+"""Bytes of the largest document that the second engine gets: it needs about ten times as much memory."""
 
 _COUNTED = 10_000
 _TEXT = 1 << 20
@@ -198,28 +203,65 @@ def _unread(name: str, error: safexml.XmlError) -> Finding:
     return code.at(name, error.line, reason=error.message)
 
 
-def strict_findings(name: str, blocks: Blocks, grammar: Grammar | None = None) -> Iterator[Finding]:
+def strict_findings(
+    name: str, blocks: Blocks, grammar: Grammar | None = None, *, shown: int = SHOWN, most: int = STRICT_MOST
+) -> Iterator[Finding]:
     """Yield what the second engine, the library xmlschema, has against a document: IDs and IDREFs too.
 
     The document is METS that has been read before (no DTD). It is held in memory whole, about ten times its
-    size. Raises ``ConfigError`` where xmlschema is not installed.
+    size, so one of more than ``most`` bytes is not looked at, which is a finding. Raises ``ConfigError``
+    where xmlschema is not installed, or cannot use the grammar.
     """
+    faults = _second_engine(grammar or grammars.own())
+    data = bytearray()
+    for block in blocks():
+        data += block
+        if len(data) > most:
+            yield Code.SECOND_ENGINE_LEFT_OUT.at(name, expected=f"{most:,}")
+            return
+    count = 0
+    for line, reason in faults(safexml.tree(bytes(data))):
+        count += 1
+        if count <= shown:
+            yield Code.SECOND_ENGINE.at(name, line, reason=_shortened(reason))
+    if count > shown:
+        yield Code.MORE_NOT_VALID.at(name, count=f"{count - shown:,}")
+
+
+def check_second_engine(grammar: Grammar | None = None) -> None:
+    """Raise ``ConfigError`` where xmlschema is not installed, or cannot use the grammar."""
+    _second_engine(grammar or grammars.own())
+
+
+def _second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]]]:
+    """Return what yields xmlschema's faults of a tree: a line and a reason each."""
     try:
         import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
     except ImportError:
         raise ConfigError(
             "the second schema engine, xmlschema, is not installed",
-            hint="pip install xmlschema, or check without it.",
+            hint="pip install 'metspack[strict]', or check without --strict-schema.",
         ) from None
-    files = (grammar or grammars.own()).files
-    locations = {namespace: path.absolute().as_uri() for namespace, path in files.items()}
-    schema = xmlschema.XMLSchema10(
-        [locations[namespace] for namespace in files], locations=locations, allow="local", use_fallback=False
-    )
-    root: Any = safexml.tree(b"".join(blocks()))
     try:
-        for fault in schema.iter_errors(root, use_location_hints=False):
-            reason = _shortened(f"xmlschema: {fault.reason}")
-            yield Code.NOT_VALID.at(name, fault.sourceline or 0, reason=reason)
-    except xmlschema.XMLSchemaException as error:  # an xsi:type that there is not is raised, not yielded
-        yield Code.NOT_VALID.at(name, reason=_shortened(f"xmlschema: {error}"))
+        schema = _compiled_again(tuple(grammar.files.items()))
+    except xmlschema.XMLSchemaException as error:
+        raise ConfigError(f"the second schema engine cannot use the schemas: {error}") from None
+
+    def faults(root: Any) -> Iterator[tuple[int, str]]:
+        try:
+            for fault in schema.iter_errors(root, use_location_hints=False):
+                yield fault.sourceline or 0, f"xmlschema: {fault.reason}"
+        except xmlschema.XMLSchemaException as error:  # an xsi:type that there is not is raised, not yielded
+            yield 0, f"xmlschema: {error}"
+
+    return faults
+
+
+@lru_cache(maxsize=2)
+def _compiled_again(files: tuple[tuple[str, Path], ...]) -> Any:
+    import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
+
+    locations = {namespace: path.absolute().as_uri() for namespace, path in files}
+    return xmlschema.XMLSchema10(
+        list(locations.values()), locations=locations, allow="local", use_fallback=False
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from metspack.checking.catalogue import Catalogue
     from metspack.checking.facts import Observed
+    from metspack.checking.looking import Looking
     from metspack.checking.opening import Package
     from metspack.reporting.kept import Kept
     from metspack.reporting.model import Frame, ReportFacts
@@ -40,9 +41,41 @@ def check(  # noqa: PLR0917 -- a command's options
             "--level",
             metavar="LEVEL",
             help="How far to look: links (METS files only), structure (all that needs no LOB's bytes), "
-            "full (every byte).",
+            "fixity (size and digests of every file, not into the archive), full (every byte).",
         ),
     ] = "full",
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            "--sample",
+            metavar="SHARE",
+            help="Hash only a percentage (1%) or a number (250) of each package's files, for one seed always "
+            "the same ones; the rest is looked at without its bytes. With level fixity or full.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", min=0, help="Sample other files.", show_default="0"),
+    ] = None,
+    schema_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema-dir",
+            metavar="DIR",
+            help="Judge METS files by the schemas in this folder instead of metspack's own. Found by their "
+            "namespaces: METS and XLink, and the CSIP and SIP attributes if they are there.",
+            show_default=False,
+        ),
+    ] = None,
+    strict_schema: Annotated[
+        bool,
+        typer.Option(
+            "--strict-schema",
+            help="Have METS files judged by a second engine, xmlschema, too; it holds each in memory. "
+            "What it finds is an error (M027).",
+        ),
+    ] = False,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -128,7 +161,8 @@ def check(  # noqa: PLR0917 -- a command's options
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
     failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
-    chosen = checking.Level(options.one_of("--level", level, (each.value for each in checking.Level)))
+    looking = _looking(level, sample, seed, schema_dir, strict=strict_schema, budget=budget)
+    chosen = looking.level
     if json_output and jsonl_output:
         raise ConfigError(
             "--json and --jsonl exclude each other", hint="Choose one; --report writes the other."
@@ -150,14 +184,15 @@ def check(  # noqa: PLR0917 -- a command's options
 
     with ReportFiles(report or (), _folders(packages)) as files, Kept() as kept:
         with console.progress(quiet=quiet) as progress:
-            full = chosen is checking.Level.FULL and not quiet
-            progress.stage("Checking", checking.weight(packages) if full else None)
-            run = Observed(look, packages, chosen, progress.advance, options.budgets(budget), root or ())
+            is_weighed = chosen.hashes and sample is None and not quiet
+            progress.stage("Checking", checking.weight(packages) if is_weighed else None)
+            run = Observed(look, packages, looking, progress.advance, root or ())
             interrupted = _interrupted(run, kept)
         frame = Frame(
             path=", ".join(map(str, packages)),
             level=level,
             summary=run.summary,
+            sample=looking.sample,
             is_complete=interrupted is None,
             created=moment,
             fail_on=failing,
@@ -181,6 +216,33 @@ def _folders(packages: Sequence[Path]) -> list[Path]:
 
 def _is_unpacked(path: Path) -> bool:
     return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
+
+
+def _looking(
+    level: str,
+    sample: str | None,
+    seed: int | None,
+    schema_dir: Path | None,
+    *,
+    strict: bool,
+    budget: list[str] | None,
+) -> Looking:
+    from metspack.checking import grammar, sampling, schema  # noqa: PLC0415 -- commands load what they need
+    from metspack.checking.looking import Level, Looking  # noqa: PLC0415
+
+    options.one_of("--level", level, (each.value for each in Level))
+    if seed is not None and sample is None:
+        raise ConfigError("--seed means nothing without --sample", hint="Say how much: --sample 1%.")
+    judged_by = None if schema_dir is None else grammar.of_folder(schema_dir)
+    if strict:
+        schema.check_second_engine(judged_by)
+    return Looking(
+        level=Level(level),
+        budgets=options.budgets(budget),
+        sample=None if sample is None else sampling.parsed(sample, sampling.SEED if seed is None else seed),
+        grammar=judged_by,
+        strict=strict,
+    )
 
 
 def _created(given: str | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from metspack.checking import Code, Summary
 from metspack.model import Finding, Severity
 from metspack.reporting.model import Frame
+from metspack.sizes import counted
 from metspack.version import __version__
 
 SCHEMA_VERSION = 1
@@ -73,10 +74,27 @@ def head(frame: Frame) -> dict[str, Any]:
     return said | ({"created": frame.created} if frame.created else {})
 
 
+def sample(frame: Frame) -> dict[str, Any]:
+    """Return what JSON says of a sample, nothing when there was none."""
+    if frame.sample is None or frame.summary.sampled is None:
+        return {}
+    counts = {"files": frame.summary.sampled.files, "hashed": frame.summary.sampled.hashed}
+    return {"sample": {"asked": frame.sample.text, "seed": frame.sample.seed, **counts}}
+
+
+def sampled(frame: Frame) -> str:
+    """Return how many files were hashed of how many, empty when there was no sample."""
+    if frame.sample is None or frame.summary.sampled is None:
+        return ""
+    files, hashed = frame.summary.sampled.files, frame.summary.sampled.hashed
+    asked = f"sample of {frame.sample.text}, seed {frame.sample.seed}"
+    return f"{hashed:,} of {counted(files, 'file')} hashed ({asked})"
+
+
 def result(frame: Frame) -> dict[str, Any]:
     """Return what JSON says of a check as a whole; findings apart."""
     summary = frame.summary
-    return {
+    return sample(frame) | {
         "verdict": verdict(summary),
         "is_complete": frame.is_complete,
         "counts": {

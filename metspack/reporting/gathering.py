@@ -8,7 +8,7 @@ from itertools import chain, groupby, islice
 
 from metspack.checking import graph as graphs
 from metspack.checking.catalogue import Catalogue, Row, shown
-from metspack.checking.package import Level
+from metspack.checking.looking import Level
 from metspack.reporting.model import Child, Fixity, ReportFacts, Segment, SplitLob, SplitPart, State, Top
 
 _DIGITS = re.compile("([0-9]{1,18})")
@@ -64,6 +64,7 @@ GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm
 """
 _METS_READ = "m.size IS NOT NULL"
 _ALL_READ = "m.size IS NOT NULL OR d.size IS NOT NULL"
+_SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)"
 _NONE_READ = "0"
 
 
@@ -178,7 +179,8 @@ def _splits(catalogue: Catalogue) -> Iterator[SplitLob]:
 
 def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[Fixity]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
-    of_mets = _METS_READ if level < Level.FULL else _ALL_READ
+    is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
+    of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
     for statements, read in ((_METS_DIGESTS, of_mets), (_MANIFEST_DIGESTS, of_manifests)):
         sql = _FIXITY.format(statements=statements, read=read, failed=_FAILED)

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
 from metspack.model import Finding, Severity
-from metspack.reporting.findings import line, parts, printable
+from metspack.reporting.findings import line, parts, printable, sampled
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import Frame, State
 from metspack.reporting.text import INTERRUPTED
@@ -39,9 +39,10 @@ def document(frame: Frame, kept: Kept) -> Iterator[str]:
     suites = _suites(frame, kept, owner)
     tests = sum(each.tests for each in suites.values()) + (not frame.is_complete)
     failures = sum(each.failures for each in suites.values())
+    title = ", ".join(each for each in (f"metspack check {frame.path}", sampled(frame)) if each)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield (
-        f'<testsuites name={_attribute(f"metspack check {frame.path}")} tests="{tests}" '
+        f'<testsuites name={_attribute(title)} tests="{tests}" '
         f'failures="{failures}" errors="{int(not frame.is_complete)}" time="0">\n'
     )
     if not frame.is_complete:

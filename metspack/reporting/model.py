@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from metspack.checking import Summary
+from metspack.checking.sampling import Sample
 from metspack.model import Limits, Severity
 
 
@@ -131,14 +132,16 @@ class ReportFacts:
 class Frame:
     """A check as its reports tell of it.
 
-    ``path`` is the package as it was named; ``is_complete`` is False when the check was interrupted;
-    ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None
-    is never; ``limits`` are those that the segments are drawn against.
+    ``path`` is the package as it was named; ``sample`` chose the files that were hashed (``summary.sampled``
+    says how many), None for all; ``is_complete`` is False when the check was interrupted; ``created`` is an
+    xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is never; ``limits`` are
+    those that the segments are drawn against.
     """
 
     path: str
     level: str
     summary: Summary
+    sample: Sample | None = None
     is_complete: bool = True
     created: str = ""
     fail_on: Severity | None = Severity.ERROR

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from metspack.checking import Code, Rule
 from metspack.model import Finding, Severity
-from metspack.reporting.findings import TOOL, printable
+from metspack.reporting.findings import TOOL, printable, sample
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import Frame
 from metspack.reporting.text import INTERRUPTED
@@ -39,7 +39,11 @@ def document(frame: Frame, kept: Kept) -> Iterator[str]:
                     BASE: {"description": {"text": "The root of the package that was checked."}}
                 },
                 "columnKind": "utf16CodeUnits",
-                "properties": {"path": printable(frame.path), "isComplete": frame.is_complete},
+                "properties": {
+                    "path": printable(frame.path),
+                    "isComplete": frame.is_complete,
+                    **sample(frame),
+                },
             }
         ],
     }

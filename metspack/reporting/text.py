@@ -8,7 +8,7 @@ from enum import Enum, unique
 
 from metspack.checking import Summary
 from metspack.model import Severity
-from metspack.reporting.findings import parts, printable
+from metspack.reporting.findings import parts, printable, sampled
 from metspack.reporting.kept import Group, Kept
 from metspack.reporting.model import Frame
 from metspack.sizes import counted
@@ -76,6 +76,8 @@ def verdict(frame: Frame) -> Iterator[Line]:
     )
     if summary.bytes:
         looked += f", {counted(summary.bytes, 'byte')} read"
+    if said := sampled(frame):
+        looked += f"; {said}"
     tone = Tone.ERROR if summary.errors else Tone.WARNING if summary.warnings else Tone.GOOD
     yield Piece(text=f"{looked}; level {frame.level}: "), Piece(text=counts(summary), tone=tone)
 

@@ -52,15 +52,15 @@ def test_full_reads_every_file_once(package: Path) -> None:
 
 
 def test_levels_are_ordered() -> None:
-    assert Level.LINKS < Level.STRUCTURE < Level.FULL
+    assert Level.LINKS < Level.STRUCTURE < Level.FIXITY < Level.FULL
     assert Level.FULL > Level.LINKS
-    assert [level.value for level in Level] == ["links", "structure", "full"]
+    assert [level.value for level in Level] == ["links", "structure", "fixity", "full"]
     with pytest.raises(TypeError):
         assert Level.LINKS < 3
 
 
 @pytest.mark.parametrize("level", Level)
-def test_each_level_reads_no_lob_before_full(
+def test_lobs_are_read_at_the_levels_that_hash(
     package: Path, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = []
@@ -73,7 +73,7 @@ def test_each_level_reads_no_lob_before_full(
     monkeypatch.setattr(reading, "opened", watched)
     list(check(package, level))
     lobs = [path for path in opened if "/lob4/" in path]
-    assert bool(lobs) is (level is Level.FULL)
+    assert bool(lobs) is level.hashes
     assert len(lobs) == len(set(lobs))
 
 

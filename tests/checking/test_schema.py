@@ -312,7 +312,7 @@ def test_the_second_engine_agrees_and_follows_references() -> None:
     assert not list(schema.strict_findings("mets.xml", lambda: [everything]))
     broken = everything.replace(b'STRUCTID="d1 d2"', b'STRUCTID="d1 d9"').replace(b'SEQ="1"', b'SEQ="one"')
     findings = list(schema.strict_findings("mets.xml", lambda: [broken]))
-    assert {each.code for each in findings} == {"M020"}
+    assert {each.code for each in findings} == {"M027"}
     assert all(each.message.startswith("xmlschema: ") for each in findings)
     assert "d9" in " ".join(each.message for each in findings)
     assert any(each.line for each in findings)
@@ -323,7 +323,31 @@ def test_the_second_engines_exceptions_are_findings() -> None:
         b'<structMap xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="none"><div/></structMap>'
     )
     (finding,) = schema.strict_findings("mets.xml", document(typed))
-    assert finding.code == "M020"
+    assert finding.code == "M027"
+
+
+def test_the_second_engine_shows_so_many_and_counts_the_rest() -> None:
+    body = document(b"<structMap><div>" + b'<fptr FILEID="x" LENGTH="1"/>' * 30 + b"</div></structMap>")
+    assert [each.code for each in schema.strict_findings("mets.xml", body, shown=4)] == ["M027"] * 4 + [
+        "M021"
+    ]
+
+
+def test_the_second_engine_gets_no_document_that_memory_may_not_hold() -> None:
+    blocks = document(MAP)
+    size = sum(map(len, blocks()))
+    assert not list(schema.strict_findings("mets.xml", blocks, most=size))
+    (finding,) = schema.strict_findings("mets.xml", blocks, most=size - 1)
+    assert (finding.code, dict(finding.facts)) == ("M028", {"expected": f"{size - 1:,}"})
+
+
+def test_a_grammar_that_the_second_engine_refuses_is_no_finding(tmp_path: Path) -> None:
+    for path in (CHECKOUT / "schemas").glob("*.xsd"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    taken = grammars.of_folder(tmp_path)
+    (tmp_path / "mets.xsd").write_text("<nothing/>", encoding="utf-8")
+    with pytest.raises(ConfigError, match="cannot use the schemas"):
+        schema.check_second_engine(taken)
 
 
 def test_without_the_second_engine_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from metspack.checking import Level, Summary
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.facts import Observed
+from metspack.checking.looking import Looking
 from metspack.checking.opening import Package
-from metspack.model import Budgets, Finding, Severity
+from metspack.model import Finding, Severity
 from metspack.reporting.gathering import facts_of
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import Frame, ReportFacts
@@ -29,7 +30,7 @@ def checked(package: Path, level: Level = Level.FULL) -> Iterator[tuple[Frame, K
         facts = facts_of(catalogue, level, is_complete=is_complete)
 
     with Kept() as kept:
-        run = Observed(look, package, level, None, Budgets())
+        run = Observed(look, package, Looking(level=level))
         kept.add_all(run)
         yield Frame(path=package.name, level=level.value, summary=run.summary, facts=facts), kept
 

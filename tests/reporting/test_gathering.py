@@ -9,8 +9,8 @@ import pytest
 from metspack.checking import Level
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.facts import Observed
+from metspack.checking.looking import Looking
 from metspack.checking.opening import Package
-from metspack.model import Budgets
 from metspack.reporting.gathering import facts_of
 from metspack.reporting.model import Fixity, ReportFacts, State, Top
 from tests.packages import forge
@@ -46,7 +46,7 @@ def test_a_good_package(package: Path, level: Level) -> None:
         ("Northwind_lobseg_1", 2, 338),
     ]
     (of_mets, *of_manifests) = facts.fixity
-    read = 7 if level is Level.FULL else 2
+    read = 7 if level.hashes else 2
     assert (of_mets.files, of_mets.read, of_mets.failed, of_mets.verified) == (7, read, 0, read)
     assert [(each.source, each.algorithm) for each in of_manifests] == (
         [] if level is Level.LINKS else [("manifest-md5.txt", "MD5"), ("manifest-sha256.txt", "SHA-256")]
@@ -146,7 +146,7 @@ def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: P
         shown.append((is_complete, facts_of(catalogue, Level.FULL, is_complete=is_complete)))
 
     (package / "unlisted").write_bytes(b"")
-    run = Observed(look, package, Level.FULL, None, Budgets())
+    run = Observed(look, package, Looking())
     run.stop()
     assert not shown, "nothing was begun"
     next(run)
@@ -172,9 +172,8 @@ def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
     run = Observed(
         lambda _package, _catalogue, is_complete: shown.append(is_complete),
         package,
-        Level.FULL,
+        Looking(),
         broken,
-        Budgets(),
     )
     with pytest.raises(Broken):
         list(run)

@@ -1,0 +1,71 @@
+"""How a check goes about it: how far it looks, which files it hashes, what METS documents are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, unique
+from functools import total_ordering
+
+from metspack.checking.grammar import Grammar
+from metspack.checking.sampling import Sample
+from metspack.errors import ConfigError
+from metspack.model import Budgets
+
+
+@unique
+@total_ordering
+class Level(Enum):
+    """How far a check goes; ``<`` is reading less.
+
+    Each level does all that the one before it does, but ``FIXITY`` does not open the archive: to it, the
+    archive is a file like any other.
+    """
+
+    LINKS = "links"
+    """The METS documents: both directions of the links, and the digests and sizes of child METS."""
+    STRUCTURE = "structure"
+    """And all that needs no LOB's bytes: files, sizes, manifests, structMaps, the archive's cells."""
+    FIXITY = "fixity"
+    """And the size and every digest of every file in every METS and manifest; not the archive's cells."""
+    FULL = "full"
+    """And the cells against the files' bytes, every entry of the archive, its messageDigest."""
+
+    def __lt__(self, other: object) -> bool:
+        """Whether this level reads less."""
+        if not isinstance(other, Level):
+            return NotImplemented
+        levels = list(Level)
+        return levels.index(self) < levels.index(other)
+
+    @property
+    def hashes(self) -> bool:
+        """Whether the bytes of every file are read."""
+        return self in {Level.FIXITY, Level.FULL}
+
+    @property
+    def opens_archives(self) -> bool:
+        """Whether archives are opened, and their cells looked at."""
+        return self in {Level.STRUCTURE, Level.FULL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """How a check goes about it.
+
+    ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
+    the project's own; ``strict`` asks a second engine too. Raises ``ConfigError`` for a sample at a level
+    that hashes no files.
+    """
+
+    level: Level = Level.FULL
+    budgets: Budgets = field(default_factory=Budgets)
+    sample: Sample | None = None
+    grammar: Grammar | None = None
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sample is not None and not self.level.hashes:
+            raise ConfigError(
+                f"at the level {self.level.value} no files are hashed, so none can be sampled",
+                hint="Choose the level fixity or full, or leave the sample out.",
+            )
