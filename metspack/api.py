@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metspack import building, checking, clock, drafting, inplace
 from metspack.building import Built
-from metspack.checking import Checking, Level
+from metspack.checking import Checking, Level, grammar, sampling, schema
 from metspack.copying import ACCEPTABLE
 from metspack.errors import ConfigError
 from metspack.identity import PackageOptions
@@ -154,12 +154,34 @@ def describe(
     return inplace.described(folder, options, progress)
 
 
-def check(path: Path | Sequence[Path], level: Level = Level.FULL, *, roots: Sequence[Path] = ()) -> Checking:
+def check(
+    path: Path | Sequence[Path],
+    level: Level = Level.FULL,
+    *,
+    roots: Sequence[Path] = (),
+    sample: str | None = None,
+    seed: int = sampling.SEED,
+    schema_dir: Path | None = None,
+    strict_schema: bool = False,
+) -> Checking:
     """Return an iterator of what is wrong with packages: folders, METS files, zip or tar files.
 
-    ``roots`` are further folders in which children may lie, found by their OBJID.
+    ``roots`` are further folders in which children may lie, found by their OBJID. ``sample`` is the share
+    (``1%``) or number (``250``) of files to hash, chosen by ``seed``; ``summary.sampled`` says of how many.
+    METS is judged by the schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``.
+    Raises ``ConfigError`` when one of these cannot be had.
     """
-    return checking.check(path, level, roots=roots)
+    judged_by = None if schema_dir is None else grammar.of_folder(schema_dir)
+    if strict_schema:
+        schema.check_second_engine(judged_by)
+    return checking.check(
+        path,
+        level,
+        roots=roots,
+        sample=None if sample is None else sampling.parsed(sample, seed),
+        grammar=judged_by,
+        strict=strict_schema,
+    )
 
 
 def _created(given: datetime | None) -> str:

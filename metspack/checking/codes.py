@@ -730,8 +730,8 @@ class Code(Enum):
         "M027", _E, "Not valid METS to the second engine",
         "{reason}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
-        "Asked for with --strict-schema: the library xmlschema judges what libxml2 leaves open, such as "
-        "IDs used twice, references to IDs that are not there, and some forms of dates and numbers.",
+        "Asked for with --strict-schema: the library xmlschema also judges what libxml2 leaves open, such as "
+        "an empty list of IDs, IDs used twice, references to IDs that are not there.",
         "Correct the element in that line; without --strict-schema the document is judged by libxml2 alone.",
     )  # fmt: skip
     SECOND_ENGINE_LEFT_OUT = _rule(

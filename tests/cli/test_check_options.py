@@ -1,0 +1,146 @@
+"""``metspack check`` with a level, a sample and schemas of one's own: what is read, said and refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from tests.cli.conftest import Commands
+from tests.conftest import CHECKOUT
+from tests.packages import forge
+from tests.shared_data import shared
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "package")
+
+
+@pytest.fixture
+def schemas(tmp_path: Path) -> Path:
+    """The project's own schemas in a folder, under other names."""
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    for path in (CHECKOUT / "schemas").glob("*.xsd"):
+        shutil.copyfile(path, folder / f"our-{path.name}")
+    return folder
+
+
+def test_fixity_reads_every_file_but_not_into_the_archive(metspack: Commands, package: Path) -> None:
+    assert "level fixity: 0 errors" in metspack.fine("check", package, "--level", "fixity")
+    (package / forge.FIRST).write_bytes(b"x" * (package / forge.FIRST).stat().st_size)
+    (package / "Northwind.siard").write_bytes(b"no archive")
+    forge.edit(package / forge.CHILD, ' SIZE="', ' size="')
+    forge.seal(package)
+    found = json.loads(metspack("check", package, "--level", "fixity", "--json").out)
+    assert {each["code"] for each in found["findings"]} == {"F003", "F006", "M020"}
+    assert found["level"] == "fixity"
+    assert "Z001" in metspack("check", package, "--level", "structure").out
+
+
+def test_every_form_of_report_states_the_sample(metspack: Commands, package: Path, tmp_path: Path) -> None:
+    said = "2 of 5 files hashed (sample of 30%, seed 4)"
+    reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".jsonl", ".sarif", ".txt", ".xml")]
+    options = [each for path in reports for each in ("--report", path)]
+    out = metspack.fine("check", package, "--sample", "30%", "--seed", "4", *options)
+    assert f"; {said}; level full: 0 errors" in out
+    whole, lines, sarif, text, junit = (path.read_text(encoding="utf-8") for path in reports)
+    sample = {"asked": "30%", "seed": 4, "files": 5, "hashed": 2}
+    assert json.loads(whole)["sample"] == sample
+    assert json.loads(lines.splitlines()[-1])["sample"] == sample
+    assert json.loads(sarif)["runs"][0]["properties"]["sample"] == sample
+    assert said in text
+    assert said in str(etree.fromstring(junit.encode()).get("name"))
+
+
+def test_without_a_sample_no_report_speaks_of_one(metspack: Commands, package: Path) -> None:
+    assert " hashed" not in metspack.fine("check", package)
+    assert "sample" not in json.loads(metspack.fine("check", package, "--json"))
+
+
+def test_the_same_sample_twice_is_the_same_report(metspack: Commands, package: Path) -> None:
+    for lob in forge.LOBS:
+        (package / f"Northwind_lobseg_{lob.segment}" / lob.path).write_bytes(b"")
+    one, again = (metspack("check", package, "--sample", "2", "--json") for _ in range(2))
+    assert one == again
+    assert one.out != metspack("check", package, "--sample", "2", "--seed", "1", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--sample", "some"], "neither a percentage nor a number"),
+        (["--sample", "0"], "would hash nothing"),
+        (["--sample", "200%"], "more than all"),
+        (["--sample", "1%", "--level", "structure"], "no files are hashed"),
+        (["--sample", "1%", "--level", "links"], "no files are hashed"),
+        (["--seed", "3"], "--seed means nothing without --sample"),
+        (["--sample", "1%", "--seed", "-1"], "--seed"),
+        (["--schema-dir", "nowhere"], "cannot read the folder of schemas nowhere"),
+        (["--level", "deep"], "links, structure, fixity, full"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_refused(
+    metspack: Commands, package: Path, options: list[str], said: str
+) -> None:
+    outcome = metspack("check", package, *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in " ".join(outcome.err.split())
+
+
+def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package: Path, schemas: Path) -> None:
+    metspack.fine("check", package, "--schema-dir", schemas)
+    path = schemas / "our-mets.xsd"
+    text = path.read_text(encoding="utf-8").replace('<xs:element name="fptr"', '<xs:element name="pointer"')
+    path.write_text(text, encoding="utf-8")
+    outcome = metspack("check", package, "--schema-dir", schemas, "--level", "links")
+    assert outcome.code == 1
+    assert "error M020 Not valid METS" in outcome.out
+    assert "fptr" in outcome.out
+
+
+def test_the_official_schemas_are_taken(metspack: Commands, package: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "official"
+    folder.mkdir()
+    for name in ("mets-1.12.1.xsd", "xlink.xsd"):
+        shutil.copyfile(shared("data", "xsd", name), folder / name)
+    metspack.fine("check", package, "--schema-dir", folder)
+    metspack.fine("check", package, "--schema-dir", folder, "--strict-schema")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda folder: (folder / "our-xlink.xsd").unlink(), "has no schema of http://www.w3.org/1999/xlink"),
+        (lambda folder: (folder / "our-mets.xsd").unlink(), "has no schema of http://www.loc.gov/METS/"),
+        (lambda folder: (folder / "x.xsd").write_text("<a/>"), "is no W3C XML Schema: its root is a"),
+        (lambda folder: (folder / "x.xsd").write_text("text"), "cannot read the schema"),
+        (lambda folder: shutil.copyfile(folder / "our-mets.xsd", folder / "x.xsd"), "are both schemas of"),
+        (
+            lambda folder: forge.edit(folder / "our-mets.xsd", 'type="xs:ID"', 'type="xs:none"'),
+            "the schemas cannot be used",
+        ),
+    ],
+)
+def test_a_folder_without_usable_schemas_is_refused(
+    metspack: Commands, package: Path, schemas: Path, damage: object, said: str
+) -> None:
+    assert callable(damage)
+    damage(schemas)
+    outcome = metspack("check", package, "--schema-dir", schemas)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in " ".join(outcome.err.split())
+
+
+def test_a_second_engine_finds_what_the_first_leaves_open(metspack: Commands, package: Path) -> None:
+    metspack.fine("check", package, "--strict-schema")
+    forge.edit(package / forge.CHILD, '<mets:file ID="s0', '<mets:file ADMID="" ID="s0')
+    forge.seal(package)
+    metspack.fine("check", package)
+    outcome = metspack("check", package, "--strict-schema")
+    assert outcome.code == 1
+    assert "error M027" in outcome.out
