@@ -1,8 +1,13 @@
-"""Cells that name the same bytes: they are placed once, and every one of the cells names that one file."""
+"""Cells that name the same bytes: they are placed once, and every one of the cells names that one file.
+
+Not so where a layout gives each column its own folder: there (SIARD 2.2 L_7.1-0) a file lies below the
+column that names it and has the cell's own numbers in its name, so that each column gets one.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -22,15 +27,16 @@ class Sharing:
     Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
     where they say different things, each LOB is placed and proven on its own. Without ``shares`` none do:
     where no archive is, nothing but its own file tells that a cell has a LOB. ``count`` is the cells
-    that name what another named before, ``example`` the first such pair.
+    that share what another named before, ``copies`` those that get a file of their own for it.
     """
 
-    __slots__ = ("_database", "_shares", "count", "example")
+    __slots__ = ("_copied", "_database", "_shared", "_shares", "copies", "count")
 
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
         self.count = 0
-        self.example = ("", "")
+        self.copies = 0
+        self._shared = self._copied = ("", "")
         self._database = scratch.opened()
         for statement in (
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
@@ -59,11 +65,13 @@ class Sharing:
             if found is None:
                 return True
             (first,) = found
-            self.count += 1
-            if self.count == 1:
-                self.example = (first, lob.place.id)
+            pair = (first, lob.place.id)
             if is_new or not self._shares:
+                self._copied = self._copied if self.copies else pair
+                self.copies += 1
                 return True
+            self._shared = self._shared if self.count else pair
+            self.count += 1
             self._database.execute("INSERT INTO again VALUES (?, ?)", (lob.place.id, first))
             self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))
         return False
@@ -90,13 +98,18 @@ class Sharing:
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
 
-    def words(self) -> tuple[str, ...]:
-        """Return a sentence about the cells that name what another names too, none when there are none."""
-        if not self.count:
-            return ()
-        first, other = self.example
-        cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"
-        return (f"{cells}: {other} names that of {first}, for one",)
+    def words(self) -> Iterator[str]:
+        """Yield sentences about the cells that name what another names too."""
+        if self.count:
+            first, other = self._shared
+            cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"
+            yield f"{cells}: {other} names that of {first}, for one"
+        if self.copies:
+            first, other = self._copied
+            yield (
+                f"{counted(self.copies, 'LOB')} placed again for its own cell, though another cell names the "
+                f"same bytes: {other} has those of {first}, for one; what is made from the package keeps both"
+            )
 
     def close(self) -> None:
         """Forget everything."""

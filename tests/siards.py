@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +80,22 @@ def packed(path: Path, entries: Mapping[str, bytes], *, method: int = zipfile.ZI
         for name, data in entries.items():
             container.writestr(zipfile.ZipInfo(name, (2025, 6, 1, 12, 0, 0)), data, method)
     return path
+
+
+def two_columns(path: Path, contents: Sequence[bytes], rows: Iterable[tuple[int, int]]) -> Path:
+    """Write an archive with two columns of LOBs; each row names two of the contents, which are there once."""
+    entries = {f"content/schema0/table0/lob1/{number}.bin": data for number, data in enumerate(contents)}
+    cells = [
+        (Lob(data=contents[one], file=name_of[one]), Lob(data=contents[other], file=name_of[other]))
+        for name_of in [list(entries)]
+        for one, other in rows
+    ]
+    given = parts(other for _, other in cells)
+    for number, (one, _) in enumerate(cells, 1):
+        said = f'file="{one.file}" length="{len(one.data)}" digestType="MD5" digest="{md5(one.data)}"'
+        given[TABLE] = given[TABLE].replace(f"<c1>{number}</c1>".encode(), f"<c1 {said}/>".encode())
+    given[METADATA] = given[METADATA].replace(b"INTEGER", b"BLOB")
+    return packed(path, entries | given)
 
 
 def siard(path: Path, *contents: bytes) -> Path:

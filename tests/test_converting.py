@@ -88,22 +88,29 @@ def test_there_and_back_gives_the_first_package(
 
 
 BYTES = st.none() | st.integers(20, 300)
-SEGMENTED = st.builds(
-    lambda layout, files, size, split, style: replace(
-        OPTIONS, layout=layout, limits=Limits(files=files, bytes=size), split=split, lob_folder_style=style
-    ),
-    st.sampled_from(["lobseg", "siard22"]),
-    st.none() | st.integers(1, 4),
-    BYTES,
-    st.sampled_from([Split.FILL, Split.ALONE]),
-    st.sampled_from(list(FolderStyle)),
-)
+
+
+def segmented(*layouts: str) -> st.SearchStrategy[BuildOptions]:
+    return st.builds(
+        lambda layout, files, size, split, style: replace(
+            OPTIONS,
+            layout=layout,
+            limits=Limits(files=files, bytes=size),
+            split=split,
+            lob_folder_style=style,
+        ),
+        st.sampled_from(layouts),
+        st.none() | st.integers(1, 4),
+        BYTES,
+        st.sampled_from([Split.FILL, Split.ALONE]),
+        st.sampled_from(list(FolderStyle)),
+    )
 
 
 @given(
     data=st.lists(st.binary(max_size=200), min_size=1, max_size=6),
-    first=SEGMENTED,
-    second=SEGMENTED,
+    first=segmented("lobseg", "siard22"),
+    second=segmented("lobseg", "siard22"),
 )
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_way_of_dividing_leads_back_to_any_other(
@@ -117,6 +124,42 @@ def test_any_way_of_dividing_leads_back_to_any_other(
     assert tree(folder / "second") == tree(folder / "direct")
     converted(folder / "second", folder / "back", first)
     assert tree(folder / "back") == tree(folder / "first")
+
+
+@given(
+    data=st.lists(st.binary(max_size=200), min_size=3, max_size=3),
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4),
+    first=segmented("lobseg"),
+    second=segmented("siard22"),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_bytes_that_two_columns_share_are_kept_by_each_from_the_first_siard22_on(
+    tmp_path_factory: pytest.TempPathFactory,
+    data: list[bytes],
+    rows: list[tuple[int, int]],
+    first: BuildOptions,
+    second: BuildOptions,
+) -> None:
+    """In lobseg they are there once, in siard22 once for each column; nothing joins them again."""
+    folder = tmp_path_factory.mktemp("law")
+    source = siards.two_columns(folder / "Small.siard", data, rows)
+    shared_by_both = {one for one, _ in rows} & {other for _, other in rows}
+    once = building.build(source, folder / "first", first)
+    other = converted(folder / "first", folder / "second", second)
+    building.build(source, folder / "direct", second)
+    assert tree(folder / "second") == tree(folder / "direct")
+    assert (once.files, other.files) == (len({*sum(rows, ())}), once.files + len(shared_by_both))
+    said = [each for each in other.warnings if "placed again" in each]
+    assert [each.partition(" ")[0] for each in said] == [str(len(shared_by_both))] * bool(shared_by_both)
+    back = converted(folder / "second", folder / "back", first)
+    assert back.files == other.files
+    if not shared_by_both:
+        assert tree(folder / "back") == tree(folder / "first")
+    converted(folder / "back", folder / "again", second)
+    assert tree(folder / "again") == tree(folder / "second")
+    expected = list(contents(source))
+    for name in ("first", "second", "back"):
+        assert list(contents(folder / name / "Small.siard")) == expected
 
 
 def test_what_stayed_inside_stays_with_the_same_option(northwind_full: Path, tmp_path: Path) -> None:

@@ -31,13 +31,36 @@ def test_each_cell_shares_with_the_first_that_says_the_same() -> None:
             "s0.t0.c1.r1",
             "s0.t0.c1.r2",
         ]
-        assert sharing.count == 5
-        assert sharing.example == ("s0.t0.c1.r1", "s0.t0.c1.r2")
+        assert (sharing.count, sharing.copies) == (4, 1)
+        shared, copied = sharing.words()
+        assert shared.startswith("4 cells with a LOB that another cell names too: s0.t0.c1.r3 names that of ")
+        assert copied.startswith(
+            "1 LOB placed again for its own cell, though another cell names the same bytes"
+        )
+        assert ": s0.t0.c1.r2 has those of s0.t0.c1.r1, for one; " in copied
+
+
+def test_cells_in_two_containers_share_nothing() -> None:
+    with Sharing() as sharing:
+        assert [sharing.is_first(lob(row), "ab"[row % 2]) for row in range(1, 5)] == [
+            True,
+            True,
+            False,
+            False,
+        ]
+        assert (sharing.count, sharing.copies) == (2, 1)
+        assert sharing.first("s0.t0.c1.r4") == "s0.t0.c1.r2"
+
+
+def test_of_bytes_that_are_named_once_there_is_nothing_to_say() -> None:
+    with Sharing() as sharing:
+        assert sharing.is_first(lob(1), "")
+        assert list(sharing.words()) == []
 
 
 def test_where_none_share_each_is_placed_and_said() -> None:
     with Sharing(shares=False) as sharing:
         assert all(sharing.is_first(lob(row), "") for row in range(1, 4))
         assert sharing.first("s0.t0.c1.r2") is None
-        assert sharing.count == 2
-        assert sharing.words()
+        assert (sharing.count, sharing.copies) == (0, 2)
+        assert len(list(sharing.words())) == 1

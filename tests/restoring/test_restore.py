@@ -245,6 +245,20 @@ def test_cells_that_name_one_file_share_it_again(into: Into, tmp_path: Path) -> 
     assert (tmp_path / "second/content/schema0/table0/lob2/record1.bin").read_bytes() == b"one for two"
 
 
+@pytest.mark.parametrize("into", Into)
+def test_bytes_that_two_columns_share_stay_one_entry_and_become_two_files(into: Into, tmp_path: Path) -> None:
+    source = siards.two_columns(tmp_path / "Twice.siard", [b"one for two", b"other"], [(0, 0), (0, 1)])
+    built(source, tmp_path / "package")
+    target = tmp_path / ("Back.siard" if into is Into.INSIDE else "back")
+    restored = restored_siard(tmp_path / "package", target, into)
+    copies = [each for each in restored.warnings if each.startswith("1 LOB placed again")]
+    assert (restored.lobs, len(copies)) == ((2, 0) if into is Into.INSIDE else (3, 1))
+    siard = target if into is Into.INSIDE else target / "Twice.siard"
+    assert [each[:2] for each in lobs(siard)] == [each[:2] for each in lobs(source)]
+    built(siard, tmp_path / "again", replace(OPTIONS, name="Twice"))
+    assert (tree(tmp_path / "again") == tree(tmp_path / "package")) == (into is Into.INSIDE)
+
+
 @pytest.mark.parametrize(("version", "method"), [("1.0", 0), ("2.0", 0), ("2.2", 8)])
 def test_entries_are_packed_as_the_tables_are(version: str, method: int, tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(b"a" * 500), version=version)
