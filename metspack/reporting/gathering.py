@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from metspack.checking import graph as graphs
 from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.graph import Graph, graph
 from metspack.checking.looking import Level
+from metspack.reporting import relations
 from metspack.reporting.model import Child, Fixity, ReportFacts, Segment, SplitLob, SplitPart, State, Top
 
 _DIGITS = re.compile("([0-9]{1,18})")
 _SPLITS = 1_000
 """Split LOBs that a report has pictures of; more are counted."""
 
-_STATES = {
-    graphs.State.OK: State.OK,
-    graphs.State.ELSEWHERE: State.ELSEWHERE,
-    graphs.State.ONE_WAY_DOWN: State.ONE_WAY,
-    graphs.State.ONE_WAY_UP: State.ONE_WAY,
-    graphs.State.BROKEN: State.BROKEN,
-    graphs.State.MISSING: State.MISSING,
-    graphs.State.UNKNOWN: State.ONE_WAY,
-}
-_BOTH = {State.OK, State.ELSEWHERE}
 _UP = """
 SELECT count(*) FROM mptr p JOIN mets m ON m.id = p.mets JOIN mets a ON a.id = ?
 WHERE p.mets = ? AND p.up AND (p.url OR p.href = a.objid)
@@ -36,10 +28,11 @@ SELECT count(*), coalesce(sum(e.size), 0) FROM entry e WHERE e.mets = ? AND e.el
 AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 """
 _PARTS = """
-SELECT p.part, p.href, x.groupid, x.size, p.mets FROM mptr p
+SELECT p.part, p.href, x.groupid, x.size, p.mets, x.path IS NOT NULL AND d.path IS NULL FROM mptr p
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = p.mets AND xml_id = p.href)
 LEFT JOIN mets c ON c.path = e.path
 LEFT JOIN entry x ON x.id = (SELECT min(id) FROM entry WHERE mets = c.id AND xml_id = p.part)
+LEFT JOIN disk d ON d.path = x.path AND d.kind = 'f'
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
@@ -78,14 +71,17 @@ def facts_of(
     """
     catalogue.index()
     above = f"{prefix}/" if prefix else ""
-    children = tuple(sorted(_children(catalogue, above), key=_by_name))
-    splits = _splits(catalogue)
+    links = graph(catalogue, "")
+    children = tuple(sorted(_children(catalogue, links, above), key=_by_name))
+    # Files are looked for on the disk from the second level on, all of them by its end.
+    splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
         tops=tuple(
             Top(objid=objid or "", mets=f"{above}{shown(path)}")
             for objid, path in catalogue.rows("SELECT objid, path FROM mets WHERE id = 1")
         ),
+        parents=tuple(relations.parents(links, above)),
         children=children,
         segments=tuple(
             Segment(name=each.folder or each.mets, files=each.files, bytes=each.bytes)
@@ -102,6 +98,7 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
     """Return the figures of several packages as one."""
     return ReportFacts(
         tops=tuple(chain.from_iterable(each.tops for each in parts)),
+        parents=tuple(chain.from_iterable(each.parents for each in parts)),
         children=tuple(chain.from_iterable(each.children for each in parts)),
         segments=tuple(chain.from_iterable(each.segments for each in parts)),
         splits=tuple(chain.from_iterable(each.splits for each in parts)),
@@ -110,49 +107,20 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
     )
 
 
-def _children(catalogue: Catalogue, above: str) -> Iterator[Child]:
-    links = graphs.graph(catalogue, "")
-    nodes = {node.id: node for node in links.nodes}
-    named = set()
-    for edge in links.edges:
-        # A parent outside of the package, and a METS that is its own: neither makes a child.
-        if nodes[edge.parent].path and edge.child != 1:
-            named.add(edge.child)
-            is_listed = catalogue.number(_LISTED, edge.child) > 0 or not nodes[edge.child].is_there
-            state = _STATES[edge.state] if is_listed else State.EXTRA
-            up = state in _BOTH or edge.state is graphs.State.ONE_WAY_UP
+def _children(catalogue: Catalogue, links: Graph, above: str) -> Iterator[Child]:
+    there = {node.id for node in links.nodes if node.is_there}
+    numbers = {f"{above}{node.path}": node.id for node in links.nodes if node.path}
+    for edge, child in relations.children(links, above):
+        state, up, objid = child.state, child.up, child.objid
+        number = numbers.get(child.mets, 0)
+        if edge is not None:
+            if edge.child in there and not catalogue.number(_LISTED, edge.child):
+                state = State.EXTRA
             up = up or (state is State.BROKEN and catalogue.number(_UP, edge.parent, edge.child) > 0)
-            down = edge.state is not graphs.State.ONE_WAY_UP
-            yield _child(catalogue, nodes, edge.parent, edge.child, above, state=state, down=down, up=up)
-    for number, node in nodes.items():
-        if node.path and number not in named and number != 1:
-            yield _child(catalogue, nodes, 1, number, above, state=State.EXTRA, down=False, up=False)
-
-
-def _child(
-    catalogue: Catalogue,
-    nodes: Mapping[int, graphs.Node],
-    parent: int,
-    child: int,
-    above: str,
-    *,
-    state: State,
-    down: bool,
-    up: bool,
-) -> Child:
-    node = nodes[child]
-    called = None if node.objid else catalogue.row(_NAMED, parent, child)
-    files, size = catalogue.row(_HELD, child) or (0, 0)
-    return Child(
-        objid=node.objid or (called[0] if called else None) or "",
-        mets=f"{above}{node.path}" if node.path else "",
-        parent=f"{above}{nodes[parent].path}",
-        state=state,
-        down=down,
-        up=up,
-        files=files,
-        bytes=size,
-    )
+            called = None if objid else catalogue.row(_NAMED, edge.parent, edge.child)
+            objid = called[0] if called else objid
+        files, size = catalogue.row(_HELD, number) or (0, 0)
+        yield replace(child, state=state, up=up, objid=objid, files=files, bytes=size)
 
 
 def _by_name(child: Child) -> tuple[bool, list[str | int], str]:
@@ -163,9 +131,9 @@ def _by_name(child: Child) -> tuple[bool, list[str | int], str]:
     return not child.mets, name, child.mets or child.objid
 
 
-def _splits(catalogue: Catalogue) -> Iterator[SplitLob]:
+def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
     def lob(row: Row) -> tuple[int, str]:
-        part, _child, group, _size, mets = row
+        part, _child, group, _size, mets, _lost = row
         return mets, group or part.rpartition(".p")[0] or part
 
     for (mets, identifier), rows in groupby(catalogue.rows(_PARTS), key=lob):
@@ -173,7 +141,10 @@ def _splits(catalogue: Catalogue) -> Iterator[SplitLob]:
         yield SplitLob(
             id=identifier,
             size=whole[0] if whole else None,
-            parts=tuple(SplitPart(id=part, child=child, size=size) for part, child, _, size, _ in rows),
+            parts=tuple(
+                SplitPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
+                for part, child, _, size, _, lost in rows
+            ),
         )
 
 

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
-
-from metspack import resources
 from metspack.checking import Code
-from metspack.reporting import drawing
+from metspack.reporting import drawing, linkmaps
 from metspack.reporting.excerpts import Excerpts
-from metspack.reporting.findings import parts, printable, verdict
+from metspack.reporting.findings import parts, verdict
 from metspack.reporting.kept import Group, Kept
-from metspack.reporting.model import Child, Frame, State
-from metspack.reporting.text import INTERRUPTED
-from metspack.sizes import counted
+from metspack.reporting.model import Child, Frame, ReportFacts, State
+from metspack.reporting.templating import environment
+from metspack.reporting.text import INTERRUPTED, counts
 from metspack.version import __version__
 
 SHOWN = 500
 """Findings of one code on the page; how many more there are is said."""
 
+DRAWN = 60
+"""Children that are drawn with their arrows; more become tiles."""
+
 _CHILDREN = 5_000
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
+_MEANINGS = {
+    State.OK: "both name each other",
+    State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
+    State.ONE_WAY: "only one names the other",
+    State.BROKEN: "leads nowhere, or to another METS",
+    State.MISSING: "named, but not there",
+    State.EXTRA: "there, but named by nobody",
+    State.UNKNOWN: "a parent that is not among the packages and roots looked at",
+}
 
 
 def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
@@ -37,30 +44,9 @@ def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[st
         for group in kept.groups():
             excerpts.want(kept.of_group(group, SHOWN))
         excerpts.read()
-        stream = _environment().get_template("page.html.j2").stream(_facts(frame, kept, excerpts))
+        stream = environment().get_template("page.html.j2").stream(_facts(frame, kept, excerpts))
         stream.enable_buffering(_BUFFERED_EVENTS)
         yield from stream
-
-
-def visible(value: object) -> Markup:
-    """Return a value as HTML text; characters that do not print, or turn text around, are shown as codes."""
-    return value if isinstance(value, Markup) else escape(printable(str(value)))
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(resources.template_folder() / "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["counted"] = counted
-    environment.filters["number"] = lambda value: f"{value:,}"
-    return environment
 
 
 def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
@@ -68,15 +54,19 @@ def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
     found = verdict(frame.summary)
     children = _shown(facts.children)
     states = Counter(each.state for each in facts.children)
+    drawn = linkmaps.linked(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
     return {
         "version": __version__,
         "frame": frame,
         "summary": frame.summary,
+        "counts": counts(frame.summary),
         "facts": facts,
         "verdict": found if frame.is_complete or found == "error" else "warning",
         "headline": _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN,
         "interrupted": INTERRUPTED,
-        "map": drawing.linked(facts) if len(facts.children) <= drawing.DRAWN else None,
+        "map": drawn,
+        "legend": list(_legend(facts)),
+        "has_absent": drawn is not None and any(each.is_missing for each in drawn.arrows),
         "children": children,
         "children_left_out": len(facts.children) - len(children),
         "states": [(state.value, states[state]) for state in State if states[state]],
@@ -86,6 +76,20 @@ def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
         "groups": kept.groups(),
         "sections": (_section(kept, group, excerpts) for group in kept.groups()),
     }
+
+
+def _is_drawn(facts: ReportFacts) -> bool:
+    return bool(facts.children or facts.parents) and len(facts.children) <= DRAWN
+
+
+def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
+    """Yield the states that are in the picture, and what they mean."""
+    found = {each.state for each in facts.children}
+    if facts.parents:
+        found.add(State.UNKNOWN)
+    for state, meaning in _MEANINGS.items():
+        if state in found:
+            yield state.value, meaning
 
 
 def _shown(children: Sequence[Child]) -> Sequence[Child]:

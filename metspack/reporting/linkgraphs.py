@@ -1,4 +1,4 @@
-"""The links of packages as a tree, a table, data for JSON, a Mermaid text and a picture (SVG).
+"""The links of packages as a tree, a table, data for JSON and a Mermaid text.
 
 Each form has the same order on every machine: that of the METS documents.
 """
@@ -7,23 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 from metspack.checking.graph import Edge, Graph, Node, State
 from metspack.reporting.findings import printable
 
 SCHEMA_VERSION = 1
 HEADER = ("state", "parent", "child", "lies in", "codes")
-_ROW, _STEP, _BOX, _HEIGHT = 58, 44, 560, 46
-_COLOURS = {
-    State.OK: "#1a7f37",
-    State.ELSEWHERE: "#0969da",
-    State.ONE_WAY_DOWN: "#9a6700",
-    State.ONE_WAY_UP: "#bc4c00",
-    State.BROKEN: "#cf222e",
-    State.MISSING: "#cf222e",
-    State.UNKNOWN: "#656d76",
-}
 _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 
 
@@ -147,64 +136,3 @@ def _arrow(state: State) -> str:
 
 def _quoted(text: str) -> str:
     return "".join(_SIGNS.get(each, each) for each in text)
-
-
-def svg(graphs: Sequence[Graph]) -> Iterator[str]:
-    """Yield the lines of one picture: every package a box, children indented below their parent."""
-    walked = [list(_Tree(graph).walked()) for graph in graphs]
-    total = sum(len(each) for each in walked)
-    deepest = max((depth for each in walked for depth, *_ in each), default=0)
-    width, height = _BOX + deepest * _STEP + 24, total * _ROW + 16
-    broken = sum(edge.is_fault for graph in graphs for edge in graph.edges)
-    links = sum(len(graph.edges) for graph in graphs)
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d">'
-    )
-    yield f'<title id="t">Links of {escape(", ".join(printable(graph.path) for graph in graphs))}</title>'
-    yield f'<desc id="d">{links} links, {broken} of them at fault.</desc>'
-    yield (
-        "<style>text{font:13px sans-serif;fill:#1f2328}.n{font-size:11px;fill:#59636e}"
-        ".g{fill:#ffffff}rect{fill:#f6f8fa}</style>"
-    )
-    yield f'<rect class="g" width="{width}" height="{height}"/>'
-    row = 0
-    for each in walked:
-        yield from _boxes(each, row)
-        row += len(each)
-    yield "</svg>"
-
-
-def _boxes(walked: Sequence[tuple[int, Edge | None, Node, bool]], row: int) -> Iterator[str]:
-    above: list[int] = []
-    for depth, edge, node, _last in walked:
-        x, y = 12 + depth * _STEP, 8 + row * _ROW
-        del above[depth:]
-        above.append(y)
-        colour = "#1f2328" if edge is None else _COLOURS[edge.state]
-        dashes = "" if node.is_there else ' stroke-dasharray="5 4"'
-        if edge is not None:
-            yield from _line(x, above[depth - 1] + _HEIGHT, y + _HEIGHT // 2, edge.state, colour)
-        yield (
-            f'<rect x="{x}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="5" '
-            f'stroke="{colour}" stroke-width="1.5"{dashes}/>'
-        )
-        state = "" if edge is None else f"{edge.state.value}: "
-        yield f'<text x="{x + 10}" y="{y + 19}">{escape(_short(state + name(node), 76))}</text>'
-        yield f'<text class="n" x="{x + 10}" y="{y + 36}">{escape(_short(place(node), 92))}</text>'
-        row += 1
-
-
-def _line(x: int, top: int, y: int, state: State, colour: str) -> Iterator[str]:
-    """Yield the line from a parent's box down and right to a child's, with a head for each direction."""
-    start = x - _STEP // 2
-    dashes = "" if state not in {State.MISSING, State.BROKEN, State.UNKNOWN} else ' stroke-dasharray="5 4"'
-    yield f'<path d="M{start} {top}V{y}H{x}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>'
-    if state is not State.ONE_WAY_UP:
-        yield f'<path d="M{x} {y}l-7 -4v8z" fill="{colour}"/>'
-    if state in {State.OK, State.ELSEWHERE, State.ONE_WAY_UP}:
-        yield f'<path d="M{start} {top}l-4 7h8z" fill="{colour}"/>'
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[len(text) - most // 2 :]}"

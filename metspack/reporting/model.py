@@ -26,15 +26,18 @@ class State(Enum):
     """The parent says where it is, and it is not there."""
     EXTRA = "extra"
     """It is there, and no METS of the package names it."""
+    UNKNOWN = "unknown"
+    """Of a parent: it lies neither in the package nor under a root, so nobody looked whether it names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
     """A child IP: its identifier and METS, as its parent calls them or as it does itself when nobody does.
 
-    ``mets`` is the path from the package's root, empty when nothing says it; ``parent`` is the METS
-    that names it, the package's own for one that nobody names. ``down`` tells of an mptr from the parent,
-    ``up`` of one to it. ``files`` and ``bytes`` are what its METS lists, other METS left out.
+    ``mets`` is the path from the package's root, empty when nothing says it; ``found`` is where its METS
+    lies when that is elsewhere. ``parent`` is the METS that names it, the package's own for one that nobody
+    names. ``down`` tells of an mptr from the parent, ``up`` of one to it. ``files`` and ``bytes`` are what
+    its METS lists, other METS left out.
     """
 
     objid: str
@@ -43,13 +46,23 @@ class Child:
     state: State
     down: bool
     up: bool
-    files: int
-    bytes: int
+    files: int = 0
+    bytes: int = 0
+    found: str = ""
 
     @property
     def folder(self) -> str:
         """The folder that holds its METS, without the last ``/``; empty at the root or when not known."""
         return self.mets.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """A parent IP that is no part of the package: its OBJID, the METS that names it, how the link is."""
+
+    objid: str
+    child: str
+    state: State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +78,14 @@ class Segment:
 class SplitPart:
     """A part of a split LOB: its id, the child that the parent says holds it, its bytes there.
 
-    ``size`` is None when that child does not list the part, or no size for it.
+    ``size`` is None when that child does not list the part, or no size for it; ``is_lost`` tells that it
+    lists it, but the file is not there.
     """
 
     id: str
     child: str
     size: int | None
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +136,7 @@ class ReportFacts:
     """
 
     tops: tuple[Top, ...] = ()
+    parents: tuple[Parent, ...] = ()
     children: tuple[Child, ...] = ()
     segments: tuple[Segment, ...] = ()
     splits: tuple[SplitLob, ...] = ()

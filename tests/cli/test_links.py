@@ -86,8 +86,10 @@ def test_svg(package: Path, metspack: Commands) -> None:
     namespace = "{http://www.w3.org/2000/svg}"
     assert picture.findtext(f"{namespace}desc") == "2 links, 0 of them at fault."
     said = [each.text for each in picture.iter(f"{namespace}text")]
-    assert "ok: ID_Northwind_lobseg_0_mets" in said
+    assert said[::2] == ["mets.xml", "Northwind_lobseg_0", "Northwind_lobseg_1"]
+    assert "ok, ID_Northwind_lobseg_0_mets" in said
     assert len(list(picture.iter(f"{namespace}rect"))) == 4
+    assert "var(" not in text, "programs that draw SVG know no variables"
 
 
 @pytest.mark.parametrize("form", ["tree", "table", "json", "mermaid", "svg"])

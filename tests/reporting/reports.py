@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,9 @@ NONE = Summary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0, info
 
 
 @contextmanager
-def checked(package: Path, level: Level = Level.FULL) -> Iterator[tuple[Frame, Kept]]:
+def checked(
+    package: Path, level: Level = Level.FULL, roots: Sequence[Path] = ()
+) -> Iterator[tuple[Frame, Kept]]:
     """Give the frame and the findings of a check of a package."""
     facts = ReportFacts()
 
@@ -30,7 +32,7 @@ def checked(package: Path, level: Level = Level.FULL) -> Iterator[tuple[Frame, K
         facts = facts_of(catalogue, level, is_complete=is_complete)
 
     with Kept() as kept:
-        run = Observed(look, package, Looking(level=level))
+        run = Observed(look, package, Looking(level=level), roots=roots)
         kept.add_all(run)
         yield Frame(path=package.name, level=level.value, summary=run.summary, facts=facts), kept
 

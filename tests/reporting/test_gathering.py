@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,16 @@ from metspack.checking.facts import Observed
 from metspack.checking.looking import Looking
 from metspack.checking.opening import Package
 from metspack.reporting.gathering import facts_of
-from metspack.reporting.model import Fixity, ReportFacts, State, Top
+from metspack.reporting.model import Fixity, Parent, ReportFacts, State, Top
 from tests.packages import forge
+from tests.packages.spread import moved
 from tests.reporting.reports import checked
 
 PARENT, CHILD = "mets.xml", "Northwind_lobseg_1/mets.xml"
 
 
-def gathered(package: Path, level: Level = Level.FULL) -> ReportFacts:
-    with checked(package, level) as (frame, _):
+def gathered(package: Path, level: Level = Level.FULL, roots: Sequence[Path] = ()) -> ReportFacts:
+    with checked(package, level, roots) as (frame, _):
         return frame.facts
 
 
@@ -86,6 +88,24 @@ def test_a_child_that_does_not_fit(
     assert states(gathered(package))[CHILD] == state
 
 
+def test_a_child_that_lies_elsewhere(package: Path) -> None:
+    there = moved(package, 1, "disk")
+    facts = gathered(package, roots=[there.parent])
+    assert states(facts)[CHILD] == (State.ELSEWHERE, True, True)
+    assert [each.found for each in facts.children] == ["", f"{there}/mets.xml"]
+
+
+def test_parents_that_are_no_part_of_the_package(package: Path) -> None:
+    facts = gathered(package / "Northwind_lobseg_1")
+    assert facts.parents == (Parent(objid=forge.PARENT_OBJID, child=PARENT, state=State.UNKNOWN),)
+    assert not facts.children
+    facts = gathered(package / "Northwind_lobseg_1", roots=[package])
+    assert [each.state for each in facts.parents] == [State.ELSEWHERE]
+    forge.edit(package / PARENT, '="ID_Northwind_lobseg_1_mets" xlink', '="ID_other" xlink')
+    facts = gathered(package / "Northwind_lobseg_1", roots=[package])
+    assert [each.state for each in facts.parents] == [State.ONE_WAY]
+
+
 def test_a_child_nobody_names(package: Path) -> None:
     other = package / "Northwind_lobseg_10"
     other.mkdir()
@@ -126,6 +146,11 @@ def test_split_lobs(tmp_path: Path) -> None:
         f'<mets:structMap TYPE="SPLITLOB"><mets:div>{parts}</mets:div></mets:structMap></mets:mets>',
     )
     splits = gathered(package).splits
+    (package / "Northwind_lobseg_1" / forge.LOBS[2].path).unlink()
+    lost = [[part.is_lost for part in each.parts] for each in gathered(package).splits]
+    assert lost == [[False], [True], [False]]
+    assert not any(part.is_lost for each in gathered(package, Level.LINKS).splits for part in each.parts)
+    assert not any(part.is_lost for each in splits for part in each.parts)
     assert [(each.id, each.size, [(p.id, p.size) for p in each.parts]) for each in splits] == [
         ("s0.t2.c4.r1", None, [("s0.t2.c4.r1", 403)]),
         ("s0.t2.c4.r3", None, [("s0.t2.c4.r3", 299)]),

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 
 from metspack import resources
 from metspack.checking import Code
@@ -91,7 +90,7 @@ def test_a_good_package(tmp_path: Path) -> None:
         ["box", "ok"],
         ["box", "ok"],
     ]
-    assert len(list(drawn.all("g", "arrow"))) == 4
+    assert sum("trunk" not in each.classes for each in drawn.all("g", "arrow")) == 4
     assert not list(drawn.all("g", "absent"))
     assert fixities(found)[0] == ["METS", "MD5", "7", f"{frame.facts.fixity[0].bytes:,}", "7", "0", "0"]
     assert "Nothing was found." in found.text
@@ -250,14 +249,10 @@ def test_what_a_package_says_is_text_and_visible(path: str, place: str, reason: 
     assert found.one("p", "path").text == printable(reason)
 
 
-def test_marks_that_turn_text_around_are_shown_as_codes() -> None:
-    assert str(html.visible("a\u202eb\u200d<")) == "a\\u202eb\\u200d&lt;"
-    assert html.visible(Markup("<b>")) == "<b>"
-
-
 def modes() -> Iterator[dict[str, str]]:
     """Yield the colours of the light, the dark and the printed page."""
-    style = (resources.template_folder() / "report" / "page.css").read_text(encoding="utf-8")
+    folder = resources.template_folder() / "report"
+    style = "".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in ("colours", "page"))
     for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL):
         yield dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
 
