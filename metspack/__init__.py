@@ -10,7 +10,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metspack.api import build, check, describe, open_lob, plan, roundtrip
+    from metspack.api import (
+        build,
+        cat,
+        check,
+        convert,
+        describe,
+        open_lob,
+        plan,
+        restore,
+        restore_siard,
+        roundtrip,
+        shards,
+    )
     from metspack.building import Built
     from metspack.checking import Level
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
@@ -19,6 +31,9 @@ if TYPE_CHECKING:
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.planning import Split
     from metspack.restoring.held import Disagreement
+    from metspack.restoring.shards import Shard, ShardFile
+    from metspack.restoring.siard import Into
+    from metspack.restoring.staged import Restored
     from metspack.siard.archive import Grants
     from metspack.version import __version__
 
@@ -31,26 +46,47 @@ __all__ = [
     "Finding",
     "FolderStyle",
     "Grants",
+    "Into",
     "Level",
     "Limits",
     "MetspackError",
     "PlanError",
+    "Restored",
     "Segment",
     "Severity",
+    "Shard",
+    "ShardFile",
     "SourceError",
     "Split",
     "TargetError",
     "__version__",
     "build",
+    "cat",
     "check",
+    "convert",
     "describe",
     "open_lob",
     "plan",
+    "restore",
+    "restore_siard",
     "roundtrip",
+    "shards",
 ]
 
 _HOMES = {
-    "api": ("build", "check", "describe", "open_lob", "plan", "roundtrip"),
+    "api": (
+        "build",
+        "cat",
+        "check",
+        "convert",
+        "describe",
+        "open_lob",
+        "plan",
+        "restore",
+        "restore_siard",
+        "roundtrip",
+        "shards",
+    ),
     "building": ("Built",),
     "checking": ("Level",),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
@@ -59,6 +95,9 @@ _HOMES = {
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
     "planning": ("Split",),
     "restoring.held": ("Disagreement",),
+    "restoring.shards": ("Shard", "ShardFile"),
+    "restoring.siard": ("Into",),
+    "restoring.staged": ("Restored",),
     "siard.archive": ("Grants",),
 }
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
-from metspack import building, checking, clock, drafting, inplace
+from metspack import building, checking, clock, converting, drafting, inplace
 from metspack.building import Built
 from metspack.checking import Checking, Level, grammar, sampling, schema
 from metspack.copying import ACCEPTABLE
@@ -21,9 +22,15 @@ from metspack.model import Budgets, Limits, Segment
 from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
 from metspack.restoring import joining
+from metspack.restoring.files import restored_files
 from metspack.restoring.held import Disagreement
 from metspack.restoring.package import Package
+from metspack.restoring.ranges import parsed
 from metspack.restoring.roundtrip import proven
+from metspack.restoring.shards import Shard
+from metspack.restoring.shards import shards as related_shards
+from metspack.restoring.siard import Into, restored_siard
+from metspack.restoring.staged import Restored, RestoreOptions
 from metspack.siard.archive import Grants
 from metspack.version import __version__
 
@@ -94,11 +101,10 @@ def build(
     module must be importable (``if __name__ == "__main__"``).
     Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``.
     """
-    options = building.BuildOptions(
-        created=_created(created),
-        software=_SOFTWARE,
-        limits=limits or PRESETS[DEFAULT_PRESET],
-        layout=_layout(layout).name,
+    options = _build_options(
+        created=created,
+        limits=limits,
+        layout=layout,
         split=split,
         lob_folder_style=lob_folder_style,
         min_size=min_size,
@@ -106,18 +112,96 @@ def build(
         name=name,
         objid=objid,
         base=base,
-        grants=grants or Grants(),
+        grants=grants,
         add_digests=add_digests,
         mapping_uri=mapping_uri,
         lob_manifest=lob_manifest,
-        accepted=_accepted(accept),
+        accept=accept,
         checksum=checksum,
-        agents=tuple(agents),
+        agents=agents,
         jobs=jobs,
         verify=verify,
-        budgets=budgets or Budgets(),
+        budgets=budgets,
     )
     return building.build(source, target, options, progress)
+
+
+def convert(
+    path: Path,
+    target: Path,
+    *,
+    limits: Limits | None = None,
+    layout: str = "lobseg",
+    split: Split = Split.FILL,
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS,
+    min_size: int | None = None,
+    name: str | None = None,
+    objid: str | None = None,
+    grants: Grants | None = None,
+    add_digests: bool = False,
+    mapping_uri: str | None = None,
+    lob_manifest: bool = False,
+    accept: Collection[str] = (),
+    checksum: str = "MD5",
+    agents: Sequence[str] = (),
+    created: datetime | None = None,
+    jobs: int = 1,
+    verify: bool = False,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
+
+    ``path`` is a package's folder, its METS, or a folder with a .siard and its LOBs and without METS, for
+    which alone ``grants`` are of use. Name and OBJID are those it has unless given; the arguments mean what
+    they mean to ``build``. Raises as ``build`` does.
+    """
+    options = _build_options(
+        created=created,
+        limits=limits,
+        layout=layout,
+        split=split,
+        lob_folder_style=lob_folder_style,
+        min_size=min_size,
+        name=name,
+        objid=objid,
+        grants=grants,
+        add_digests=add_digests,
+        mapping_uri=mapping_uri,
+        lob_manifest=lob_manifest,
+        accept=accept,
+        checksum=checksum,
+        agents=agents,
+        jobs=jobs,
+        verify=verify,
+        budgets=budgets,
+    )
+    return converting.converted(path, target, options, progress)
+
+
+def _build_options(
+    *,
+    created: datetime | None,
+    limits: Limits | None,
+    layout: str,
+    grants: Grants | None,
+    accept: Collection[str],
+    agents: Sequence[str],
+    budgets: Budgets | None,
+    **others: Any,
+) -> building.BuildOptions:
+    """Return the options of a build; ``others`` are passed on as they are."""
+    return building.BuildOptions(
+        created=_created(created),
+        software=_SOFTWARE,
+        limits=limits or PRESETS[DEFAULT_PRESET],
+        layout=_layout(layout).name,
+        grants=grants or Grants(),
+        accepted=_accepted(accept),
+        agents=tuple(agents),
+        budgets=budgets or Budgets(),
+        **others,
+    )
 
 
 def describe(
@@ -193,6 +277,66 @@ def _accepted(given: Collection[str]) -> frozenset[str]:
         if each not in ACCEPTABLE:
             raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
     return frozenset(given)
+
+
+def restore(
+    path: Path,
+    target: Path,
+    *,
+    only: Sequence[str] = (),
+    accept: Collection[str] = (),
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Restored:
+    """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
+
+    ``only`` are ids of LOBs, columns or tables (``s0.t2.c4``), all when empty. Raises ``SourceError``,
+    ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
+    """
+    options = RestoreOptions(only=tuple(only), accepted=_accepted(accept), budgets=budgets or Budgets())
+    return restored_files(path, target, options, progress)
+
+
+def restore_siard(
+    path: Path,
+    target: Path,
+    into: Into = Into.INSIDE,
+    *,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Restored:
+    """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
+
+    ``target`` is the .siard file, with ``Into.FOLDER`` a new folder for it and its LOBs. Raises
+    ``SourceError`` and ``TargetError``; then nothing is left at ``target``.
+    """
+    return restored_siard(path, target, into, RestoreOptions(budgets=budgets or Budgets()), progress)
+
+
+def cat(
+    path: Path, lob: str, ranges: Sequence[str] = (), *, verify: bool = True, budgets: Budgets | None = None
+) -> Iterator[bytes]:
+    """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
+
+    ``lob`` is its id, ``s0.t2.c4.r14``; ranges are written ``2100-3599``, ``2100-`` or ``-500``. With
+    ``verify`` nothing unproven is yielded of ranges; of a whole LOB only an iterator that ended has given
+    the right bytes. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
+    """
+    asked = [parsed(each) for each in ranges]
+    with Package(path, budgets) as package:
+        yield from joining.extracted(package, lob, asked, verify=verify)
+
+
+def shards(
+    path: Path, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
+) -> Iterator[Shard]:
+    """Yield for each LOB of the package at ``path``, or for one, the stretches of files that are its bytes.
+
+    ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
+    parts, files or relations are not as METS says, before its shard.
+    """
+    with Package(path, budgets) as package:
+        yield from related_shards(package, lob, base=base)
 
 
 def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:

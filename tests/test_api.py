@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import metspack
 from metspack import ConfigError, FolderStyle, Grants, Level, Limits, Severity, Split
 from tests import siards
+from tests.restoring.damages import without_map
 from tests.trees import tree
 
 SMALL = Limits(files=4, bytes=45_000)
@@ -74,6 +76,48 @@ def test_values_that_there_are_not_are_refused(
     with pytest.raises(ConfigError):
         metspack.build(northwind, tmp_path / "out", **wrong)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> None:
+    out, lob = tmp_path / "out", "s0.t2.c4.r2"
+    metspack.build(northwind, out, limits=Limits(bytes=5_000), created=CREATED)
+    with zipfile.ZipFile(northwind) as archive:
+        picture = archive.read("content/schema0/table2/lob4/record1.bin")
+    assert b"".join(metspack.cat(out, lob)) == picture
+    assert b"".join(metspack.cat(out, lob, ["4990-5009", "-1"])) == picture[4990:5010] + picture[-1:]
+    with pytest.raises(ConfigError, match="lies outside the LOB"):
+        list(metspack.cat(out, lob, ["0-99999"]))
+    (shard,) = metspack.shards(out, lob)
+    assert sum(file.length for file in shard.files) == len(picture)
+    assert len(list(metspack.shards(out, base="file:///x/"))) == 8
+    assert list(metspack.roundtrip(out)) == []
+
+    restored = metspack.restore(out, tmp_path / "lobs", only=[lob])
+    assert (restored.lobs, restored.split, restored.bytes) == (1, 1, len(picture))
+    assert (tmp_path / "lobs/content/schema0/table2/lob4/record1.bin").read_bytes() == picture
+    assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
+    assert metspack.restore_siard(out, tmp_path / "folder", metspack.Into.FOLDER).lobs == 8
+
+    other = metspack.convert(
+        out, tmp_path / "other", layout="siard22", split=Split.ALONE, limits=Limits(files=2), created=CREATED
+    )
+    assert (other.layout, other.files) == ("siard22", 8)
+    metspack.convert(tmp_path / "other", tmp_path / "back", limits=Limits(bytes=5_000), created=CREATED)
+    assert tree(tmp_path / "back") == tree(out)
+
+
+def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, limits=Limits(bytes=5_000), created=CREATED)
+    part = out / next(metspack.shards(out)).files[1].url
+    part.write_bytes(part.read_bytes() + b"#")
+    with pytest.raises(
+        metspack.SourceError, match=r"record0\.bin\.1.*: expected a file of 5,000 bytes; found 5,001 b"
+    ):
+        list(metspack.shards(out))
+    without_map(out)
+    with pytest.raises(metspack.SourceError, match="lists it as a part: expected an mptr"):
+        list(metspack.shards(out, "s0.t2.c4.r2"))
 
 
 def test_a_folder_in_segments_is_described(tmp_path: Path) -> None:

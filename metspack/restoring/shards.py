@@ -17,8 +17,9 @@ from xml.sax.saxutils import escape, quoteattr
 from metspack import uris
 from metspack.errors import SourceError
 from metspack.restoring.archived import listed
-from metspack.restoring.held import HeldLob
+from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.package import Package
+from metspack.restoring.relations import misplaced, unrelated
 
 VIRTUAL = "http://www.statsbiblioteket.dk/doms/shard/"
 """What the URL of a shard's virtual file begins with; its pid follows."""
@@ -65,10 +66,19 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
 
     File URLs are relative to the package's folder; ``base`` is put before them as it is. Raises
-    ``SourceError`` as ``archived.found`` and ``Package.lobs`` do, and for a LOB that stayed in the archive.
+    ``SourceError`` as ``archived.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
+    where METS documents, or METS and files, do not agree (``relations``).
     """
-    for each in package.lobs() if lob is None else (package.lob(held(package, lob)),):
+    meant = None if lob is None else held(package, lob)
+    _agree(unrelated(package, meant))
+    for each in package.lobs() if meant is None else (package.lob(meant),):
+        _agree(misplaced(package.root, each))
         yield shard(package.objid, each, base=base)
+
+
+def _agree(disagreements: Iterable[Disagreement]) -> None:
+    for each in disagreements:
+        raise SourceError(each.message, hint="metspack check tells what else is wrong with the package.")
 
 
 def held(package: Package, lob: str) -> str:
