@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from metspack import reading
@@ -28,7 +28,7 @@ WHERE (e.lob = ?1 OR ?1 IS NULL) AND e.part AND NOT EXISTS (SELECT 1 FROM mapped
 """
 
 
-def unrelated(package: Package, lob: str | None = None) -> Iterator[Disagreement]:
+def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreement, None, None]:
     """Yield the parts of split LOBs, or of one of them, that one side alone names.
 
     Each part in the parent's SPLITLOB structMap is a file of the child it names, and each part that a
@@ -52,7 +52,7 @@ def unrelated(package: Package, lob: str | None = None) -> Iterator[Disagreement
         )
 
 
-def misplaced(root: Path, lob: HeldLob) -> Iterator[Disagreement]:
+def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     """Yield the files of a LOB that are not there, or have another size than METS says; none is read."""
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"

@@ -8,7 +8,8 @@ Its own example counts seconds of broadcasts; here offsets and lengths count byt
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
@@ -76,9 +77,10 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
         yield shard(package.objid, each, base=base)
 
 
-def _agree(disagreements: Iterable[Disagreement]) -> None:
-    for each in disagreements:
-        raise SourceError(each.message, hint="metspack check tells what else is wrong with the package.")
+def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
+    with closing(disagreements):  # its rows go before the database does
+        for each in disagreements:
+            raise SourceError(each.message, hint="metspack check tells what else is wrong with the package.")
 
 
 def held(package: Package, lob: str) -> str:
