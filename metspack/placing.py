@@ -61,13 +61,11 @@ def placed_file(identifier: str, path: str, media_type: str, hashers: Hashers, c
 _COLUMNS = tuple(PlacedFile.__dataclass_fields__)
 
 
-class Placements:
+class Placements(scratch.Scratch):
     """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
 
     def __init__(self) -> None:
-        self._database = scratch.opened()
-        self._database.execute(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(_COLUMNS)})")
-        self._database.execute("BEGIN")
+        super().__init__(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(_COLUMNS)})", "BEGIN")
 
     def add(self, file: PlacedFile) -> None:
         """Add the next file."""
@@ -87,10 +85,6 @@ class Placements:
     def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
         yield from self._database.execute("SELECT path, md5, sha256 FROM placed ORDER BY path")
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
 
 
 _PUT = f"INSERT INTO placed ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608

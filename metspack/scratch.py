@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 from metspack.errors import TargetError
 
@@ -13,19 +14,40 @@ _SETTINGS = (
     "PRAGMA synchronous = OFF",
     "PRAGMA temp_store = FILE",
     "PRAGMA locking_mode = EXCLUSIVE",
-    "PRAGMA cache_size = -1024",
 )
+_CACHE = 1024
 
 
-def opened() -> sqlite3.Connection:
+def opened(cache: int = _CACHE) -> sqlite3.Connection:
     """Return a new, empty database that vanishes when it is closed; for one thread.
 
-    It takes about a megabyte of memory whatever it holds. Transactions are begun and ended by hand.
+    It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
     """
     database = sqlite3.connect("", isolation_level=None)  # no name: private, on disk, in SQLite's own folder
-    for setting in _SETTINGS:
+    for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
         database.execute(setting)
     return database
+
+
+class Scratch:
+    """What keeps all it knows in a temporary database of its own; a context manager, for one thread."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, *statements: str, cache: int = _CACHE) -> None:
+        self._database = opened(cache)
+        for statement in statements:
+            self._database.execute(statement)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -11,8 +11,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from metspack import scratch, uris, walking
 from metspack.errors import SourceError
@@ -67,7 +65,7 @@ def segment_folder(path: str) -> SegmentFolder | None:
     return SegmentFolder(path=first, series=first, number=None, word=ncname(first))
 
 
-class SegmentedFolder:
+class SegmentedFolder(scratch.Scratch):
     """The files below a folder as they were when it was looked through; a context manager.
 
     ``root`` is absolute. Raises ``SourceError`` for what is neither file nor folder, and for names that no
@@ -76,7 +74,7 @@ class SegmentedFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._database = scratch.opened()
+        super().__init__()
         try:
             with scratch.explained(_WHAT), closing(walking.entries(root)) as found:
                 self._database.execute(
@@ -91,7 +89,7 @@ class SegmentedFolder:
                 # An index made at the end is sorted in one go.
                 self._database.execute("CREATE UNIQUE INDEX file_path ON file (path)")
         except BaseException:
-            self._database.close()
+            self.close()
             raise
 
     def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, int, str, str]]:
@@ -270,18 +268,6 @@ class SegmentedFolder:
             f"{self.root}: was changed while it was read: {what}",
             hint="Begin again when nothing writes to it any more.",
         )
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 _SEGMENTS = "SELECT DISTINCT segment FROM file WHERE segment IS NOT NULL"

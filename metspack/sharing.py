@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from metspack import scratch
 from metspack.model import Digest, LobRef, ZipExtent
@@ -21,7 +19,7 @@ _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
-class Sharing:
+class Sharing(scratch.Scratch):
     """Remembers on disk what was named before, and by which cell; a context manager.
 
     Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
@@ -30,21 +28,19 @@ class Sharing:
     that share what another named before, ``copies`` those that get a file of their own for it.
     """
 
-    __slots__ = ("_copied", "_database", "_shared", "_shares", "copies", "count")
+    __slots__ = ("_copied", "_shared", "_shares", "copies", "count")
 
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
-        self._database = scratch.opened()
-        for statement in (
+        super().__init__(
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
             "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
             "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
             "BEGIN",
-        ):
-            self._database.execute(statement)
+        )
 
     def is_first(self, lob: LobRef, container: str) -> bool:
         """Return whether the LOB is to be placed: not named before with the same words, or none share."""
@@ -110,15 +106,3 @@ class Sharing:
                 f"{counted(self.copies, 'LOB')} placed again for its own cell, though another cell names the "
                 f"same bytes: {other} has those of {first}, for one; what is made from the package keeps both"
             )
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Self
 
 from metspack import fsio, placing, scratch, slices, uris
 from metspack.copying import Passage, what
@@ -52,7 +50,7 @@ class Counted:
     strangers: tuple[str, ...] = ()
 
 
-class Standing:
+class Standing(scratch.Scratch):
     """What the files of a folder's segments are, kept on disk; a context manager.
 
     ``find`` looks for the LOBs of all cells, ``read`` reads all files of the segments; then ``files`` and the
@@ -67,13 +65,11 @@ class Standing:
         self._prefixes: dict[int, str] = {}
         self.counted = Counted()
         self.notes: Counter[str] = Counter()
-        self._database = scratch.opened()
-        for statement in (
+        super().__init__(
             f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(_COLUMNS)})",
             "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT)",
             "BEGIN",
-        ):
-            self._database.execute(statement)
+        )
 
     def find(self, insertion: fsio.Partial) -> None:
         """Find the LOBs of all cells: every one inside the archive or in files of the folder.
@@ -243,18 +239,6 @@ class Standing:
         sql = "SELECT part_of, id, segment FROM file WHERE part_of <> '' ORDER BY n"
         for lob, part, segment in self._database.execute(sql):
             yield SplitPart(lob=lob, id=part, child=objids[segment])
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def is_split(lob: LobRef) -> bool:

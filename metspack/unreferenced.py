@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from metspack import scratch, surveying, walking
 from metspack.errors import SourceError
@@ -54,13 +52,13 @@ class Unreferenced:
     example: str
 
 
-class Names:
+class Names(scratch.Scratch):
     """The entries and files that the cells of one source name; a context manager, for one thread.
 
     First ``take`` of every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
     """
 
-    __slots__ = ("_batches", "_database", "_holdings", "_real", "_source", "_top")
+    __slots__ = ("_batches", "_holdings", "_real", "_source", "_top")
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -68,12 +66,13 @@ class Names:
         self._batches: dict[str, list[tuple[bytes]]] = {"entry": [], "file": []}
         self._real: dict[Path, bytes] = {}
         self._top = b""
-        self._database = scratch.opened()
         with scratch.explained(_WHAT):
-            self._database.execute("CREATE TABLE entry (name BLOB NOT NULL)")
-            self._database.execute("CREATE TABLE file (name BLOB NOT NULL)")
-            self._database.execute("CREATE TABLE top (path BLOB PRIMARY KEY, written BLOB)")
-            self._database.execute("BEGIN")
+            super().__init__(
+                "CREATE TABLE entry (name BLOB NOT NULL)",
+                "CREATE TABLE file (name BLOB NOT NULL)",
+                "CREATE TABLE top (path BLOB PRIMARY KEY, written BLOB)",
+                "BEGIN",
+            )
 
     def take(self, lob: LobRef) -> None:
         """Take what a LOB is read from."""
@@ -201,18 +200,6 @@ class Names:
             repeated, first = self._database.execute(f"SELECT count(*), min(name) FROM ({names})").fetchone()  # noqa: S608
             count, example = count + repeated, example or first or b""
         return count, _shown(example).replace("\0", "/")
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Counting:

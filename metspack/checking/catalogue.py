@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
+from metspack import scratch
 from metspack.checking.likeness import bare
 
 _SCHEMA = """
@@ -93,14 +93,14 @@ SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,18})")
 """A segment's folder: what comes before its number, and the number."""
 
 Row = tuple[Any, ...]
+_CACHE = 2000  # KiB
 
 
-class Catalogue:
+class Catalogue(scratch.Scratch):
     """A private temporary database; a context manager."""
 
     def __init__(self) -> None:
-        # An empty name is SQLite's own temporary file, gone when the connection is.
-        self._database = sqlite3.connect("", isolation_level=None)
+        super().__init__(cache=_CACHE)
         self._database.executescript(_SCHEMA)
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         self._database.execute("BEGIN")
@@ -160,16 +160,6 @@ class Catalogue:
         """Build the indexes by path; cheaper once everything is in than row by row."""
         for statement in _INDEXES:
             self._database.execute(statement)
-
-    def close(self) -> None:
-        """Drop the database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Batch:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum, unique
 from pathlib import Path
-from typing import Self
 
+from metspack import scratch
 from metspack.checking import walking
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
 from metspack.checking.facts import Observed
@@ -105,7 +104,7 @@ class Difference:
     after: str = ""
 
 
-class Comparison:
+class Comparison(scratch.Scratch):
     """Two packages side by side, in a temporary database on disk; a context manager.
 
     ``by_bytes`` reads every file, listed or not; else METS alone says what its files are. Raises
@@ -123,7 +122,7 @@ class Comparison:
     ) -> None:
         self._budgets = budgets or Budgets()
         self._progress = progress or (lambda _: None)
-        self._database = sqlite3.connect("", isolation_level=None)
+        super().__init__()
         try:
             self._database.executescript(_SCHEMA)
             for side, path in enumerate((first, second)):
@@ -157,16 +156,6 @@ class Comparison:
                 if side
                 else Difference(kind=Kind.GONE, what="link", name=name, before=state)
             )
-
-    def close(self) -> None:
-        """Drop the database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _rows(self, sql: str) -> Iterator[Row]:
         with closing(self._database.execute(sql)) as cursor:

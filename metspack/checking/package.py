@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from metspack import inbetween
+from metspack import inbetween, scratch
 from metspack.checking import archives, manifests, sampling, structure, walking
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
@@ -32,6 +32,7 @@ from metspack.model import Budgets, Finding, Severity
 _METS = "mets.xml"
 _ARCHIVE = ".siard"
 _LINKING = "LXM"
+_SORTING = 6000  # KiB that findings are sorted in
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
@@ -245,9 +246,8 @@ def check(
 
 def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings sorted by path, line, code and place; more than memory should hold are fine."""
-    database = sqlite3.connect("", isolation_level=None)
+    database = scratch.opened(_SORTING)
     try:
-        database.executescript("PRAGMA cache_size = -6000; PRAGMA journal_mode = OFF;")
         database.execute("CREATE TABLE finding (path TEXT, line INTEGER, code TEXT, place TEXT, rest TEXT)")
         database.execute("BEGIN")
         database.executemany(

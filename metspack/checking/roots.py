@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from metspack import scratch
 from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Content, Folder, Holder
@@ -78,7 +79,7 @@ class Roots:
         """Look through all roots, unless that was done; yield what could not be read there."""
         if self._database is not None:
             return
-        self._database = sqlite3.connect("", isolation_level=None)
+        self._database = scratch.opened()
         self._database.executescript(_SCHEMA)
         for root in range(len(self._roots)):
             yield from self._root(root)

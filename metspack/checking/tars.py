@@ -10,8 +10,8 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
 
+from metspack import scratch
 from metspack.errors import SourceError
 from metspack.media import Below, Medium
 from metspack.model import Budgets
@@ -38,25 +38,24 @@ class Member:
     size: int
 
 
-class Tar:
+class Tar(scratch.Scratch):
     """A tar file opened for reading: its directory, in a temporary database on disk; a context manager.
 
     Raises SourceError when it is no tar file, or is damaged, cut off or misleading, and OSError as the
     system does.
     """
 
-    __slots__ = ("_index", "medium", "what")
+    __slots__ = ("medium", "what")
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
         self.what = str(path)
         self.medium = Medium((path,))
-        self._index = sqlite3.connect("", isolation_level=None)
+        super().__init__(
+            "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) "
+            "WITHOUT ROWID",
+            "BEGIN",
+        )
         try:
-            self._index.executescript(
-                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1000;"
-                "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER)"
-                " WITHOUT ROWID; BEGIN"
-            )
             for number, member in enumerate(self._members()):
                 self._put(member, number, budgets.entries)
         except BaseException:
@@ -68,7 +67,7 @@ class Tar:
             raise self._refusal(f"has more than {most:,} members")
         row = (member.name, member.kind, member.offset, member.size)
         try:
-            self._index.execute("INSERT INTO member VALUES (?, ?, ?, ?)", row)
+            self._database.execute("INSERT INTO member VALUES (?, ?, ?, ?)", row)
         except sqlite3.IntegrityError:
             if member.kind != "d":
                 raise self._refusal(f"has the member {_shown(member.name)} twice") from None
@@ -76,12 +75,12 @@ class Tar:
     def member(self, name: bytes) -> Member | None:
         """Return the member of exactly that name, None when there is none."""
         sql = "SELECT name, kind, offset, size FROM member WHERE name = ?"
-        return next((_member(row) for row in self._index.execute(sql, (name,))), None)
+        return next((_member(row) for row in self._database.execute(sql, (name,))), None)
 
     def members(self, prefix: bytes = b"") -> Iterator[Member]:
         """Yield the members whose names begin with ``prefix``, sorted as bytes."""
         sql = "SELECT name, kind, offset, size FROM member WHERE name >= ? AND name < ? ORDER BY name"
-        for row in self._index.execute(sql, (prefix, prefix + b"\xff")):
+        for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
             yield _member(row)
 
     def contents(self, member: Member) -> Iterator[bytes]:
@@ -95,14 +94,8 @@ class Tar:
 
     def close(self) -> None:
         """Close the file and drop the directory."""
-        self._index.close()
+        super().close()
         self.medium.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _refusal(self, problem: str) -> SourceError:
         return SourceError(f"{self.what}: {problem}", hint=_HINT)

@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Self
 
 from metspack import reading, scratch
 from metspack.errors import MetspackError
@@ -22,7 +21,7 @@ _BLOCK = 1 << 16
 _ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
 
 
-class Excerpts:
+class Excerpts(scratch.Scratch):
     """The lines that findings point at, in a temporary database; a context manager.
 
     ``roots`` are the packages' folders by what the paths of their findings begin with: nothing for the
@@ -71,16 +70,6 @@ class Excerpts:
                 yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH)), numbers)
         except (OSError, MetspackError):
             return  # the findings say what is wrong with the file; a report goes without its lines
-
-    def close(self) -> None:
-        """Drop the database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _text(blocks: Iterable[bytes]) -> Iterator[str]:

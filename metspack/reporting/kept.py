@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from metspack import scratch
 from metspack.checking import Code
@@ -38,16 +38,14 @@ class Group:
         return Code.named(self.code).value.title
 
 
-class Kept:
+class Kept(scratch.Scratch):
     """Findings in a temporary database; a context manager. Any number of them takes little memory.
 
     Raises ``TargetError`` when the temporary folder has no room.
     """
 
     def __init__(self) -> None:
-        self._database = scratch.opened()
-        self._database.execute(_SCHEMA)
-        self._database.execute("BEGIN")
+        super().__init__(_SCHEMA, "BEGIN")
         self._waiting: list[tuple[Any, ...]] = []
 
     def add(self, finding: Finding) -> None:
@@ -112,16 +110,6 @@ class Kept:
                 ORDER BY o, severity, code, path, line, place, id"""  # noqa: S608 -- a constant
             for found, *row in self._database.execute(sql):
                 yield found, _finding(*row)
-
-    def close(self) -> None:
-        """Drop the database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _owned_by(self, owner: Callable[[str], str]) -> None:
         self._database.create_function("owner", 1, lambda path: _stored(owner(path)))

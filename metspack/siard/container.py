@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from metspack import reading
-from metspack.errors import SourceError, TargetError
+from metspack import reading, scratch
+from metspack.errors import SourceError
 from metspack.media import Below, Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.siard.zipcontents import Span, contents, span
@@ -24,7 +24,6 @@ from metspack.siard.zipformat import CENTRAL, DAMAGED, LOCAL, MAX16, MISLEADING,
 
 __all__ = ["CentralRecord", "Container", "Span", "contents", "span"]
 
-_CACHE_KIB = 1024
 _FOLDERS = 4096
 
 
@@ -158,35 +157,20 @@ _BY_NAME = (
     f"SELECT {_COLUMNS}, (SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset "  # noqa: S608
     "ORDER BY next.offset LIMIT 1) FROM entry WHERE name = ?"
 )
-_SETTINGS = (
-    "PRAGMA journal_mode = OFF",
-    "PRAGMA synchronous = OFF",
-    "PRAGMA temp_store = FILE",
-    "PRAGMA locking_mode = EXCLUSIVE",
-    f"PRAGMA cache_size = -{_CACHE_KIB}",
-)
 
 
 def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Connection:
     """Return a temporary database of the entries; raises SourceError as the records do."""
-    # An empty name is a private database on disk that vanishes when closed.
-    index = sqlite3.connect("", isolation_level=None)
+    index = scratch.opened()
     try:
-        for setting in _SETTINGS:
-            index.execute(setting)
-        index.execute(
-            "CREATE TABLE entry (offset INTEGER PRIMARY KEY, name TEXT NOT NULL, "
-            "compressed INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, "
-            "method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL)"
-        )
-        _fill(index, records, what)
-        _check_extents(index, records, found, what)
-    except sqlite3.OperationalError as error:
-        index.close()
-        raise TargetError(
-            f"cannot keep the index of {what} on disk: {error}",
-            hint="Free space for temporary files, or name another folder in SQLITE_TMPDIR.",
-        ) from error
+        with scratch.explained(f"the index of {what}"):
+            index.execute(
+                "CREATE TABLE entry (offset INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+                "compressed INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, "
+                "method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL)"
+            )
+            _fill(index, records, what)
+            _check_extents(index, records, found, what)
     except BaseException:
         index.close()
         raise

@@ -12,26 +12,24 @@ _TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
 _WHAT = "the names of an archive's entries"
 
 
-class Departures:
+class Departures(scratch.Scratch):
     """The names of the entries that leave the archive; for one thread.
 
     Raises ``TargetError`` when the temporary disk is full.
     """
 
     def __init__(self) -> None:
-        self._names = scratch.opened()
-        self._names.execute(_TABLE)
-        self._names.execute("BEGIN")
+        super().__init__(_TABLE, "BEGIN")
 
     def add(self, name: str) -> bool:
         """Add an entry's name; return whether it is new, as one that two cells name leaves once."""
         with scratch.explained(_WHAT):
-            return self._names.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
+            return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
 
     def keep(self, name: str) -> None:
         """Take a name out again: its entry stays."""
         with scratch.explained(_WHAT):
-            self._names.execute("DELETE FROM name WHERE name = ?", (name,))
+            self._database.execute("DELETE FROM name WHERE name = ?", (name,))
 
     def add_emptied(self, tree: AnyTree) -> None:
         """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
@@ -50,14 +48,10 @@ class Departures:
 
     def _below(self, folder: str) -> int:
         # "0" is the character after "/": the range holds every name that begins with the folder's.
-        (count,) = self._names.execute(
+        (count,) = self._database.execute(
             "SELECT count(*) FROM name WHERE name > ? AND name < ?", (folder, f"{folder[:-1]}0")
         ).fetchone()
         return int(count)
 
     def __contains__(self, name: str) -> bool:
-        return self._names.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._names.close()
+        return self._database.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None

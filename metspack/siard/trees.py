@@ -9,8 +9,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from metspack import reading, scratch, walking
 from metspack.errors import SourceError
@@ -87,7 +86,7 @@ def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:
         )
 
 
-class FolderTree:
+class FolderTree(scratch.Scratch):
     """An unpacked SIARD archive: the files below a folder under the names a zip file would give them.
 
     ``index`` becomes the ``root`` of every extent. The folder is looked through once, when the tree is
@@ -97,31 +96,31 @@ class FolderTree:
     could hold: with a backslash or a control character, or not in UTF-8 (APPNOTE 4.4.17, SIARD 2.2 P_4.2).
     """
 
-    __slots__ = ("_entries", "_index", "index", "root")
+    __slots__ = ("_entries", "index", "root")
 
     def __init__(self, root: Path, index: int = 0) -> None:
         self.root = root
         self.index = index
         self._entries = 0
-        self._index = scratch.opened()
+        super().__init__()
         try:
             with scratch.explained(f"the names below {root}"):
                 self._fill()
         except BaseException:
-            self._index.close()
+            self.close()
             raise
 
     def _fill(self) -> None:
-        self._index.execute(
+        self._database.execute(
             "CREATE TABLE entry (name TEXT NOT NULL, size INTEGER, modified INTEGER, inode TEXT, device TEXT)"
         )
-        self._index.execute("BEGIN")
+        self._database.execute("BEGIN")
         with closing(self._rows()) as rows:
-            cursor = self._index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
+            cursor = self._database.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
         self._entries = cursor.rowcount
         # An index made at the end is sorted in one go; one that grows with each name is slow on disk.
-        self._index.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
-        self._index.execute("COMMIT")
+        self._database.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
+        self._database.execute("COMMIT")
 
     def _rows(self) -> Generator[_Row, None, None]:
         with closing(walking.entries(self.root)) as found:
@@ -140,7 +139,7 @@ class FolderTree:
     @property
     def size(self) -> int:
         """The bytes of all files together."""
-        (size,) = self._index.execute("SELECT coalesce(sum(size), 0) FROM entry").fetchone()
+        (size,) = self._database.execute("SELECT coalesce(sum(size), 0) FROM entry").fetchone()
         return int(size)
 
     def extent(self, name: str) -> FileExtent | None:
@@ -160,13 +159,15 @@ class FolderTree:
 
     def _row(self, name: str) -> Any:
         try:
-            return self._index.execute("SELECT * FROM entry WHERE name = ?", (name,)).fetchone()
+            return self._database.execute("SELECT * FROM entry WHERE name = ?", (name,)).fetchone()
         except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
             return None
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
-        for (name,) in self._index.execute("SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)):
+        for (name,) in self._database.execute(
+            "SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)
+        ):
             if not name.startswith(prefix):
                 return
             yield name
@@ -195,18 +196,6 @@ class FolderTree:
 
     def _other(self, what: str) -> SourceError:
         return SourceError(f"{self.root}: was changed while it was read: {what}", hint=_CHANGED)
-
-    def close(self) -> None:
-        """Remove the temporary index."""
-        self._index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 _Row = tuple[str, int | None, int | None, str | None, str | None]

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from types import TracebackType
-from typing import Self
 
 from metspack import scratch
 from metspack.errors import SourceError
@@ -76,24 +74,24 @@ _TABLE = (
 _Row = tuple[int, int, int, bytes, int, str, int, int, int, str, str]
 
 
-class Finds:
+class Finds(scratch.Scratch):
     """Files put in any order and given back by schema, table, row and cell; a context manager.
 
     Kept in a temporary database, so that ten million take no more memory than ten. First ``put`` and
     ``refuse``, then ``sort``, then everything else. Raises TargetError when the temporary disk is full.
     """
 
-    __slots__ = ("_batch", "_database", "_what", "count")
+    __slots__ = ("_batch", "_what", "count")
 
     def __init__(self, what: str) -> None:
         """Begin without any; ``what`` names the source in errors."""
         self._what = what
         self._batch: list[_Row] = []
         self.count = 0
-        self._database = scratch.opened()
-        self._do(f"CREATE TABLE unsorted ({_TABLE})")
-        self._do("CREATE TABLE fault (position, text TEXT)")
-        self._do("BEGIN")
+        with scratch.explained(what):
+            super().__init__(
+                f"CREATE TABLE unsorted ({_TABLE})", "CREATE TABLE fault (position, text TEXT)", "BEGIN"
+            )
 
     def _do(self, statement: str, *values: object) -> None:
         with scratch.explained(self._what):
@@ -169,18 +167,6 @@ class Finds:
             yield from self._database.execute(
                 "SELECT path, count(*) FROM found GROUP BY path HAVING count(*) > 1 ORDER BY path"
             )
-
-    def close(self) -> None:
-        """Remove the temporary database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _placed(row: _Row) -> Placed:

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from metspack import scratch
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets
-from metspack.siard import container, zipcontents
+from metspack.siard import zipcontents
 from metspack.siard.container import Container, contents, span
 from metspack.siard.zipformat import central_row, kind
 from tests.shared_data import shared
@@ -824,8 +825,8 @@ def failing_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_temporary_disk_is_the_environments_fault(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = (*container._SETTINGS, "PRAGMA max_page_count = 2")
-    monkeypatch.setattr(container, "_SETTINGS", limited)
+    limited = (*scratch._SETTINGS, "PRAGMA max_page_count = 2")
+    monkeypatch.setattr(scratch, "_SETTINGS", limited)
     path = written(forged(*(Entry(name=f"e{number:05}") for number in range(2000))))
     with pytest.raises(TargetError, match=r"cannot keep the index of .*: database or disk is full") as caught:
         Container.opened(path)
