@@ -54,6 +54,14 @@ CREATE TABLE ident (
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER);
 CREATE TABLE document (path BLOB);
+CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
+CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
+CREATE TABLE piece (
+    whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
+) WITHOUT ROWID;
+CREATE TABLE said (whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT);
+CREATE INDEX said_whole ON said (whole);
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
@@ -67,7 +75,8 @@ CREATE TABLE cell (
     length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE wrong (
-    path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT
+    path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
+    likeness TEXT
 );
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found);

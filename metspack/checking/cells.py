@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
+from metspack.checking import wholes
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.lobplaces import Column, Finder, Found, Lost
@@ -116,6 +117,8 @@ class Cells:
         """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
         for path, size in pieces:
             self._put(cell, path, size if inside else None, inside=inside, whole=False)
+        if not inside:
+            wholes.put_cell(self._batch, self._archive, cell, [path for path, _ in pieces])
         where = (self._name, 0, cell.place.id)
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)

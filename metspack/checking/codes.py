@@ -340,6 +340,20 @@ class Code(Enum):
         "Two records claim one file; one of them has lost its own.",
         "Give each its own file, or take the second entry out.",
     )  # fmt: skip
+    RENAMED = _rule(
+        "F014", _E, "File renamed or moved",
+        "{expected!r}, listed in {source}, is not there, but {found!r} has its {algorithm} and is not listed",
+        _FLOCAT,
+        "Nothing is lost, but who goes by the METS does not find the file.",
+        "Give the file its listed name again, or move it back.",
+    )  # fmt: skip
+    EMPTY = _rule(
+        "F015", _E, "File is empty",
+        "the file has {found} bytes, {source} says {expected}",
+        _FILE,
+        "Of the file only its name is left, as after a copy to a full disk or a transfer broken off.",
+        _RESTORE,
+    )  # fmt: skip
     MANIFEST_MISSING = _rule(
         "F020", _W, "Manifest missing",
         "the package has no {expected}",
@@ -448,6 +462,22 @@ class Code(Enum):
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "A LOB is whole or in parts; other software may take the parts.",
         "Take away what does not belong to the LOB; a file that is no part of it needs another name.",
+    )  # fmt: skip
+
+    WHOLE_SIZE = _rule(
+        "S016", _E, "Parts have another size than the whole",
+        "the {count} parts have {found} bytes together, {source} says {expected}",
+        "recommendation 0.28, §5; metspack package form, split LOBs",
+        "A part is missing, cut off or of another LOB, or the METS was edited.",
+        _RESTORE,
+    )  # fmt: skip
+    WHOLE_DIGEST = _rule(
+        "S017", _E, "Joined LOB's digest differs",
+        "the {count} parts joined have the {algorithm} {found}, {source} says {expected}",
+        "recommendation 0.28, §5; SIARD 2.2, S_8.1.1-0",
+        "Each part may be what its child METS says, and yet the whole is not: parts are out of order, of "
+        "another LOB, or too few.",
+        _RESTORE,
     )  # fmt: skip
 
     # --- P: paths ------------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from metspack.checking import lineends
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
@@ -19,6 +20,8 @@ from metspack.model import Digest, Finding
 
 Progress = Callable[[int], None]
 Hashed = Callable[[Sampled], None]
+_LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
+_LIKENESSES = 1_000
 
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE = range(1, 6)
@@ -40,18 +43,23 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.lengt
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 """
-_OF_FILES = "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') ORDER BY path, rank"
+_OF_FILES = (
+    "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') "
+    "AND path NOT IN done ORDER BY path, rank"
+)
+_OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
 _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
 
+_ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL}"
 _IN_SAMPLE = "SELECT * FROM ({}) WHERE path IN sampled OR path IN (SELECT path FROM mets)"
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
-    AND b.algorithm = a.algorithm AND b.code = 'F003' AND b.path > a.path) AS other, a.algorithm
-FROM wrong a WHERE a.code = 'F003' AND other IS NOT NULL ORDER BY a.path
+    AND b.algorithm = a.algorithm AND b.code = a.code AND b.path > a.path) AS other, a.algorithm
+FROM wrong a WHERE a.code IN ('F003', 'F026', 'Z015') AND other IS NOT NULL ORDER BY a.path
 """
 
 
@@ -106,6 +114,7 @@ class Fixity:
         self._places = places
         self._progress = progress
         self._hashed_file = hashed
+        self._likenesses = 0
 
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
         """Read the METS documents, to compare what other METS, and ``manifests``, say of them."""
@@ -118,7 +127,7 @@ class Fixity:
 
         With ``sampled`` those of the sample alone, and the METS documents.
         """
-        statements = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL}"
+        statements = _ALL
         if sampled:
             statements = _IN_SAMPLE.format(statements)
         yield from self._read(_OF_FILES.format(statements))
@@ -127,15 +136,29 @@ class Fixity:
 
     def _read(self, sql: str) -> Iterator[Finding]:
         for path, rows in groupby(self._catalogue.rows(sql), key=lambda row: row[0]):
-            try:
-                with self._places.content(path) as content:
-                    yield from self._file(content, path, list(rows))
-                if self._catalogue.row(_IS_METS, path) is None:
-                    self._hashed_file(Sampled(hashed=1))
-            except (OSError, MetspackError) as error:
-                yield of_opening(path, error)
+            yield from self._opened(path, list(rows))
 
-    def _file(self, content: Content, path: bytes, rows: list[Row]) -> Iterator[Finding]:
+    def of_part(self, path: bytes, take: Callable[[bytes], None]) -> Generator[Finding, None, bool]:
+        """Read one file, and hand its bytes on as well; returns whether they could all be read."""
+        self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", path)
+        return (yield from self._opened(path, list(self._catalogue.rows(_OF_ONE.format(_ALL), path)), take))
+
+    def _opened(
+        self, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None = None
+    ) -> Generator[Finding, None, bool]:
+        try:
+            with self._places.content(path) as content:
+                yield from self._file(content, path, rows, take)
+            if self._catalogue.row(_IS_METS, path) is None:
+                self._hashed_file(Sampled(hashed=1))
+        except (OSError, MetspackError) as error:
+            yield of_opening(path, error)
+            return False
+        return True
+
+    def _file(
+        self, content: Content, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None
+    ) -> Iterator[Finding]:
         prefix = [row for row in rows if row[1] == _ARCHIVE]
         lengths = [row for row in rows if row[1] == _LENGTH]
         hashers = Hashers(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH))
@@ -144,6 +167,8 @@ class Fixity:
         before = hashers.copy()
         for block in _cut(content.chunks(), boundary):
             self._hashed(block, hashers, text)
+            if take is not None:
+                take(block)
             if hashers.size == boundary:
                 before = hashers.copy()
         for row in prefix:
@@ -151,7 +176,7 @@ class Fixity:
         if text is not None:
             text.update(b"", final=True)
             yield from self._lengths(path, lengths, hashers.size, text)
-        self._compared(path, [self._claim(row) for row in rows if row[1] <= _CELL], hashers)
+        self._compared(content, path, [self._claim(row) for row in rows if row[1] <= _CELL], hashers)
 
     def _hashed(self, block: bytes, hashers: Hashers, text: Text | None) -> None:
         hashers.update(block)
@@ -180,7 +205,7 @@ class Fixity:
             source = f"cell {place}"
         return _Claim(rank=rank, place=place, source=source, digest=Digest(algorithm=algorithm, value=value))
 
-    def _compared(self, path: bytes, claims: list[_Claim], hashers: Hashers) -> None:
+    def _compared(self, content: Content, path: bytes, claims: list[_Claim], hashers: Hashers) -> None:
         """Keep the wrong statements; when all are wrong the file is, and the first speaks for all."""
         wrong = [each for each in claims if hashers.digest(each.digest.algorithm) != each.digest]
         right = [each.source for each in claims if each not in wrong]
@@ -192,7 +217,7 @@ class Fixity:
             others = "nothing else says what it should be"
         for each in wrong if right else wrong[:1]:
             self._catalogue.put(
-                "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 path,
                 self._code(path, each.rank).id,
                 each.place,
@@ -201,7 +226,15 @@ class Fixity:
                 each.digest.value,
                 hashers.digest(each.digest.algorithm).value,
                 others,
+                self._likeness(content, each.digest),
             )
+
+    def _likeness(self, content: Content, expected: Digest) -> str:
+        """Return how like a file is to what it should be; large files, and the thousandth, are not asked."""
+        if content.size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
+            return ""
+        self._likenesses += 1
+        return lineends.likeness(content.chunks(), expected)
 
     def _code(self, path: bytes, rank: int) -> Code:
         if rank == _MANIFEST:
@@ -212,7 +245,7 @@ class Fixity:
         return Code.CHILD_DIGEST_STALE if is_mets else Code.DIGEST_DIFFERS
 
     def _swapped(self) -> Iterator[Finding]:
-        mark = "UPDATE wrong SET code = 'F004' WHERE path = ? AND code = 'F003'"
+        mark = "UPDATE wrong SET code = 'F004' WHERE path = ?"
         taken = "SELECT count(*) FROM wrong WHERE path IN (?, ?) AND code = 'F004'"
         for path, other, algorithm in self._catalogue.rows(_SWAPPED):
             if self._catalogue.number(taken, path, other):
@@ -222,8 +255,9 @@ class Fixity:
             yield Code.FILES_SWAPPED.at(shown(path), other=shown(other), algorithm=algorithm)
 
     def _wrong(self) -> Iterator[Finding]:
-        sql = "SELECT path, code, place, source, algorithm, expected, found, others FROM wrong ORDER BY rowid"
-        for path, code, place, source, algorithm, expected, found, others in self._catalogue.rows(sql):
+        sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"
+        rows = self._catalogue.rows(f"{sql} ORDER BY rowid")
+        for path, code, place, source, algorithm, expected, found, others, likeness in rows:
             if code == Code.FILES_SWAPPED.id:
                 continue
             yield Code.named(code).at(
@@ -236,6 +270,7 @@ class Fixity:
                 expected=expected,
                 found=found,
                 others=others,
+                likeness=likeness,
             )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from metspack import inbetween, scratch
-from metspack.checking import archives, manifests, sampling, structure, walking
+from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Fixity
@@ -179,11 +179,20 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)
             return
+        yield from self._files(catalogue, places, each.root, fixity)
+        yield from structure.sizes(catalogue)
+
+    def _files(self, catalogue: Catalogue, places: Places, root: Path, fixity: Fixity) -> Iterator[Finding]:
+        """Yield what is wrong with the files, once all that METS and manifests say is in the catalogue."""
+        looking, level = self._looking, self._looking.level
         yield from walking.alike(catalogue)
         yield from structure.documents(catalogue)
+        if level.hashes:
+            renames.find(catalogue, places, structure.unlisted(catalogue), self._hashed)
         yield from structure.files(catalogue)
         yield from structure.segments(catalogue)
         yield from structure.parts(catalogue)
+        yield from wholes.of_mets(catalogue)
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
@@ -191,15 +200,15 @@ class Checking(Iterator[Finding]):
         if level.opens_archives:
             full = level is Level.FULL
             yield from archives.findings(
-                catalogue, places, each.root, self._hashed, looking.budgets, whole=full, sampled=sampled
+                catalogue, places, root, self._hashed, looking.budgets, whole=full, sampled=sampled
             )
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
         if level.hashes:
+            yield from wholes.findings(catalogue, fixity, sampled=sampled)
             yield from fixity.of_files(sampled=sampled)
         else:
             yield from fixity.of_documents(manifests=True)
-        yield from structure.sizes(catalogue)
 
 
 def weight(path: Path | Sequence[Path]) -> int:

@@ -12,8 +12,9 @@ from metspack.model import Finding
 _NEAREST_FOR = 50
 
 _MISSING = """
-SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind
+SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind, r.other, r.algorithm
 FROM entry e JOIN mets m ON m.id = e.mets LEFT JOIN disk d ON d.path = e.path
+LEFT JOIN renamed r ON r.path = e.path
 WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
@@ -30,6 +31,7 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND d.path NOT IN (SELECT other FROM renamed)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
 ORDER BY d.path
 """
@@ -110,9 +112,12 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding
 def files(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice."""
     guesses = 0
-    for mets, line, xml_id, path, pseudo, href, kind in catalogue.rows(_MISSING):
+    for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
         place, source = xml_id or "", source_of(mets, line)
-        if kind == "d":
+        if other is not None:
+            facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
+            yield Code.RENAMED.at(shown(path), 0, place, **facts)
+        elif kind == "d":
             yield Code.DIRECTORY.at(shown(path), 0, place, expected=shown(path), source=source)
         elif pseudo and not _first_exists(catalogue, path):
             yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href)
@@ -122,11 +127,16 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.FILE_MISSING.at(
                 shown(path), 0, place, expected=shown(path), source=source, nearest=near
             )
-    for path, size in catalogue.rows(_UNLISTED):
+    for path, size in unlisted(catalogue):
         yield Code.UNLISTED.at(shown(path), found=f"{size:,}")
     for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
         where = source_of(other, other_line)
         yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+
+
+def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
+    """Yield the files that no METS lists, with their sizes, but those that are listed by another name."""
+    yield from catalogue.rows(_UNLISTED)
 
 
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
@@ -143,7 +153,7 @@ def parts(catalogue: Catalogue) -> Iterator[Finding]:
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield files and child METS whose size is not the listed one; files found to be swapped are left out."""
     for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
-        code = Code.SIZE_DIFFERS if child is None else Code.CHILD_SIZE_STALE
+        code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
         yield code.at(
             shown(path),
             0,
