@@ -416,6 +416,18 @@ def refused(tmp_path: Path, root: Path) -> str:
     return messages[0]
 
 
+@pytest.mark.parametrize("damage", damages.DAMAGES, ids=lambda each: each.name)
+def test_of_a_damaged_lob_nothing_is_restored_or_converted(damage: damages.Damage, tmp_path: Path) -> None:
+    root = splitting.forged(tmp_path / "package")
+    damage.change(root)
+    splitting.agreed(root)
+    message = refused(tmp_path, root)
+    assert splitting.SPLIT in message
+    with pytest.raises(SourceError, match=splitting.SPLIT):
+        converted(root, tmp_path / "new", OPTIONS)
+    assert names(tmp_path) == {"package"}
+
+
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_part_that_is_missing(number: int, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")

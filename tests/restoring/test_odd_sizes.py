@@ -1,0 +1,149 @@
+"""LOBs that are hard to divide or oddly named: each case with its exact segments, and all given back."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metspack import building, checking
+from metspack.building import BuildOptions
+from metspack.errors import PlanError
+from metspack.layouts import LAYOUTS
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits, Severity
+from metspack.planning import Split
+from metspack.restoring.files import restored_files
+from metspack.restoring.package import Package
+from metspack.restoring.roundtrip import proven
+from metspack.restoring.siard import restored_siard
+from metspack.siard.archive import Archive
+from metspack.siard.holdings import Shelf
+from tests import siards
+from tests.trees import tree
+
+OPTIONS = BuildOptions(
+    created="2020-01-01T00:00:00Z",
+    software=Software(name="metspack", version="metspack 0"),
+    limits=Limits(bytes=50),
+)
+# sizes of the LOBs, the limit, and the sizes of the files in each segment: filled up, and the parts alone
+CASES = {
+    "a limit of 1 byte": ((3, 0, 1), 1, [[1], [1], [1, 0], [1]], [[1], [1], [1], [0, 1]]),
+    "0 bytes": ((0,), 50, [[0]], [[0]]),
+    "0 bytes between": ((50, 0, 0, 50), 50, [[50, 0, 0], [50]], [[50, 0, 0], [50]]),
+    "exactly the limit": ((50,), 50, [[50]], [[50]]),
+    "the limit and 1": ((51,), 50, [[50], [1]], [[50], [1]]),
+    "the limit less 1, then more": ((49, 51), 50, [[49, 1], [50]], [[49], [50], [1]]),
+    "twice the limit": ((100, 1), 50, [[50], [50], [1]], [[50], [50], [1]]),
+    "two oversize in a row": (
+        (120, 130),
+        50,
+        [[50], [50], [20, 30], [50], [50]],
+        [[50], [50], [20], [50], [50], [30]],
+    ),
+    "oversize first": ((120, 10, 20), 50, [[50], [50], [20, 10, 20]], [[50], [50], [20], [10, 20]]),
+    "oversize last": ((10, 20, 120), 50, [[10, 20, 20], [50], [50]], [[10, 20], [50], [50], [20]]),
+}
+
+
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here need survive a power cut."""
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+def data_of(sizes: tuple[int, ...]) -> list[bytes]:
+    return [bytes((number * 7 + at) % 256 for at in range(size)) for number, size in enumerate(sizes)]
+
+
+def contents(siard: Path) -> list[bytes]:
+    with Archive(siard) as archive:
+        found = list(archive.lobs())
+        with Shelf(archive.holdings()) as shelf:
+            return [b"".join(b"".join(shelf.contents(each, "")) for each in lob.extents) for lob in found]
+
+
+def check_it_comes_back(package: Path, expected: list[bytes], options: BuildOptions) -> None:
+    """Check a package by all that reads it, and that what is given back makes the same package again."""
+    assert [each.code for each in checking.check(package) if each.severity is not Severity.INFO] == []
+    with Package(package) as opened:
+        assert [each.message for each in proven(opened)] == []
+    beside = package.parent
+    restored_files(package, beside / "files")
+    lobs = beside / "files" / "content" / "schema0" / "table0" / "lob2"
+    assert [(lobs / f"record{row}.bin").read_bytes() for row in range(len(expected))] == expected
+    restored_siard(package, beside / "Back.siard")
+    assert contents(beside / "Back.siard") == expected
+    building.build(beside / "Back.siard", beside / "again", replace(options, name="Small"))
+    assert tree(beside / "again") == tree(package)
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("split", [Split.FILL, Split.ALONE], ids=lambda each: each.value)
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_hard_to_divide_is_divided_so_and_comes_back(
+    case: str, split: Split, layout: str, tmp_path: Path
+) -> None:
+    sizes, limit, filled, alone = CASES[case]
+    source = siards.siard(tmp_path / "Small.siard", *data_of(sizes))
+    options = replace(OPTIONS, layout=layout, split=split, limits=Limits(bytes=limit))
+    package = tmp_path / "package"
+    building.build(source, package, options)
+    with Package(package) as opened:
+        held = [(part.mets, part.size) for lob in opened.lobs() for part in lob.parts]
+        found = [
+            [size for mets, size in held if mets == "/".join(segment.mets)] for segment in opened.segments
+        ]
+    assert found == (filled if split is Split.FILL else alone)
+    check_it_comes_back(package, data_of(sizes), options)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_where_nothing_may_be_split_the_first_that_is_too_large_is_named(case: str, tmp_path: Path) -> None:
+    sizes, limit, *_ = CASES[case]
+    source = siards.siard(tmp_path / "Small.siard", *data_of(sizes))
+    options = replace(OPTIONS, split=Split.NEVER, limits=Limits(bytes=limit))
+    large = [(row, size) for row, size in enumerate(sizes, 1) if size > limit]
+    if not large:
+        assert building.build(source, tmp_path / "package", options).split == 0
+        return
+    row, size = large[0]
+    with pytest.raises(PlanError, match=rf"s0\.t0\.c2\.r{row}\b.*\b{size:,} byte"):
+        building.build(source, tmp_path / "package", options)
+    assert [path.name for path in tmp_path.iterdir()] == ["Small.siard"]
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize(
+    "named",
+    [
+        ("x.bin.z",),
+        ("x.bin_part001",),
+        ("x.bin", "x.bin.z", "x.bin.0"),
+        ("x.bin_part002", "x.bin", "x.bin_part001"),
+        ("record1.bin.0", "record0.bin.z", "record0.bin"),
+    ],
+    ids="+".join,
+)
+def test_lobs_that_are_named_like_parts_are_lobs(
+    named: tuple[str, ...], layout: str, tmp_path: Path, *, inside: bool
+) -> None:
+    expected = [b"a LOB of its own, number %d, long enough to be cut into parts" % each for each in range(3)]
+    expected = expected[: len(named)]
+    folder = "content/schema0/table0/lob2" if inside else "../lobs"
+    given = [
+        siards.Lob(data=data, file=f"{folder}/{name}", entry="" if inside else None)
+        for name, data in zip(named, expected, strict=True)
+    ]
+    if not inside:
+        (tmp_path / "lobs").mkdir()
+        for name, data in zip(named, expected, strict=True):
+            (tmp_path / "lobs" / name).write_bytes(data)
+    source = siards.packed(tmp_path / "Small.siard", siards.parts(given))
+    options = replace(OPTIONS, layout=layout, limits=Limits(bytes=40))
+    assert building.build(source, tmp_path / "package", options).split == len(named)
+    check_it_comes_back(tmp_path / "package", expected, options)
