@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from metspack.errors import SourceError
-from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, parsed, shown, walked
+from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
 
 
 @unique
@@ -165,18 +165,8 @@ def _below(base: Place, reference: Reference) -> Place:
     if base.absolute:
         segments = walked(base.segments, reference.segments)
     else:
-        segments = _collapsed((*base.segments, *reference.segments))
+        segments = collapsed((*base.segments, *reference.segments))
     return Place(inside=False, absolute=base.absolute, drive=base.drive, segments=segments)
-
-
-def _collapsed(segments: Sequence[str]) -> tuple[str, ...]:
-    names: list[str] = []
-    for segment in segments:
-        if segment == ".." and names and names[-1] != "..":
-            names.pop()
-        else:
-            names.append(segment)
-    return tuple(names)
 
 
 def _error(text: str, database: Level, column: Level, cell: Level) -> LocationError:

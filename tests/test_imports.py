@@ -16,6 +16,7 @@ MODULES = {
 }
 
 PURE = {
+    "rfc3986",
     "uris",
     "location",
     "identifiers",

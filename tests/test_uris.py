@@ -5,20 +5,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metspack.errors import MetspackError, SourceError
+from metspack.rfc3986 import components, recomposed, resolved, without_dot_segments
 from metspack.uris import (
     Kind,
     Reference,
     ReferenceRefused,
     Repair,
-    components,
     file_uri,
     joined,
     parsed,
     quoted,
-    recomposed,
-    resolved,
     walked,
-    without_dot_segments,
 )
 
 LAW = settings(max_examples=10_000, deadline=None)

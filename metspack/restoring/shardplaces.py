@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import reading, uris, walking
+from metspack import reading, rfc3986, uris, walking
 from metspack.errors import SourceError
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
@@ -192,7 +192,7 @@ def _check(file: Named) -> None:
 
 def _is_local(url: str) -> bool:
     """Return whether a URL names a file here: without a scheme, with ``file:``, or on a drive."""
-    scheme = uris.components(url).scheme
+    scheme = rfc3986.components(url).scheme
     return scheme is None or scheme.lower() == "file" or len(scheme) == 1
 
 
@@ -201,7 +201,7 @@ def _ends(url: str | None) -> Iterator[Names]:
     if not url:
         return
     try:
-        path = uris.joined((), uris.parsed(uris.components(url).path))
+        path = uris.joined((), uris.parsed(rfc3986.components(url).path))
     except uris.ReferenceRefused:
         return
     for start in range(len(path)):

@@ -23,8 +23,7 @@ from metspack.location import Place
 from metspack.model import FileExtent
 from metspack.siard import trees
 from metspack.siard.conventions import is_lob_folder
-from metspack.siard.levels import collapsed
-from metspack.uris import Kind, Reference, ReferenceRefused, shown, walked
+from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
 """Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""

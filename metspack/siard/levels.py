@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from metspack.location import Place
-from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, parsed, walked
+from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, walked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,17 +95,6 @@ def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ..
             # A path beginning with "/" keeps the drive of what it is relative to (RFC 8089 E.2.1).
             absolute, drive, segments = True, each.drive or drive, each.segments
     return absolute, drive, segments
-
-
-def collapsed(segments: Sequence[str]) -> tuple[str, ...]:
-    """Return the same steps with ``..`` at the start only."""
-    names: list[str] = []
-    for segment in segments:
-        if segment == ".." and names and names[-1] != "..":
-            names.pop()
-        else:
-            names.append(segment)
-    return tuple(names)
 
 
 def stripped(segments: Sequence[str]) -> tuple[str, ...]:

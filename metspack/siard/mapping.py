@@ -8,8 +8,7 @@ from pathlib import Path
 from metspack import reading
 from metspack.errors import SourceError
 from metspack.siard.granted import Mapped
-from metspack.siard.levels import collapsed
-from metspack.uris import Kind, Reference, ReferenceRefused, parsed, shown, walked
+from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
 
 NAME = "mapping.txt"
 _LINE = 1 << 16

@@ -23,7 +23,8 @@ from metspack.siard.granted import Granted, Mapped
 from metspack.siard.mapping import read_mapping
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
-from metspack.siard.searching import Column, Hit, Search, Sources, Tree
+from metspack.siard.searched import Sources, Tree
+from metspack.siard.searching import Column, Hit, Search
 from metspack.uris import Repair
 
 __all__ = [

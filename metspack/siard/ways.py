@@ -15,7 +15,6 @@ from metspack.location import Place, located
 from metspack.siard.levels import (
     Levels,
     chained,
-    collapsed,
     database_folder,
     folder_reference,
     from_zip_root,
@@ -24,7 +23,7 @@ from metspack.siard.levels import (
     local_texts,
     stripped,
 )
-from metspack.uris import Kind, Reference, ReferenceRefused, Repair, walked
+from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, walked
 
 
 @unique
