@@ -29,6 +29,10 @@ test:
 golden:
     {{uv}} python samples/make_golden.py
 
+# Write docs/rules.md anew from the tables of requirements.
+rules:
+    {{uv}} python -m tests.rules_page
+
 # Make the sample archives anew (byte for byte the same unless the script changed).
 samples:
     {{uv}} python samples/make_northwind.py

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         shards,
     )
     from metspack.building import Built
-    from metspack.checking import Level
+    from metspack.checking import Level, Profile
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
     from metspack.inplace import Described
     from metspack.layouts import FolderStyle
@@ -51,6 +51,7 @@ __all__ = [
     "Limits",
     "MetspackError",
     "PlanError",
+    "Profile",
     "Restored",
     "Segment",
     "Severity",
@@ -88,7 +89,7 @@ _HOMES = {
         "shards",
     ),
     "building": ("Built",),
-    "checking": ("Level",),
+    "checking": ("Level", "Profile"),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
     "inplace": ("Described",),
     "layouts": ("FolderStyle",),

@@ -11,7 +11,7 @@ from typing import Any
 
 from metspack import building, checking, clock, converting, drafting, inplace
 from metspack.building import Built
-from metspack.checking import Checking, Level, grammar, sampling, schema
+from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import ACCEPTABLE
 from metspack.errors import ConfigError
 from metspack.identity import PackageOptions
@@ -247,13 +247,15 @@ def check(
     seed: int = sampling.SEED,
     schema_dir: Path | None = None,
     strict_schema: bool = False,
+    profile: Profile = Profile.AUTO,
 ) -> Checking:
     """Return an iterator of what is wrong with packages: folders, METS files, zip or tar files.
 
     ``roots`` are further folders in which children may lie, found by their OBJID. ``sample`` is the share
     (``1%``) or number (``250``) of files to hash, chosen by ``seed``; ``summary.sampled`` says of how many.
     METS is judged by the schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``.
-    Raises ``ConfigError`` when one of these cannot be had.
+    ``profile`` is which of the E-ARK standards each is held against, by itself those that it says it follows
+    (docs/rules.md). Raises ``ConfigError`` when one of these cannot be had.
     """
     judged_by = None if schema_dir is None else grammar.of_folder(schema_dir)
     if strict_schema:
@@ -265,6 +267,7 @@ def check(
         sample=None if sample is None else sampling.parsed(sample, seed),
         grammar=judged_by,
         strict=strict_schema,
+        profile=profile,
     )
 
 

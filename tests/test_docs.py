@@ -14,6 +14,7 @@ from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.location import Level, Outcome, outcome
 from metspack.planning import Split
 from metspack.siard.conventions import Convention
+from tests import rules_page
 from tests.conftest import CHECKOUT
 
 DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
@@ -66,6 +67,10 @@ def test_the_table_of_ways_to_split_has_each() -> None:
     splitting = (CHECKOUT / "docs" / "splitting.md").read_text(encoding="utf-8")
     named = [row[0].split()[0] for row in rows(splitting, "`--split`")]
     assert named == [f"`{each.value}`" for each in Split]
+
+
+def test_the_page_of_requirements_is_the_tables() -> None:
+    assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "write it anew: just rules"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -3,12 +3,14 @@
 from metspack.checking.codes import Code, Rule
 from metspack.checking.looking import Level
 from metspack.checking.package import Checking, Explanation, Summary, check, explained, ordered, weight
+from metspack.checking.rules.profiles import Profile
 
 __all__ = [
     "Checking",
     "Code",
     "Explanation",
     "Level",
+    "Profile",
     "Rule",
     "Summary",
     "check",

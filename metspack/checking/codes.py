@@ -772,6 +772,28 @@ class Code(Enum):
         "Nothing; or validate it with another tool on a machine with enough memory.",
     )  # fmt: skip
 
+    REQUIREMENT_BROKEN = _rule(
+        "M030", _E, "Requirement of CSIP, SIP or CITS SIARD",
+        "{rule} ({need}): {expected}; found {found} (places: {count})",
+        "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
+        "The package says that it follows the standard, and here it does not: repositories may refuse it.",
+        "Write what the requirement asks for at the place that it names, or let the package claim less.",
+    )  # fmt: skip
+    RECOMMENDATION_NOT_FOLLOWED = _rule(
+        "M031", _W, "Recommendation of CSIP, SIP or CITS SIARD",
+        "{rule} ({need}): {expected}; found {found} (places: {count})",
+        "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
+        "The package conforms without it, but the standard asks for it unless there is a reason not to.",
+        "Follow the recommendation, or keep the reason with the package's documentation.",
+    )  # fmt: skip
+    OPTION_INCOMPLETE = _rule(
+        "M032", _I, "Option of CSIP, SIP or CITS SIARD used in part",
+        "{rule} ({need}): {expected}; found {found} (places: {count})",
+        "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
+        "Something optional is there, and what the standard asks for beside it is not.",
+        "Add what is missing.",
+    )  # fmt: skip
+
     # --- Z: the SIARD archive ------------------------------------------------------------------------
     CONTAINER = _rule(
         "Z001", _E, "SIARD file cannot be opened",

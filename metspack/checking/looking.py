@@ -7,6 +7,7 @@ from enum import Enum, unique
 from functools import total_ordering
 
 from metspack.checking.grammar import Grammar
+from metspack.checking.rules.profiles import Profile
 from metspack.checking.sampling import Sample
 from metspack.errors import ConfigError
 from metspack.model import Budgets
@@ -53,8 +54,8 @@ class Looking:
     """How a check goes about it.
 
     ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
-    the project's own; ``strict`` asks a second engine too. Raises ``ConfigError`` for a sample at a level
-    that hashes no files.
+    the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
+    are held against. Raises ``ConfigError`` for a sample at a level that hashes no files.
     """
 
     level: Level = Level.FULL
@@ -62,6 +63,7 @@ class Looking:
     sample: Sample | None = None
     grammar: Grammar | None = None
     strict: bool = False
+    profile: Profile = Profile.AUTO
 
     def __post_init__(self) -> None:
         if self.sample is not None and not self.level.hashes:

@@ -14,7 +14,7 @@ from typing import Self
 
 from metspack import inbetween, scratch
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
-from metspack.checking.catalogue import Catalogue
+from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Fixity
 from metspack.checking.grammar import Grammar
@@ -25,6 +25,10 @@ from metspack.checking.looking import Level, Looking
 from metspack.checking.opening import Package, ordering, package, root
 from metspack.checking.packed import Shelf
 from metspack.checking.roots import Roots
+from metspack.checking.rules.faults import CODES
+from metspack.checking.rules.held import Held, Root
+from metspack.checking.rules.profiles import Profile
+from metspack.checking.rules.table import named
 from metspack.checking.sampling import Sample, Sampled
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
@@ -172,7 +176,8 @@ class Checking(Iterator[Finding]):
         else:
             yield from links.findings(os.fsencode(each.mets))
         yield from links.orphans()
-        if whole:
+        standards = Held(catalogue, places, _root_of(each), looking)
+        if whole and not standards.is_eark:  # a file that no METS lists has no place in those
             yield from manifests.missing(catalogue)
         fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
         if not whole:
@@ -180,6 +185,7 @@ class Checking(Iterator[Finding]):
             yield from structure.sizes(catalogue)
             return
         yield from self._files(catalogue, places, each.root, fixity)
+        yield from standards.findings()
         yield from structure.sizes(catalogue)
 
     def _files(self, catalogue: Catalogue, places: Places, root: Path, fixity: Fixity) -> Iterator[Finding]:
@@ -211,6 +217,12 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
+def _root_of(each: Package) -> Root:
+    if each.holder.is_packed:
+        return Root(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+    return Root(name=each.root.resolve().name, is_rooted=True)
+
+
 def weight(path: Path | Sequence[Path]) -> int:
     """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
     if not isinstance(path, Path):
@@ -238,17 +250,23 @@ def check(
     sample: Sample | None = None,
     grammar: Grammar | None = None,
     strict: bool = False,
+    profile: Profile = Profile.AUTO,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
     ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
     folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
-    ``grammar`` and ``strict`` are as ``Looking`` has them. Nothing is written but a temporary database.
-    Raises ``ConfigError`` as ``Looking`` does.
+    ``grammar``, ``strict`` and ``profile`` are as ``Looking`` has them. Nothing is written but a temporary
+    database. Raises ``ConfigError`` as ``Looking`` does.
     """
     looking = Looking(
-        level=level, budgets=budgets or Budgets(), sample=sample, grammar=grammar, strict=strict
+        level=level,
+        budgets=budgets or Budgets(),
+        sample=sample,
+        grammar=grammar,
+        strict=strict,
+        profile=profile,
     )
     return Checking(path, looking, progress, roots)
 
@@ -296,6 +314,15 @@ class Explanation:
 
 def explained(code: str) -> Explanation:
     """Return what a code means and what to do about it; raises ``ConfigError`` for one there is not."""
+    if (requirement := named(code)) is not None:
+        return Explanation(
+            code=requirement.id,
+            title=requirement.says,
+            severity=CODES[requirement.need].value.severity,
+            meaning=requirement.note or f"{requirement.need.value}; {requirement.state.value}.",
+            clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
+            remedy=CODES[requirement.need].value.remedy,
+        )
     try:
         rule = Code.named(code).value
     except KeyError:

@@ -141,6 +141,15 @@ def check(  # noqa: PLR0917 -- a command's options
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            metavar="PROFILE",
+            help="The E-ARK standards that each METS is held against: those it says it follows (auto), none "
+            "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+        ),
+    ] = "auto",
     budget: options.Budget = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -161,7 +170,7 @@ def check(  # noqa: PLR0917 -- a command's options
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
     failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
-    looking = _looking(level, sample, seed, schema_dir, strict=strict_schema, budget=budget)
+    looking = _looking(level, sample, seed, schema_dir, strict=strict_schema, profile=profile, budget=budget)
     chosen = looking.level
     if json_output and jsonl_output:
         raise ConfigError(
@@ -225,12 +234,15 @@ def _looking(
     schema_dir: Path | None,
     *,
     strict: bool,
+    profile: str,
     budget: list[str] | None,
 ) -> Looking:
     from metspack.checking import grammar, sampling, schema  # noqa: PLC0415 -- commands load what they need
     from metspack.checking.looking import Level, Looking  # noqa: PLC0415
+    from metspack.checking.rules.profiles import Profile  # noqa: PLC0415
 
     options.one_of("--level", level, (each.value for each in Level))
+    options.one_of("--profile", profile, (each.value for each in Profile))
     if seed is not None and sample is None:
         raise ConfigError("--seed means nothing without --sample", hint="Say how much: --sample 1%.")
     judged_by = None if schema_dir is None else grammar.of_folder(schema_dir)
@@ -242,6 +254,7 @@ def _looking(
         sample=None if sample is None else sampling.parsed(sample, sampling.SEED if seed is None else seed),
         grammar=judged_by,
         strict=strict,
+        profile=Profile(profile),
     )
 
 
@@ -291,7 +304,12 @@ def _say(lines: Iterable[Line]) -> None:
 
 def explain(
     code: Annotated[
-        str, typer.Argument(metavar="CODE", help="A finding's code, such as L001.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="CODE",
+            help="A finding's code, such as L001, or a requirement of E-ARK's: CSIP66.",
+            show_default=False,
+        ),
     ],
 ) -> None:
     """Say what a finding's code means, where the rule stands, and what to do.

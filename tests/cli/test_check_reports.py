@@ -112,6 +112,7 @@ def test_exit_codes_of_a_package_with_errors(metspack: Commands, bad: Path, fail
     [
         ["--fail-on", "fatal"],
         ["--level", "deep"],
+        ["--profile", "aip"],
         ["--json", "--jsonl"],
         ["--max-files", "0"],
         ["--max-bytes", "much"],

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack.model import Severity
-from tests.packages import steps
+from tests.packages import csip, steps
 from tests.packages.forge import forge
 from tests.packages.placed import packaged
 from tests.packages.samples import PIECES, sample
@@ -25,7 +25,7 @@ KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING
 _RECIPE = "case.toml"
 _PACKAGE = "package"
 _NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
-_KEYS = {"about", "level", "roots", "strict", "sample", "into", "lacks", "adds", "steps"}
+_KEYS = {"about", "level", "roots", "strict", "form", "sample", "into", "lacks", "adds", "steps"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +67,16 @@ class Case:
         root = folder / _PACKAGE
         if "sample" in self.recipe:
             self._packaged(root)
+        elif self.recipe.get("form") == "csip":
+            return csip.forge(root, self._damage)
         else:
             forge(root)
+        self._damage(root)
+        return root
+
+    def _damage(self, root: Path) -> None:
         for step in self.recipe.get("steps", ()):
             steps.taken(root, step)
-        return root
 
     def _packaged(self, root: Path) -> None:
         begin = sample(self.recipe["sample"], root)

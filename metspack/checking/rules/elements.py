@@ -1,0 +1,84 @@
+"""A METS document's elements one after the other, each start and end handed to whoever wants it.
+
+Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
+document calls them. Memory is flat; what lies inside ``xmlData`` and ``binData`` is nobody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from metspack import safexml
+from metspack.checking.grammar import CSIP, SIP
+from metspack.mets.reader import METS, XLINK
+
+Attributes = dict[str, str]
+Start = Callable[[Attributes, int], None]
+End = Callable[[], None]
+
+_PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
+_NAMES_KEPT = 1_000
+
+
+class Done(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
+    """Raised by a handler that needs no more of the document."""
+
+
+class Elements:
+    """The handlers for one document: ``starts`` and ``ends`` by name; ``text`` gathers when asked to."""
+
+    def __init__(self) -> None:
+        self.starts: dict[str, Start] = {}
+        self.ends: dict[str, End] = {}
+        self._parser = safexml.expat_parser(namespaces=True)
+        self._names: dict[str, str] = {}
+        self._text: list[str] = []
+
+    def read(self, blocks: Iterable[bytes]) -> None:
+        """Hand over a document's elements; raises ``XmlError`` where it is not well-formed."""
+        starts = {f"{METS} {name}": handle for name, handle in self.starts.items()}
+        ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
+        parser = self._parser
+
+        def start(name: str, attributes: Attributes) -> None:
+            handle = starts.get(name)
+            if handle is not None:
+                handle(self._renamed(attributes), parser.CurrentLineNumber)
+
+        def end(name: str) -> None:
+            handle = ends.get(name)
+            if handle is not None:
+                handle()
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        try:
+            safexml.fed(parser, blocks)
+        except Done:
+            return
+
+    def gather(self) -> None:
+        """Begin to gather the text that follows."""
+        self._text.clear()
+        self._parser.CharacterDataHandler = self._text.append
+
+    def gathered(self) -> str:
+        """Return the text since then, and stop."""
+        self._parser.CharacterDataHandler = None
+        return "".join(self._text).strip()
+
+    def _renamed(self, attributes: Attributes) -> Attributes:
+        if all(" " not in name for name in attributes):
+            return attributes
+        return {self._name(name): value for name, value in attributes.items()}
+
+    def _name(self, raw: str) -> str:
+        known = self._names.get(raw)
+        if known is None:
+            namespace, _, local = raw.rpartition(" ")
+            prefix = _PREFIXES.get(namespace, namespace)
+            known = f"{prefix}:{local}" if namespace else local
+            if len(self._names) >= _NAMES_KEPT:
+                self._names.clear()
+            self._names[raw] = known
+        return known

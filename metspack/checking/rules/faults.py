@@ -1,0 +1,69 @@
+"""Requirements that a document breaks, gathered: each told once, with its first place and a count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from metspack.checking.codes import Code
+from metspack.checking.rules.requirements import Need, Standard
+from metspack.checking.rules.table import NAMED
+from metspack.model import Finding
+
+CODES = {
+    Need.MUST: Code.REQUIREMENT_BROKEN,
+    Need.MUST_NOT: Code.REQUIREMENT_BROKEN,
+    Need.SHOULD: Code.RECOMMENDATION_NOT_FOLLOWED,
+    Need.MAY: Code.OPTION_INCOMPLETE,
+}
+"""What a requirement that is broken is called, by how strongly it asks."""
+
+
+@dataclass(slots=True)
+class _Fault:
+    line: int
+    place: str
+    found: str
+    count: int = 0
+
+
+class Faults:
+    """What one document breaks; as many entries as there are requirements, however large it is."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, _Fault] = {}
+
+    def add(self, id_: str, line: int, found: str, place: str = "") -> None:
+        """Keep that a requirement is broken; ``found`` says what is there instead, for people."""
+        fault = self._faults.setdefault(id_, _Fault(line, place, found))
+        fault.count += 1
+
+    def findings(self, name: str, standards: AbstractSet[Standard]) -> Iterator[Finding]:
+        """Yield what was broken of these standards, in the order of their requirements."""
+        for requirement in NAMED.values():
+            fault = self._faults.get(requirement.id)
+            if fault is None or requirement.standard not in standards:
+                continue
+            yield CODES[requirement.need].at(
+                name,
+                fault.line,
+                fault.place,
+                rule=requirement.id,
+                need=requirement.need.value,
+                standard=requirement.standard.value,
+                where=requirement.where,
+                expected=requirement.says,
+                found=fault.found,
+                count=f"{fault.count:,}",
+            )
+
+
+def quoted(value: str | None) -> str:
+    """Return a value for people: quoted, cut when long, ``none`` for one that is not there."""
+    if value is None:
+        return "none"
+    return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
+
+
+_LONGEST = 100

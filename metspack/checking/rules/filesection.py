@@ -1,0 +1,112 @@
+"""The file section, as CSIP and CITS SIARD have it; a file costs no memory."""
+
+from __future__ import annotations
+
+from metspack.checking.rules import siard
+from metspack.checking.rules.demands import Demands
+from metspack.checking.rules.elements import Attributes, Elements
+from metspack.checking.rules.faults import Faults, quoted
+from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, Group, Outline
+
+_OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
+_FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
+_MARKS = 100  # words that files are marked with; CITS SIARD has six
+
+
+class FileSection:
+    """Looks at the file section of one document."""
+
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+        self._outline = outline
+        self._faults = faults
+        self._is_package = is_package
+        self._line = 0
+        self._depth = 0
+        self._group: Group | None = None
+        self._files = 0
+        self._open: list[tuple[str, int]] = []
+        self._locations: list[int] = []
+        self._folder: tuple[str, str] | None = None
+        self._section = Demands("mets/fileSec", faults)
+        self._of_group = Demands("mets/fileSec/fileGrp", faults)
+        self._of_file = Demands("mets/fileSec/fileGrp/file", faults)
+        self._of_location = Demands("mets/fileSec/fileGrp/file/FLocat", faults)
+        elements.starts |= {
+            "fileSec": self._begun,
+            "fileGrp": self._grouped,
+            "file": self._filed,
+            "FLocat": self._located,
+        }
+        elements.ends |= {"fileGrp": self._group_ended, "file": self._file_ended}
+
+    def finish(self) -> None:
+        """Judge what takes the whole section."""
+        outline = self._outline
+        if not (outline.has_files and self._is_package and outline.is_complete):
+            return
+        for rule, kind in (("CSIP60", DOCUMENTATION), ("CSIP113", SCHEMAS), ("CSIP114", REPRESENTATIONS)):
+            if not outline.of_kind(kind):
+                self._faults.add(rule, self._line, "none")
+
+    def _begun(self, attributes: Attributes, line: int) -> None:
+        self._outline.has_files = True
+        self._line = line
+        self._section.asked(attributes, line)
+
+    def _grouped(self, attributes: Attributes, line: int) -> None:
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._of_group.asked(attributes, line)
+        group = Group(
+            id=attributes.get("ID", ""),
+            use=attributes.get("USE", ""),
+            content=attributes.get("csip:CONTENTINFORMATIONTYPE"),
+            other=attributes.get(_OTHER),
+            line=line,
+        )
+        self._group, self._files = group, 0
+        self._folder = _FOLDERS.get(group.kind)
+        if len(self._outline.groups) < KEPT:
+            self._outline.groups.append(group)
+        else:
+            self._outline.is_complete = False
+        if group.kind == REPRESENTATIONS and not group.content:
+            self._faults.add("CSIP62", line, "none", group.id)
+        if group.content == "OTHER" and not group.other:
+            self._faults.add("CSIP63", line, "none", group.id)
+        if group.content == siard.TYPE and self._is_package and group.other not in siard.VOCABULARY:
+            self._faults.add("SIARD_7", line, quoted(group.other), group.id)
+
+    def _group_ended(self) -> None:
+        if self._depth == 1 and self._group is not None and not self._files:
+            self._faults.add("CSIP66", self._group.line, "none", self._group.id)
+        self._depth -= 1
+
+    def _filed(self, attributes: Attributes, line: int) -> None:
+        self._of_file.asked(attributes, line)
+        self._open.append((attributes.get("ID", ""), line))
+        self._locations.append(0)
+        if self._depth == 1:
+            self._files += 1
+        mark = attributes.get(_OTHER)
+        marked = self._outline.marked
+        if mark is not None and (mark in marked or len(marked) < _MARKS):
+            marked[mark] = marked.get(mark, 0) + 1
+
+    def _located(self, attributes: Attributes, line: int) -> None:
+        if not self._open:
+            return
+        self._of_location.asked(attributes, line)
+        self._locations[-1] += 1
+        if self._folder is not None:
+            rule, folder = self._folder
+            href = attributes.get("xlink:href", "")
+            if href and folder not in href.split("/")[:-1]:
+                self._faults.add(rule, line, quoted(href), self._open[-1][0])
+
+    def _file_ended(self) -> None:
+        name, line = self._open.pop()
+        locations = self._locations.pop()
+        if locations != 1:
+            self._faults.add("CSIP76", line, f"{locations} FLocat", name)

@@ -1,0 +1,176 @@
+"""The root element, the header and its agents, as CSIP and SIP have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from metspack.checking.rules.demands import Demands
+from metspack.checking.rules.elements import Attributes, Elements
+from metspack.checking.rules.faults import Faults, quoted
+from metspack.checking.rules.outline import KEPT, Outline
+from metspack.checking.rules.vocabulary import CONTENT_CATEGORIES
+
+_CODED = "IDENTIFICATIONCODE"
+_VERSION = "SOFTWARE VERSION"
+_BODIES = {"ORGANIZATION", "INDIVIDUAL"}
+
+
+@dataclass(slots=True)
+class _Agent:
+    attributes: Attributes
+    line: int
+    names: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def says(self, attribute: str) -> str:
+        return self.attributes.get(attribute, "")
+
+    @property
+    def is_named(self) -> bool:
+        return any(self.names)
+
+    @property
+    def software(self) -> int:
+        """How near it comes to being the software that made the package."""
+        return (
+            (self.says("ROLE") == "CREATOR")
+            + (self.says("TYPE") == "OTHER")
+            + 2 * (self.says("OTHERTYPE") == "SOFTWARE")
+            + (self.notes[:1] != [] and self.notes[0][1] == _VERSION)
+        )
+
+
+class Header:
+    """Looks at the root and the header of one document."""
+
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+        self._elements = elements
+        self._outline = outline
+        self._faults = faults
+        self._is_package = is_package
+        self._root = Demands("mets", faults)
+        self._header = Demands("mets/metsHdr", faults)
+        self._agents: list[_Agent] = []
+        self._headers = 0
+        elements.starts |= {
+            "mets": self._mets,
+            "metsHdr": self._mets_header,
+            "agent": self._agent,
+            "name": self._text,
+            "note": self._note,
+        }
+        elements.ends |= {"name": self._named, "note": self._noted, "metsHdr": self._closed}
+
+    def finish(self) -> None:
+        """Judge what takes the whole document."""
+        if not self._headers:
+            self._faults.add("CSIP117", self._outline.line, "none")
+            self._closed()
+
+    def _mets(self, attributes: Attributes, line: int) -> None:
+        if self._outline.line:
+            return  # METS in METS is not of the package
+        self._outline.root, self._outline.line = attributes, line
+        self._root.asked(attributes, line)
+        add, get = self._faults.add, attributes.get
+        kind = get("TYPE")
+        if kind not in CONTENT_CATEGORIES and (kind or "").casefold() != "other":
+            add("CSIP2", line, quoted(kind))
+        if (kind or "").casefold() == "other" and not get("csip:OTHERTYPE"):
+            add("CSIP3", line, "none")
+        if not self._outline.content:
+            add("CSIP4", line, "none")
+        if self._outline.content == "OTHER" and not self._outline.other:
+            add("CSIP5", line, "none")
+
+    def _mets_header(self, attributes: Attributes, line: int) -> None:
+        self._headers += 1
+        self._outline.header = attributes
+        self._header.asked(attributes, line)
+        kind = attributes.get("csip:OAISPACKAGETYPE")
+        if self._is_package:
+            if not kind:
+                self._faults.add("CSIP9", line, "none")
+            if kind != "SIP":
+                self._faults.add("SIP4", line, quoted(kind))
+
+    def _agent(self, attributes: Attributes, line: int) -> None:
+        if len(self._agents) < KEPT:
+            self._agents.append(_Agent(attributes, line))
+
+    def _text(self, _attributes: Attributes, _line: int) -> None:
+        self._elements.gather()
+
+    def _note(self, attributes: Attributes, _line: int) -> None:
+        if self._agents:
+            self._agents[-1].notes.append(("", attributes.get("csip:NOTETYPE")))
+        self._elements.gather()
+
+    def _named(self) -> None:
+        text = self._elements.gathered()
+        if self._agents:
+            self._agents[-1].names.append(text)
+
+    def _noted(self) -> None:
+        text = self._elements.gathered()
+        if self._agents:
+            _, kind = self._agents[-1].notes.pop()
+            self._agents[-1].notes.append((text, kind))
+
+    def _closed(self) -> None:
+        self._software()
+        self._submitter()
+        for agent in self._agents:
+            role, kind = agent.says("ROLE"), agent.says("TYPE")
+            if role == "ARCHIVIST":
+                self._body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
+            elif role == "PRESERVATION":
+                self._body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
+            elif role == "CREATOR" and kind == "INDIVIDUAL" and not agent.is_named:
+                self._faults.add("SIP24", agent.line, "none")
+        self._agents.clear()
+
+    def _software(self) -> None:
+        best = max(self._agents, key=lambda each: each.software, default=None)
+        if best is None or best.software < 2:  # noqa: PLR2004 -- one thing alone any agent may have
+            self._faults.add("CSIP10", self._outline.line, "none")
+            return
+        add, line = self._faults.add, best.line
+        for rule, attribute, value in (
+            ("CSIP11", "ROLE", "CREATOR"),
+            ("CSIP12", "TYPE", "OTHER"),
+            ("CSIP13", "OTHERTYPE", "SOFTWARE"),
+        ):
+            if best.says(attribute) != value:
+                add(rule, line, quoted(best.attributes.get(attribute)))
+        if not best.is_named:
+            add("CSIP14", line, "none")
+        if len(best.notes) != 1 or not best.notes[0][0]:
+            add("CSIP15", line, f"{len(best.notes)} notes" if len(best.notes) != 1 else "an empty one")
+        elif best.notes[0][1] != _VERSION:
+            add("CSIP16", line, quoted(best.notes[0][1]))
+
+    def _submitter(self) -> None:
+        named = [each for each in self._agents if each.says("OTHERROLE").casefold() == "submitter"]
+        creators = [
+            each for each in self._agents if each.says("ROLE") == "CREATOR" and each.says("TYPE") in _BODIES
+        ]
+        found = named or creators[:1]
+        if len(found) != 1:
+            line = found[1].line if found else self._outline.line
+            self._faults.add("SIP15", line, f"{len(found)} of them" if found else "none")
+            return
+        agent = found[0]
+        if not agent.says("ROLE"):
+            self._faults.add("SIP16", agent.line, "none")
+        self._body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
+
+    def _body(self, agent: _Agent, is_typed: bool, kind: str, name: str, note: str) -> None:
+        """Judge an agent that is an organisation or a person, by the ids of its requirements."""
+        if not is_typed:
+            self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))
+        if not agent.is_named:
+            self._faults.add(name, agent.line, "none")
+        for _, marked in agent.notes:
+            if marked != _CODED:
+                self._faults.add(note, agent.line, quoted(marked))

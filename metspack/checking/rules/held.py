@@ -1,0 +1,129 @@
+"""Every METS of a package held against the standards it follows, one package after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.holders import Places
+from metspack.checking.looking import Looking
+from metspack.checking.roots import blocks
+from metspack.checking.rules import database, folders, profiles
+from metspack.checking.rules.database import Database
+from metspack.checking.rules.faults import Faults
+from metspack.checking.rules.folders import Representation
+from metspack.checking.rules.holdings import Holdings
+from metspack.checking.rules.outline import Group, Outline
+from metspack.checking.rules.profiles import Opening, Profile
+from metspack.checking.rules.requirements import Standard
+from metspack.checking.rules.survey import surveyed
+from metspack.errors import MetspackError
+from metspack.model import Finding
+
+_DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
+_OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """What is known of the root of all: its folder's name, and whether it has a folder of its own."""
+
+    name: str
+    is_rooted: bool
+
+
+def _is_representation(path: bytes) -> bool:
+    return path.lower().split(b"/")[-3:-2] == [folders.FOLDER[:-1]]
+
+
+class Held:
+    """The packages of one catalogue, once its METS documents are in there."""
+
+    def __init__(self, catalogue: Catalogue, places: Places, root: Root, looking: Looking) -> None:
+        self._catalogue = catalogue
+        self._holdings = Holdings(catalogue)
+        self._places = places
+        self._root = root
+        self._profile = looking.profile
+        self._database = Database(catalogue, places, looking)
+
+    @property
+    def is_eark(self) -> bool:
+        """Whether the package itself, the root of all, is held against any of the standards."""
+        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok")
+        return row is not None and bool(self._standards(row[0]))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the METS documents break of the standards that they follow.
+
+        Each is read once more, those that follow none not beyond their header.
+        """
+        if self._profile is Profile.RECOMMENDATION:
+            return
+        for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
+            if not _is_representation(path):
+                yield from self._package(path, is_elsewhere=bool(is_elsewhere))
+
+    def _standards(self, path: bytes) -> frozenset[Standard]:
+        folder = path[: path.rfind(b"/") + 1]
+        is_laid_out = path.endswith(folders.METS) and self._holdings.has_folder(folder + folders.FOLDER[:-1])
+        return profiles.of_package(self._profile, self._opening(path), is_laid_out=is_laid_out)
+
+    def _package(self, path: bytes, *, is_elsewhere: bool) -> Iterator[Finding]:
+        """Yield what is wrong with a package's METS, then with those of its representations."""
+        folder = path[: path.rfind(b"/") + 1]
+        standards = self._standards(path)
+        if not standards:
+            return
+        faults = Faults()
+        outline = self._surveyed(path, faults, is_package=True)
+        if outline is None:
+            return
+        name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
+        if is_elsewhere:
+            name = None
+        profiles.judge(outline, faults, self._profile, is_package=True)
+        is_rooted = bool(folder) or self._root.is_rooted
+        folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
+        found = folders.representations(self._holdings, folder)
+        if Standard.SIARD in standards:
+            database.judge_package(outline, found, faults)
+        yield from faults.findings(shown(path), standards)
+        groups = {each.representation: each for each in outline.groups if each.representation}
+        for each in found:
+            yield from self._representation(each, groups.get(each.name))
+
+    def _representation(self, each: Representation, group: Group | None) -> Iterator[Finding]:
+        if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
+            return
+        is_database = group is not None and _is_database(group)
+        opening = self._opening(each.mets)
+        standards = profiles.of_representation(self._profile, opening, is_database=is_database)
+        faults = Faults()
+        outline = self._surveyed(each.mets, faults, is_package=False)
+        if outline is None:
+            return
+        profiles.judge(outline, faults, self._profile, is_package=False)
+        folders.judge_representation(self._holdings, each.mets, outline, faults)
+        if Standard.SIARD in standards:
+            self._database.judge(each, group, outline, faults)
+        yield from faults.findings(shown(each.mets), standards)
+
+    def _opening(self, path: bytes) -> Opening:
+        try:
+            with self._places.content(path) as content:
+                return profiles.opening(blocks(content))
+        except (OSError, MetspackError):
+            return Opening()  # what is wrong with it has been told
+
+    def _surveyed(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
+        try:
+            with self._places.content(path) as content:
+                return surveyed(blocks(content), faults, is_package=is_package)
+        except (OSError, MetspackError):
+            return None
+
+
+def _is_database(group: Group) -> bool:
+    return (group.content or "").lower().startswith("citssiard")

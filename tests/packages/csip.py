@@ -1,0 +1,187 @@
+"""Forges a small package of E-ARK CSIP, SIP and CITS SIARD, with nothing left out that a rule speaks of.
+
+It shares nothing with metspack on purpose, and is written as the standards' own examples are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.packages.forge import md5, siard
+
+REPRESENTATION = "representations/rep1"
+DATA = f"{REPRESENTATION}/data"
+ARCHIVE = f"{DATA}/Northwind.siard"
+LOB = f"{DATA}/Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin"
+PACKAGE_METS = "METS.xml"
+REPRESENTATION_METS = f"{REPRESENTATION}/METS.xml"
+TIME = "2026-05-01T12:00:00Z"
+
+_PICTURE = b"first picture" * 31
+TABLE = f"""<?xml version="1.0" encoding="UTF-8"?>
+<table xmlns="http://www.bar.admin.ch/xmlns/siard/2/table.xsd" version="2.2">
+<row><c1>1</c1><c4 file="seg_0/t2_c4_r1.bin" length="{len(_PICTURE)}" digestType="MD5" \
+digest="{md5(_PICTURE)}"/></row>
+</table>
+""".encode()
+_FILES: dict[str, bytes] = {
+    "documentation/readme.txt": b"What there is to know.\n",
+    "schemas/dc.xsd": b'<schema xmlns="http://www.w3.org/2001/XMLSchema"/>\n',
+    "metadata/descriptive/dc.xml": b"<dc/>\n",
+    "metadata/preservation/premis.xml": b"<premis/>\n",
+    "metadata/other/rights.xml": b"<rights/>\n",
+    f"{REPRESENTATION}/metadata/preservation/premis.xml": b"<premis version='3.0'/>\n",
+    ARCHIVE: siard(TABLE, database="./Northwind_lobs/", column="s0_t2_c4/"),
+    LOB: _PICTURE,
+}
+_ROOT = (
+    'xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    'xmlns:csip="https://DILCIS.eu/XML/METS/CSIPExtensionMETS" '
+    'xmlns:sip="https://DILCIS.eu/XML/METS/SIPExtensionMETS"'
+)
+_SOFTWARE = """<agent ROLE="CREATOR" TYPE="OTHER" OTHERTYPE="SOFTWARE">
+<name>By hand</name><note csip:NOTETYPE="SOFTWARE VERSION">1.0</note>
+</agent>"""
+_AGENTS = f"""<agent ROLE="ARCHIVIST" TYPE="ORGANIZATION">
+<name>Northwind Traders</name><note csip:NOTETYPE="IDENTIFICATIONCODE">NW</note>
+</agent>
+<agent ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION">
+<name>Ministry of Trade</name><note csip:NOTETYPE="IDENTIFICATIONCODE">MT</note>
+</agent>
+<agent ROLE="CREATOR" TYPE="INDIVIDUAL">
+<name>Nancy Davolio</name><note>nancy@northwind.example</note>
+</agent>
+<agent ROLE="PRESERVATION" TYPE="ORGANIZATION">
+<name>National Archives</name><note csip:NOTETYPE="IDENTIFICATIONCODE">NA</note>
+</agent>
+{_SOFTWARE}"""
+
+
+def _about(href: str, media_type: str) -> str:
+    return (
+        f'MIMETYPE="{media_type}" SIZE="0" CREATED="{TIME}" CHECKSUM="0" CHECKSUMTYPE="SHA-256" {{}}'.format(
+            f'LOCTYPE="URL" xlink:type="simple" xlink:href="{href}"'
+        )
+    )
+
+
+def _section(element: str, identifier: str, href: str, kind: str) -> str:
+    return (
+        f'<{element} ID="{identifier}" CREATED="{TIME}" STATUS="CURRENT">\n'
+        f'<mdRef MDTYPE="{kind}" {_about(href, "application/xml")}/>\n</{element}>'
+    )
+
+
+def _file(identifier: str, href: str, media_type: str, more: str = "") -> str:
+    about, location = _about(href, media_type).split("LOCTYPE", 1)
+    return f'<file ID="{identifier}" {more}{about.strip()}>\n<FLocat LOCTYPE{location}/>\n</file>'
+
+
+def _package(objid: str) -> str:
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<mets {_ROOT} OBJID="{objid}" TYPE="Databases" csip:CONTENTINFORMATIONTYPE="citssiard_v1_0" \
+PROFILE="https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml">
+<metsHdr CREATEDATE="{TIME}" csip:OAISPACKAGETYPE="SIP">
+{_AGENTS}
+</metsHdr>
+{_section("dmdSec", "dmd", "metadata/descriptive/dc.xml", "DC")}
+<amdSec ID="amd">
+{_section("rightsMD", "rights", "metadata/other/rights.xml", 'OTHER" OTHERMDTYPE="X')}
+{_section("digiprovMD", "premis", "metadata/preservation/premis.xml", "PREMIS")}
+</amdSec>
+<fileSec ID="files">
+<fileGrp ID="documentation" USE="Documentation">
+{_file("readme", "documentation/readme.txt", "text/plain", 'ADMID="premis" DMDID="dmd" ')}
+</fileGrp>
+<fileGrp ID="schemas" USE="Schemas" ADMID="premis">
+{_file("schema", "schemas/dc.xsd", "application/xml")}
+</fileGrp>
+<fileGrp ID="rep1" USE="Representations/rep1" csip:CONTENTINFORMATIONTYPE="citssiard_v1_0" \
+csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2">
+{_file("rep1-mets", "representations/rep1/METS.xml", "application/xml")}
+</fileGrp>
+</fileSec>
+<structMap ID="map" TYPE="PHYSICAL" LABEL="CSIP">
+<div ID="top" LABEL="{objid}">
+<div ID="div-metadata" LABEL="Metadata" ADMID="amd" DMDID="dmd"/>
+<div ID="div-documentation" LABEL="Documentation">
+<fptr FILEID="documentation"/>
+</div>
+<div ID="div-schemas" LABEL="Schemas">
+<fptr FILEID="schemas"/>
+</div>
+<div ID="div-rep1" LABEL="Representations/rep1">
+<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="representations/rep1/METS.xml" xlink:title="rep1"/>
+</div>
+</div>
+</structMap>
+</mets>
+"""
+
+
+def _representation() -> str:
+    marked = 'csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2" '
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<mets {_ROOT} OBJID="rep1" TYPE="Databases" csip:CONTENTINFORMATIONTYPE="citssiard_v1_0" \
+csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2" \
+PROFILE="https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml">
+<metsHdr CREATEDATE="{TIME}">
+{_SOFTWARE}
+</metsHdr>
+<amdSec ID="amd">
+{_section("digiprovMD", "premis", "metadata/preservation/premis.xml", "PREMIS")}
+</amdSec>
+<fileSec ID="files">
+<fileGrp ID="data" USE="data">
+{_file("siard", "data/Northwind.siard", "application/zip", marked)}
+{_file("s0.t2.c4.r1", "data/Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin", "application/octet-stream")}
+</fileGrp>
+</fileSec>
+<structMap ID="map" TYPE="PHYSICAL" LABEL="CSIP">
+<div ID="top" LABEL="rep1">
+<div ID="div-metadata" LABEL="Metadata" ADMID="amd"/>
+<div ID="div-data" LABEL="Data">
+<fptr FILEID="data"/>
+</div>
+</div>
+</structMap>
+</mets>
+"""
+
+
+def forge(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
+    """Write the package into a new folder, whose name it has as OBJID; return it.
+
+    ``damage`` is done before the METS documents get the digests and sizes of what they name.
+    """
+    for name, data in _FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (root / PACKAGE_METS).write_text(_package(root.name), encoding="utf-8")
+    (root / REPRESENTATION_METS).write_text(_representation(), encoding="utf-8")
+    if damage is not None:
+        damage(root)
+    seal(root)
+    return root
+
+
+_ENTRY = re.compile(
+    r'SIZE="0"( CREATED="[^"]*")? CHECKSUM="0"([^>]*(?:>\s*<FLocat )?[^>]*xlink:href="([^"]*)")'
+)
+
+
+def seal(root: Path) -> None:
+    """Write sizes and digests of what lies there, those of the representation first."""
+    for mets in sorted(root.rglob("[Mm][Ee][Tt][Ss].xml"), key=lambda path: -len(path.parts)):
+
+        def entry(found: re.Match[str], folder: Path = mets.parent) -> str:
+            path = folder / found[3]
+            data = path.read_bytes() if path.is_file() else b""
+            digest = hashlib.sha256(data).hexdigest()
+            return f'SIZE="{len(data)}"{found[1] or ""} CHECKSUM="{digest}"{found[2]}'
+
+        mets.write_text(_ENTRY.sub(entry, mets.read_text(encoding="utf-8")), encoding="utf-8")
