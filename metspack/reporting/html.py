@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack.checking import Code
+from metspack.checking import Code, Level
 from metspack.reporting import drawing, linkmaps
 from metspack.reporting.excerpts import Excerpts
-from metspack.reporting.findings import parts, verdict
+from metspack.reporting.findings import parts, sampled, verdict
 from metspack.reporting.kept import Group, Kept
 from metspack.reporting.model import Child, Frame, ReportFacts, State
 from metspack.reporting.templating import environment
@@ -27,6 +27,12 @@ _CHILDREN = 5_000
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
+_LEVELS = {
+    Level.LINKS: "the METS files alone",
+    Level.STRUCTURE: "all that needs no LOB's bytes",
+    Level.FIXITY: "every file's bytes against its digests, the archive's cells left out",
+    Level.FULL: "every byte, and every cell of the archive",
+}
 _MEANINGS = {
     State.OK: "both name each other",
     State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
@@ -60,6 +66,8 @@ def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
         "frame": frame,
         "summary": frame.summary,
         "counts": counts(frame.summary),
+        "level": _LEVELS[Level(frame.level)],
+        "sampled": sampled(frame),
         "facts": facts,
         "verdict": found if frame.is_complete or found == "error" else "warning",
         "headline": _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN,

@@ -1,20 +1,33 @@
-"""The HTML report in a browser: its DOM is what was written, with nothing repaired and nothing missing."""
+"""What a person sees of a report, in a browser and without one.
+
+The same is asserted of the page as it was written and, where there is a Chromium, of the DOM that it makes of
+it: there nothing may have been repaired, and nothing be missing.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metspack.reporting import html
+from metspack import checking
+from metspack.model import Limits
+from metspack.reporting import html, linksvg
 from tests.packages import forge
+from tests.packages.spread import moved
 from tests.reporting import pages
 from tests.reporting.reports import checked
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+OFFLINE = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +39,37 @@ def browser() -> str:
     return found
 
 
+def opened(browser: str, path: Path) -> str:
+    """Return the DOM that a browser makes of a file."""
+    profile = path.parent / "profile"
+    done = subprocess.run(
+        [browser, *OFFLINE, f"--user-data-dir={profile}", "--dump-dom", f"file://{path}"],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.decode()
+
+
 def good(root: Path) -> Path:
     return forge.forge(root)
 
 
 def broken(root: Path) -> Path:
-    package = forge.forge(root)
+    """A package with a link that leads nowhere, a child that is gone, one elsewhere, and a split LOB."""
+    package = forge.forge(root, forge.lobs(8, 4))
+    forge.edit(package / "Northwind_lobseg_2/mets.xml", 'file ID="s0.t2.c4.r3"', 'file ID="s0.t2.c4.r9.p2"')
+    forge.seal(package)
+    parts = "".join(
+        f'<mets:mptr xlink:href="ID_Northwind_lobseg_{number}_mets" CONTENTIDS="s0.t2.c4.r9.p{number}" '
+        'LOCTYPE="OTHER"/>'
+        for number in (2, 3)
+    )
+    splits = f'<mets:structMap TYPE="SPLITLOB"><mets:div>{parts}</mets:div></mets:structMap></mets:mets>'
+    forge.edit(package / "mets.xml", "</mets:mets>", splits)
     forge.edit(package / "mets.xml", '_1_mets" xlink', '_9_mets" xlink')
     (package / "Northwind_lobseg_0" / "mets.xml").unlink()
+    moved(package, 3, "disk")
     return package
 
 
@@ -43,23 +79,118 @@ def large(root: Path) -> Path:
     return package
 
 
-@pytest.mark.parametrize("make", [good, broken, large])
-def test_the_page_in_a_browser(browser: str, tmp_path: Path, make: Callable[[Path], Path]) -> None:
-    package = make(tmp_path / "package")
-    with checked(package) as (frame, kept):
-        written = "".join(html.document(frame, kept, {"": package}))
-    (tmp_path / "report.html").write_text(written, encoding="utf-8")
-    done = subprocess.run(
-        [
-            *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-            *(f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"file://{tmp_path / 'report.html'}"),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    dom = pages.read(done.stdout.decode())
-    expected = pages.read(written)
+def figures(page: pages.Node) -> dict[str, str]:
+    """Return the numbers at the top by what they count."""
+    return {each.one("dt").text: each.one("dd").text for each in page.one("dl", "figures").all("div")}
+
+
+def headings(page: pages.Node) -> list[str]:
+    return [each.text for each in page.all("h2")]
+
+
+def drawn(page: pages.Node) -> list[tuple[str, str]]:
+    """Return the boxes of the map: their first lines and states."""
+    found = page.one("svg", "map").all("g", "box")
+    return [(next(each.all("text")).text, "".join(each.classes - {"box"})) for each in found]
+
+
+def see_good(page: pages.Node) -> None:
+    assert page.one("h1").text == "No faults found"
+    assert figures(page) | {"bytes read": ""} == {
+        "errors": "0",
+        "warnings": "0",
+        "notes": "0",
+        "METS files": "3",
+        "listed files": "7",
+        "links": "4",
+        "bytes read": "",
+    }
+    assert headings(page) == ["Summary", "Links", "Segments", "Fixity", "Findings"]
+    assert drawn(page) == [("mets.xml", "own"), ("Northwind_lobseg_0", "ok"), ("Northwind_lobseg_1", "ok")]
+    fills = page.one("table", "fills")
+    assert [each.attributes["aria-label"] for each in fills.all("svg")] == [
+        "2 files, 50.0 % of the limit (4)",
+        "641 bytes, 100.2 % of the limit (640)",
+        "2 files, 50.0 % of the limit (4)",
+        "338 bytes, 52.8 % of the limit (640)",
+    ]
+    assert [each.text for each in fills.all("span", "share")] == ["50.0 %", "100.2 %", "50.0 %", "52.8 %"]
+    assert "Nothing was found." in page.text
+
+
+def see_broken(page: pages.Node) -> None:
+    assert page.one("h1").text == "Errors found"
+    assert "error" in page.one("header").classes
+    assert int(figures(page)["errors"]) > 4
+    assert headings(page) == ["Summary", "Links", "Segments", "Split LOBs", "Fixity", "Findings"]
+    assert drawn(page) == [
+        ("mets.xml", "own"),
+        ("Northwind_lobseg_0", "missing"),
+        ("Northwind_lobseg_1", "one-way"),
+        ("Northwind_lobseg_2", "ok"),
+        ("Northwind_lobseg_3", "elsewhere"),
+        ("ID_Northwind_lobseg_9_mets", "broken"),
+    ]
+    legend = [each.text.partition(":")[0] for each in page.one("ul", "legend").all("li")]
+    assert legend[:-1] == ["ok", "elsewhere", "one-way", "broken", "missing"]
+    strip = page.one("figure", "strip")
+    assert "incomplete" in strip.classes
+    assert [each.text.partition(":")[0] for each in strip.all("li", "absent")] == ["s0.t2.c4.r9.p3"]
+    assert "open" in strip.one("details").attributes, "what is missing is there without a click"
+    (link,) = (each for each in page.all("section", "code") if each.one("h3").attributes["id"] == "L001")
+    line, quoted = link.one("pre").text.split(" ", 1)
+    assert link.one("code", "where").text == f"mets.xml:{line}"
+    assert "ID_Northwind_lobseg_9_mets" in quoted
+    (fixity,) = (each for each in page.all("table") if each.one("caption").text.startswith("Digests"))
+    assert [each.text for each in fixity.one("tbody").all("th")] == [
+        *("METS", "manifest-md5.txt", "manifest-sha256.txt"),
+    ]
+
+
+def see_large(page: pages.Node) -> None:
+    assert figures(page)["METS files"] == "500"
+    assert not list(page.all("svg", "map"))
+    tiles = list(page.one("ol", "tiles").all("li"))
+    assert len(tiles) == 500
+    assert [each.one("b").text for each in tiles if "missing" in each.classes] == ["Northwind_lobseg_7"]
+    (chosen,) = (each for each in page.all("input") if "checked" in each.attributes)
+    assert chosen.attributes["id"] == "show-all"
+    assert [each.text for each in page.one("div", "filter").all("label")] == [
+        "all 500",
+        "ok 499",
+        "missing 1",
+    ]
+    assert not list(page.all("script")), "what is chosen is shown without JavaScript"
+
+
+CASES = [(good, see_good), (broken, see_broken), (large, see_large)]
+Made = tuple[Path, str, Callable[[pages.Node], None]]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0].__name__)
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A report's file, what was written into it, and what a person should see."""
+    make, see = request.param
+    folder = tmp_path_factory.mktemp("report")
+    package = make(folder / "package")
+    limits = Limits(files=4, bytes=640)
+    disk = folder / "disk"
+    with checked(package, roots=[disk] if disk.exists() else []) as (frame, kept):
+        written = "".join(html.document(replace(frame, limits=limits), kept, {"": package}))
+    path = folder / "report.html"
+    path.write_text(written, encoding="utf-8", newline="")
+    return path, written, see
+
+
+def test_what_a_person_sees(report: Made) -> None:
+    _, written, see = report
+    see(pages.read(written))
+
+
+def test_what_a_person_sees_in_a_browser(browser: str, report: Made) -> None:
+    path, written, see = report
+    dom, expected = pages.read(opened(browser, path)), pages.read(written)
+    see(dom)
     assert outline(dom) == outline(expected)
     assert "".join(dom.text.split()) == "".join(expected.text.split())
 
@@ -67,3 +198,17 @@ def test_the_page_in_a_browser(browser: str, tmp_path: Path, make: Callable[[Pat
 def outline(page: pages.Node) -> list[tuple[str, str]]:
     """Return the elements in document order, each with its class."""
     return [(each.tag.lower(), each.attributes.get("class", "")) for each in page.one("body").all()]
+
+
+def test_the_picture_of_links_in_a_browser(browser: str, tmp_path: Path) -> None:
+    package = broken(tmp_path / "package")
+    run = checking.check(package, checking.Level.LINKS)
+    assert list(run)
+    path = tmp_path / "links.svg"
+    path.write_text("".join(linksvg.document(run.graphs)), encoding="utf-8", newline="")
+    dom = opened(browser, path)
+    assert "parsererror" not in dom
+    assert [name for name, _ in drawn(pages.read(dom))] == [
+        *("mets.xml", "Northwind_lobseg_0", "Northwind_lobseg_2", "Northwind_lobseg_3"),
+        *("Northwind_lobseg_1", "ID_Northwind_lobseg_9_mets"),
+    ]

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import resources
-from metspack.checking import Code
+from metspack.checking import Code, Level, sampling
+from metspack.checking.sampling import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
 from metspack.reporting.findings import printable
@@ -179,6 +180,34 @@ def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> Non
     assert "against the limits given: 4 files, 640 bytes" in found.text
     with checked(package) as (frame, kept):
         assert "any number of files, 640 bytes" in page(replace(frame, limits=Limits(bytes=640)), kept).text
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_the_level_is_said_with_what_it_looks_at(level: Level) -> None:
+    with holding() as (frame, kept):
+        found = page(replace(frame, level=level.value), kept)
+    (said,) = (each.one("dd").text for each in found.one("dl", "said").all("div") if "Level" in each.text)
+    assert re.fullmatch(f"{level.value}: .*[a-z]", said)
+    assert found.one("p", "counts").text == f"0 errors, 0 warnings; level {level.value}"
+
+
+def test_a_sample_is_said() -> None:
+    with holding() as (frame, kept):
+        summary = replace(frame.summary, sampled=Sampled(files=500, hashed=5))
+        found = page(replace(frame, summary=summary, sample=sampling.parsed("1%", 7)), kept)
+    assert found.one("p", "counts").text.endswith("level full, a sample")
+    assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "said").text
+
+
+def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    with checked(package / "Northwind_lobseg_0") as (frame, kept):
+        found = page(frame, kept)
+    above, own = found.one("svg", "map").all("g", "box")
+    assert "unknown" in above.classes
+    assert "own" in own.classes
+    assert f"Parent{forge.PARENT_OBJID} (not looked at)" in "".join(found.one("dl", "said").text.split("\n"))
+    assert "or that nobody could look at" in found.one("ul", "legend").text
 
 
 def test_split_lobs_are_strips() -> None:
