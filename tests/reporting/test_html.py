@@ -206,7 +206,7 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
     above, own = found.one("svg", "map").all("g", "box")
     assert "unknown" in above.classes
     assert "own" in own.classes
-    assert f"Parent{forge.PARENT_OBJID} (not looked at)" in "".join(found.one("dl", "said").text.split("\n"))
+    assert f"Parent{forge.PARENT_OBJID} (not looked at)" in next(found.all("dl", "said")).text
     assert "or that nobody could look at" in found.one("ul", "legend").text
 
 
