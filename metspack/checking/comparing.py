@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum, unique
 from pathlib import Path
+from typing import Any
 
 from metspack import scratch
-from metspack.checking import walking
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
+from metspack.checking.codes import Code
 from metspack.checking.facts import Observed
-from metspack.checking.graph import Graph
+from metspack.checking.graph import Graph, State
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare
 from metspack.checking.looking import Level, Looking
-from metspack.checking.opening import Package, package
-from metspack.checking.packed import Shelf
+from metspack.checking.opening import Package
 from metspack.digests import Hashers
-from metspack.errors import MetspackError, SourceError
-from metspack.model import Budgets
+from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.model import Budgets, Finding
 
 _SCHEMA = """
 PRAGMA cache_size = -4000;
@@ -29,11 +29,19 @@ PRAGMA synchronous = OFF;
 CREATE TABLE file (side INTEGER, path BLOB, size INTEGER, algorithm TEXT, digest TEXT, partner INTEGER);
 CREATE TABLE link (side INTEGER, parent TEXT, child TEXT, name TEXT, state TEXT,
     PRIMARY KEY (side, parent, child)) WITHOUT ROWID;
+CREATE TABLE unread (side INTEGER, path BLOB, PRIMARY KEY (side, path)) WITHOUT ROWID;
 BEGIN;
 """
 _LISTED = """
 SELECT path, max(size), max(algorithm), max(digest) FROM entry WHERE path IS NOT NULL GROUP BY path
 """
+_THERE = "SELECT path FROM disk WHERE kind = 'f' AND path NOT IN (SELECT path FROM pack)"
+_UNREAD = "SELECT path FROM mets WHERE NOT ok AND (size IS NOT NULL OR path IN (SELECT path FROM disk))"
+_NOT_READ = """
+SELECT path, min(side), max(side) FROM unread GROUP BY path ORDER BY path
+"""
+# Where a child lies is no difference between two packages.
+_STATES = {State.ELSEWHERE: State.OK}
 _INDEXES = (
     "CREATE INDEX file_path ON file (path, side)",
     "CREATE INDEX file_digest ON file (digest, side) WHERE digest IS NOT NULL",
@@ -76,6 +84,8 @@ JOIN link b ON b.side = 1 AND b.parent = a.parent AND b.child = a.child
 WHERE a.side = 0 AND a.state <> b.state ORDER BY a.parent, a.child
 """
 _BY_BYTES = "SHA-256"
+_CANNOT_BE_READ = "cannot be read"
+_IS_READ = "can be read"
 
 
 @unique
@@ -91,9 +101,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A file or a link that differs: ``what`` is "file" or "link", ``name`` its path, or parent and child.
+    """A file or a link that differs, or a METS that cannot be read: ``what`` says which of these.
 
-    ``other`` is a moved file's new path; ``before`` and ``after`` what is said of it on each side.
+    ``name`` is its path, or parent and child; ``other`` is a moved file's new path; ``before`` and ``after``
+    what is said of it on each side.
     """
 
     kind: Kind
@@ -107,8 +118,10 @@ class Difference:
 class Comparison(scratch.Scratch):
     """Two packages side by side, in a temporary database on disk; a context manager.
 
-    ``by_bytes`` reads every file, listed or not; else METS alone says what its files are. Raises
-    SourceError when a package or, by bytes, a file cannot be read.
+    ``by_bytes`` reads every file, listed or not; else METS alone says what its files are. Children that are
+    not in their places are looked for in ``roots``, of each package also in its ``own_roots``. Raises
+    ``SourceError`` when a package or, by bytes, a file cannot be read, ``ConfigError`` when a child is found
+    twice.
     """
 
     def __init__(
@@ -117,6 +130,8 @@ class Comparison(scratch.Scratch):
         second: Path,
         *,
         by_bytes: bool = False,
+        roots: Sequence[Path] = (),
+        own_roots: tuple[Sequence[Path], Sequence[Path]] = ((), ()),
         progress: Callable[[int], None] | None = None,
         budgets: Budgets | None = None,
     ) -> None:
@@ -126,9 +141,7 @@ class Comparison(scratch.Scratch):
         try:
             self._database.executescript(_SCHEMA)
             for side, path in enumerate((first, second)):
-                self._links(side, path, files=not by_bytes)
-                if by_bytes:
-                    self._bytes(side, path)
+                self._read(side, path, (*roots, *own_roots[side]), by_bytes=by_bytes)
             for statement in (*_INDEXES, _MOVED):
                 self._database.execute(statement)
         except BaseException:
@@ -136,7 +149,10 @@ class Comparison(scratch.Scratch):
             raise
 
     def differences(self) -> Iterator[Difference]:
-        """Yield what differs: files changed, moved, gone and added, each by path, then links."""
+        """Yield what differs: METS that cannot be read, files changed, moved, gone and added, then links."""
+        for path, first, last in self._rows(_NOT_READ):
+            before, after = (_CANNOT_BE_READ if side in {first, last} else _IS_READ for side in (0, 1))
+            yield Difference(kind=Kind.UNKNOWN, what="METS", name=shown(path), before=before, after=after)
         for row in self._rows(_BOTH):
             yield _changed(row)
         for before, after in self._rows(_PAIRS):
@@ -161,44 +177,67 @@ class Comparison(scratch.Scratch):
         with closing(self._database.execute(sql)) as cursor:
             yield from cursor
 
-    def _links(self, side: int, path: Path, *, files: bool) -> None:
-        """Read a package's METS documents; keep their links, and the files they list."""
+    def _read(self, side: int, path: Path, roots: Sequence[Path], *, by_bytes: bool) -> None:
+        """Read a package's METS documents; keep their links and the files that they list, or all files."""
 
-        def look(_package: Package, catalogue: Catalogue, _is_complete: bool) -> None:
-            if files:
-                rows = ((side, *row) for row in catalogue.rows(_LISTED))
-                self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
+        def look(read: Package, catalogue: Catalogue, _is_complete: bool) -> None:
+            if read.mets is None and not by_bytes:
+                raise SourceError(f"{path} has no METS file", hint="Compare --bytes, or name the METS file.")
+            label = _labels(catalogue)
+            listed = self._hashed(path, catalogue, run.places) if by_bytes else catalogue.rows(_LISTED)
+            rows = ((side, label(name), *said) for name, *said in listed)
+            self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
+            unread = ((side, label(name)) for (name,) in catalogue.rows(_UNREAD))
+            self._database.executemany("INSERT INTO unread VALUES (?, ?)", unread)
 
-        looking = Looking(level=Level.LINKS, budgets=self._budgets)
-        run = Observed(look, path, looking)
-        for _ in run:
-            pass
+        looking = Looking(level=Level.STRUCTURE if by_bytes else Level.LINKS, budgets=self._budgets)
+        run = _Following(look, path, looking, None, roots)
+        for each in run:
+            if each.code == Code.CHILD_COPIES.id:
+                raise ConfigError(
+                    f"{path}: {each.message}: which of them is to be compared cannot be told",
+                    hint="Name the roots of each package apart: --root-a DIR, --root-b DIR.",
+                )
         for graph in run.graphs:
             self._database.executemany(
                 "INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?)", _linked(side, graph)
             )
 
-    def _bytes(self, side: int, path: Path) -> None:
-        with closing(Shelf(self._budgets)) as shelf, Catalogue() as catalogue:
-            places = Places(package(path, side, shelf).holder)
-            for _ in walking.findings(catalogue, places, whole=True):
-                pass
-            for (name,) in catalogue.rows("SELECT path FROM disk WHERE kind = 'f'"):
-                hashers = Hashers((_BY_BYTES,))
-                try:
-                    with places.content(name) as content:
-                        for block in content.chunks():
-                            hashers.update(block)
-                            self._progress(len(block))
-                except (OSError, MetspackError) as error:
-                    reason = fault(error) if isinstance(error, OSError) else error.message
-                    raise SourceError(
-                        f"{path}: {shown(name)} cannot be read: {reason}",
-                        hint="Compare by what METS says, or make the file readable.",
-                    ) from error
-                digest = hashers.digest(_BY_BYTES)
-                row = (side, name, hashers.size, digest.algorithm, digest.value)
-                self._database.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", row)
+    def _hashed(self, path: Path, catalogue: Catalogue, places: Places) -> Iterator[Row]:
+        for (name,) in catalogue.rows(_THERE):
+            hashers = Hashers((_BY_BYTES,))
+            try:
+                with places.content(name) as content:
+                    for block in content.chunks():
+                        hashers.update(block)
+                        self._progress(len(block))
+            except (OSError, MetspackError) as error:
+                reason = fault(error) if isinstance(error, OSError) else error.message
+                raise SourceError(
+                    f"{path}: {shown(name)} cannot be read: {reason}",
+                    hint="Compare by what METS says, or make the file readable.",
+                ) from error
+            digest = hashers.digest(_BY_BYTES)
+            yield name, hashers.size, digest.algorithm, digest.value
+
+
+class _Following(Observed):
+    """A check that follows the links, over roots, and looks at nothing else."""
+
+    def _files(self, *_given: Any) -> Iterator[Finding]:
+        yield from ()
+
+
+def _labels(catalogue: Catalogue) -> Callable[[bytes], bytes]:
+    """Return what a path is called: below a child that was found by its OBJID alone, it begins with that."""
+    found = catalogue.rows("SELECT a.path, m.objid FROM apart a JOIN mets m ON m.folder = a.path")
+    folders = {folder: f"{objid}/".encode() for folder, objid in found}
+
+    def label(path: bytes) -> bytes:
+        folder = next((each for each in folders if path.startswith(each)), b"")
+        return folders.get(folder, b"") + path[len(folder) :]
+
+    return label
 
 
 def _linked(side: int, graph: Graph) -> Iterator[Row]:
@@ -210,7 +249,7 @@ def _linked(side: int, graph: Graph) -> Iterator[Row]:
             bare(parent),
             bare(child or edge.href),
             f"{parent} -> {child or edge.href}",
-            edge.state.value,
+            _STATES.get(edge.state, edge.state).value,
         )
 
 

@@ -65,7 +65,8 @@ class Summary:
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    ``graphs`` are the links of each package that was checked, in that order. Raises ``SourceError`` when
+    ``graphs`` are the links of each package that was checked, in that order; ``places`` is where the bytes of
+    the one under way lie. Raises ``SourceError`` when
     there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; what is
     wrong with a package itself is only ever a finding. Of several packages, each finding's path begins
     with the package's own.
@@ -82,6 +83,7 @@ class Checking(Iterator[Finding]):
         self._looking = looking
         self._granted = tuple(roots)
         self.graphs: list[Graph] = []
+        self.places: Places
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes = 0
@@ -162,7 +164,7 @@ class Checking(Iterator[Finding]):
     def _steps(self, catalogue: Catalogue, each: Package, roots: Roots) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        places = Places(each.holder)
+        places = self.places = Places(each.holder)
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)

@@ -25,6 +25,15 @@ def diff(  # noqa: PLR0917 -- a command's options
         ),
     ],
     second: Annotated[Path, typer.Argument(metavar="B", help="The other package.", show_default=False)],
+    root: options.Root = None,
+    root_a: Annotated[
+        list[Path] | None,
+        typer.Option("--root-a", metavar="DIR", help="As --root, for A alone.", show_default=False),
+    ] = None,
+    root_b: Annotated[
+        list[Path] | None,
+        typer.Option("--root-b", metavar="DIR", help="As --root, for B alone.", show_default=False),
+    ] = None,
     by_bytes: Annotated[
         bool,
         typer.Option(
@@ -39,10 +48,11 @@ def diff(  # noqa: PLR0917 -- a command's options
     """Tell what differs between two packages: files and links added, gone, moved or changed.
 
     A file is moved when the other package has the same digest at another path. Where METS gives
-    digests that cannot be compared the file is unknown; **--bytes** compares it. Exits with 1 when
+    digests that cannot be compared the file is unknown; **--bytes** compares it. A package may lie
+    over several folders, disks and packed files: its children are found by OBJID. Exits with 1 when
     anything differs.
 
-    `metspack diff out copy`
+    `metspack diff out copy --root-b /mnt/disk2`
     """
     from metspack.checking.comparing import Comparison  # noqa: PLC0415 -- commands load what they need
 
@@ -51,7 +61,13 @@ def diff(  # noqa: PLR0917 -- a command's options
     with console.progress(quiet=quiet or json_output) as progress:
         progress.stage("Comparing", None)
         with Comparison(
-            first, second, by_bytes=by_bytes, progress=progress.advance, budgets=options.budgets(budget)
+            first,
+            second,
+            by_bytes=by_bytes,
+            roots=root or (),
+            own_roots=(root_a or (), root_b or ()),
+            progress=progress.advance,
+            budgets=options.budgets(budget),
         ) as comparison:
             for each in comparison.differences():
                 counts[f"{each.what} {each.kind.value}"] += 1

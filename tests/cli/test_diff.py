@@ -10,7 +10,7 @@ from metspack import reading
 from tests.cli.conftest import Commands
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST, SECOND
-from tests.packages.spread import tarred, zipped
+from tests.packages.spread import moved, tarred, zipped
 
 BYTES = ["--bytes"]
 METS: list[str] = []
@@ -140,3 +140,99 @@ def test_a_file_that_may_not_be_read(
     outcome = metspack("diff", *pair, "--bytes")
     assert outcome.code == 3
     assert "Permission denied" in outcome.err
+
+
+# --- packages that lie over several roots -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_a_package_over_three_folders_and_a_zip_is_the_same(
+    pair: tuple[Path, Path], metspack: Commands, options: list[str]
+) -> None:
+    a, b = pair
+    moved(b, 0, "disk", "box/of anything")
+    zipped(moved(b, 1, "other"), Path("packed/x.zip"), inside="Northwind_lobseg_1")
+    roots = ["--root", "disk", "--root", "packed"]
+    assert metspack.fine("diff", a, b, *roots, *options) == "a and b: 0 differences\n"
+    (Path("disk/box/of anything") / FIRST.partition("/")[2]).write_bytes(b"other")
+    forge.edit(Path("disk/box/of anything/mets.xml"), forge.md5(forge.LOBS[0].data), forge.md5(b"other"))
+    outcome = metspack("diff", a, b, *roots, *options)
+    assert outcome.code == 1
+    changed = {line.split(":")[0] for line in outcome.out.splitlines() if line.startswith("file")}
+    # The parent's word for the child METS is the same: only its bytes tell that it changed.
+    assert changed == {f"file changed {each}" for each in ((FIRST, CHILD) if options else (FIRST,))}
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_a_segment_packed_in_its_place_is_the_same(
+    pair: tuple[Path, Path], metspack: Commands, options: list[str]
+) -> None:
+    a, b = pair
+    zipped(b / "Northwind_lobseg_1", b / "Northwind_lobseg_1.zip")
+    assert metspack.fine("diff", a, b, *options) == "a and b: 0 differences\n"
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_each_package_may_have_roots_of_its_own(
+    pair: tuple[Path, Path], metspack: Commands, options: list[str]
+) -> None:
+    a, b = pair
+    moved(a, 0, "disk-a")
+    moved(b, 0, "disk-b")
+    outcome = metspack("diff", a, b, "--root", "disk-a", "--root", "disk-b", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "which of them is to be compared cannot be told" in outcome.err
+    assert "--root-a" in outcome.err
+    own = ["--root-a", "disk-a", "--root-b", "disk-b"]
+    assert metspack.fine("diff", a, b, *own, *options) == "a and b: 0 differences\n"
+    (Path("disk-b") / FIRST).write_bytes(b"other")
+    assert metspack("diff", a, b, *own, *options).code == (1 if options else 0)
+    assert metspack("diff", a, b, "--root-a", "disk-a", *options).code == 1
+    assert metspack("diff", a, b, "--root", "nowhere", *options).code == 2
+
+
+@pytest.mark.parametrize("options", [METS, BYTES])
+def test_children_that_only_their_objids_tell_of_are_compared_by_them(
+    pair: tuple[Path, Path], metspack: Commands, options: list[str]
+) -> None:
+    for root in pair:
+        text = (root / "mets.xml").read_text()
+        start, end = text.index('<mets:fileGrp USE="child IP"'), text.index("</mets:fileGrp></mets:fileSec>")
+        text = text[:start] + text[end:]
+        urns = text.replace('xlink:href="ID_Northwind', 'xlink:href="urn:x:ID_Northwind')
+        (root / "mets.xml").write_text(urns.replace('LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"', 'LOCTYPE="URN"'))
+        for number in (0, 1):
+            moved(root, number, f"disk-{root}")
+    own = ["--root-a", "disk-a", "--root-b", "disk-b"]
+    assert metspack.fine("diff", *pair, *own, *options) == "a and b: 0 differences\n"
+    lob = Path("disk-b") / FIRST
+    lob.rename(lob.with_name("renamed"))
+    forge.edit(Path("disk-b") / CHILD, "record0.bin", "renamed")
+    inner = FIRST.partition("/")[2]
+    name = f"ID_Northwind_lobseg_0_mets/{inner}"
+    said = metspack("diff", *pair, *own, *options).out
+    assert f"file moved {name} -> {name.replace('record0.bin', 'renamed')}\n" in said
+
+
+def test_a_mets_that_cannot_be_read_leaves_its_files_unknown(
+    pair: tuple[Path, Path], metspack: Commands
+) -> None:
+    a, b = pair
+    (b / CHILD).write_bytes((b / CHILD).read_bytes()[:-9])
+    outcome = metspack("diff", a, b)
+    assert outcome.code == 1
+    assert outcome.out.startswith(f"METS unknown {CHILD}: can be read; now cannot be read\n")
+    assert metspack("diff", b, b).out.startswith(
+        f"METS unknown {CHILD}: cannot be read; now cannot be read\n"
+    )
+
+
+def test_a_folder_without_mets_can_be_compared_by_bytes_alone(
+    pair: tuple[Path, Path], metspack: Commands
+) -> None:
+    a, b = pair
+    (b / "mets.xml").unlink()
+    outcome = metspack("diff", a, b)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "b has no METS file" in outcome.err
+    assert "file gone mets.xml" in metspack("diff", a, b, "--bytes").out
