@@ -5,6 +5,15 @@ from pathlib import Path
 
 import pytest
 
+ARCHIVES = (
+    ("northwind", "Northwind.siard"),
+    ("siard", "dbptk-example.siard"),
+    ("siard", "sfdbsakila-2.1.siard"),
+    ("siard", "sfdbsakila-2.2.siard"),
+    ("siard", "sample-datalink-2.2.siard"),
+)
+"""Real archives, below ``data``."""
+
 _DEFAULT = Path(__file__).resolve().parents[2] / "shared"
 
 

@@ -358,18 +358,6 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
     assert names(place / "closed") == set()
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs to be root, to mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
     outcome = metspack("build", source, "-o", small_disk / "out", "-j", "1")
@@ -378,6 +366,16 @@ def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_p
     assert first.startswith(f"error: there is not enough space at {small_disk}: needed 1,2")
     assert "free 1,0" in first
     assert names(small_disk) == set()
+
+
+def test_too_little_space_is_said_before_anything_is_copied(
+    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 10_000)
+    outcome = refused(metspack, place, northwind)
+    assert outcome.code == 4
+    assert outcome.err.startswith(f"error: there is not enough space at {place}: needed ")
+    assert " bytes, free 10,000\n" in outcome.err
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -347,6 +347,29 @@ def test_a_full_disk_under_the_output_is_said(program: Program, tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize("command", ["plan", "inspect"])
+def test_a_result_that_cannot_be_written_is_said(
+    northwind: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    signals: None,
+    command: str,
+) -> None:
+    del signals
+
+    class Full(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "argv", ["metspack", command, str(northwind)])
+    monkeypatch.setattr(console, "forget_output", lambda: None)
+    monkeypatch.setattr(console, "prepare", lambda: monkeypatch.setattr(sys, "stdout", Full()))
+    assert cli._run() == 4
+    assert (
+        "error: cannot write the result: No space left on device\nhint: Free space" in capfd.readouterr().err
+    )
+
+
 def test_a_closed_output_is_said(program: Program, tmp_path: Path) -> None:
     siards.siard(tmp_path / "Small.siard", b"x")
     done = subprocess.run(  # noqa: S602 -- closed as a person does it

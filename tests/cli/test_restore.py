@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -213,18 +212,6 @@ def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path
     outcome = metspack("restore", folder, "-o", tmp_path / "files")
     assert (outcome.code, "--accept dbptk-part-digest" in outcome.err) == (3, True), outcome
     assert metspack("restore", folder, "-o", tmp_path / "files", *accept).code == 0
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs to be root, to mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])

@@ -11,7 +11,7 @@ from metspack.model import Budgets, LobRef
 from metspack.siard.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
 from metspack.siard.faults import LobMissing, LobRefused
 from metspack.siard.holdings import Shelf
-from tests.shared_data import shared
+from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
 
 FOLDER = "content/schema0/table0"
@@ -154,17 +154,7 @@ def test_the_extent_is_enough_to_read_a_lob(tmp_path: Path, packing: Packing) ->
             assert b"".join(shelf.contents(lob.extents[0], "it")) == b"x" * 1000
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ("northwind", "Northwind.siard"),
-        ("siard", "dbptk-example.siard"),
-        ("siard", "sfdbsakila-2.1.siard"),
-        ("siard", "sfdbsakila-2.2.siard"),
-        ("siard", "sample-datalink-2.2.siard"),
-    ],
-    ids=lambda parts: parts[-1],
-)
+@pytest.mark.parametrize("parts", ARCHIVES, ids=lambda parts: parts[-1])
 def test_every_lob_inside_a_real_archive_is_found(parts: tuple[str, ...]) -> None:
     path = shared("data", *parts)
     with zipfile.ZipFile(path) as archive:

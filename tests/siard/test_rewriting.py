@@ -19,7 +19,7 @@ from metspack.siard.departures import Departures
 from metspack.siard.metadata import Table as Described
 from metspack.siard.rewriting import Added, Moved, Values, copied, rewritten, sealed, stale_digests
 from metspack.siard.splicing import NewCell
-from tests.shared_data import shared
+from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
 from tests.siard.test_zipwriting import unzip_agrees
 
@@ -209,17 +209,7 @@ def test_every_way_of_packing_fulfils_the_law(tmp_path: Path, packing: Packing) 
     assert digest_of(target, "md5") in read(target).decode()
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ("northwind", "Northwind.siard"),
-        ("siard", "dbptk-example.siard"),
-        ("siard", "sfdbsakila-2.1.siard"),
-        ("siard", "sfdbsakila-2.2.siard"),
-        ("siard", "sample-datalink-2.2.siard"),
-    ],
-    ids=lambda parts: parts[-1],
-)
+@pytest.mark.parametrize("parts", ARCHIVES, ids=lambda parts: parts[-1])
 def test_real_archives_fulfil_the_law(tmp_path: Path, parts: tuple[str, ...]) -> None:
     original = shared("data", *parts)
     source = tmp_path / "source.siard"
