@@ -20,10 +20,11 @@ _XML = "http://www.w3.org/XML/1998/namespace"
 _HREF = f"{XLINK} href"
 _PREFIX = f"{METS} "
 _METS = f"{_PREFIX}mets"
-_FILE = f"{_PREFIX}file"
+FILE = f"{_PREFIX}file"
+FPTR = f"{_PREFIX}fptr"
 _GROUP = f"{_PREFIX}fileGrp"
 _DIV = f"{_PREFIX}div"
-_FILES = frozenset({_FILE, f"{_PREFIX}mdRef"})
+_FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
 
 
@@ -133,14 +134,14 @@ def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fa
     ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetExceeded`` for one nested deeper
     or with longer tags than ``budgets`` has it; what came before is yielded first.
     """
-    reader = _Reader(budgets or Budgets())
+    reader = Reader(budgets or Budgets())
     for block in blocks:
         yield from reader.taken(block, final=False)
     yield from reader.taken(b"", final=True)
 
 
-class _Reader:
-    """Expat handlers that gather the facts of one block at a time."""
+class Reader:
+    """Expat handlers that gather the facts of one block at a time; for one document."""
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
@@ -158,14 +159,14 @@ class _Reader:
         self._divs_seen = 0
         self._starts = {
             _GROUP: self._group,
-            _FILE: self._file,
+            FILE: self._file,
             f"{_PREFIX}FLocat": self._location,
             f"{_PREFIX}FContent": self._content,
             f"{_PREFIX}mdRef": self._reference,
             f"{_PREFIX}structMap": self._struct_map,
             _DIV: self._div,
             f"{_PREFIX}mptr": self._mptr,
-            f"{_PREFIX}fptr": self._fptr,
+            FPTR: self._fptr,
             f"{_PREFIX}area": self._fptr,
         }
         self._parser = safexml.expat_parser()
@@ -173,6 +174,11 @@ class _Reader:
         self._parser.EndElementHandler = self._end
 
     def taken(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+        """Yield the facts in the next bytes, raising as ``read`` does; the last are ``final``."""
+        yield from self._parsed(block, final=final)
+        self._bounded(len(block))
+
+    def _parsed(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
         self._fed += len(block)
         try:
@@ -182,7 +188,10 @@ class _Reader:
         yield from self._found
         if self._fault is not None:
             raise self._fault
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
+
+    def _bounded(self, size: int) -> None:
+        """Refuse a tag that goes on for longer than the budget and the ``size`` bytes that came last."""
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             raise BudgetExceeded(
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
                 hint="If that is what it should be, raise the budget for attributes.",
@@ -213,7 +222,7 @@ class _Reader:
 
     def _end(self, name: str) -> None:
         local = self._name(name)
-        if local == _FILE:
+        if local == FILE:
             self._found.append(self._files.pop().fact())
         elif local == _GROUP:
             del self._groups[self._group_marks.pop() :]
