@@ -6,10 +6,11 @@ That a FILEID names a file, and that no ID occurs twice, is seen elsewhere, with
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from sqlite3 import Connection
+from typing import Self
 
 from metspack import safexml, scratch
 from metspack.checking.codes import Code
@@ -80,34 +81,73 @@ _UNMET = """SELECT r.line, r.attribute, r.element, r.value, r.count, t.element F
 
 _IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 each smLinkGrp's own labels
 _BATCH = 2_000
+_KEPT = "the IDs of a METS document"
+
+
+class References:
+    """One document's references and names, its blocks given to ``take`` one by one; a context manager.
+
+    The document is METS that another reader has taken already (no DTD, within the budgets); ``name`` is its
+    path in findings. Memory is flat: IDs are kept on disk, by hash. Raises ``TargetError`` without room.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._database = scratch.opened()
+        self._rows = _Rows(self._database)
+        self._fault: safexml.XmlError | None = None
+        self._reading = _Reading(_Referring(self._rows).take, everything=False)
+
+    def __enter__(self) -> Self:
+        self._database.executescript(_TABLES)
+        self._database.execute("BEGIN")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def take(self, block: bytes) -> None:
+        """Take the next block; what is not referred from may have been left out of it."""
+        if self._fault is None:
+            with scratch.explained(_KEPT):
+                try:
+                    self._reading.take(block)
+                except safexml.XmlError as error:  # a namespace prefix without its declaration
+                    self._fault = error
+
+    def findings(self, blocks: Blocks) -> Iterator[Finding]:
+        """Yield what is wrong, when all was taken; a document with references is read once more, whole.
+
+        Equal faults of equal elements are one finding, with the first line.
+        """
+        with scratch.explained(_KEPT):
+            try:
+                self._finish(blocks)
+            except safexml.XmlError as error:
+                yield Code.NOT_WELL_FORMED.at(self._name, error.line, reason=error.message)
+                return
+            yield from _unmet(self._name, self._database)
+            yield from _odd(self._name, self._database)
+
+    def _finish(self, blocks: Blocks) -> None:
+        if self._fault is not None:
+            raise self._fault
+        self._reading.end()
+        if self._rows.finished(_PUT_REFERENCE):
+            reading = _Reading(_Referred(self._rows).take, everything=True)
+            for block in blocks():
+                reading.take(block)
+            reading.end()
+        self._rows.finished(_PUT_TARGET)
+        self._rows.finished(_PUT_ODD)
 
 
 def findings(name: str, blocks: Blocks) -> Iterator[Finding]:
-    """Yield what is wrong with a document's references and names; ``name`` is its path in findings.
-
-    The document is METS that another reader has taken already (no DTD, within the budgets); it is read once,
-    and once more when it has references. Memory is flat: IDs are kept on disk, by hash. Equal faults of
-    equal elements are one finding, with the first line. Raises ``TargetError`` without room for that.
-    """
-    database = scratch.opened()
-    try:
-        database.executescript(_TABLES)
-        database.execute("BEGIN")
-        with scratch.explained("the IDs of a METS document"):
-            rows = _Rows(database)
-            try:
-                _read(blocks(), _Referring(rows).take, everything=False)
-                if rows.finished(_PUT_REFERENCE):
-                    _read(blocks(), _Referred(rows).take, everything=True)
-            except safexml.XmlError as error:  # a namespace prefix without its declaration
-                yield Code.NOT_WELL_FORMED.at(name, error.line, reason=error.message)
-                return
-            rows.finished(_PUT_TARGET)
-            rows.finished(_PUT_ODD)
-            yield from _unmet(name, database)
-            yield from _odd(name, database)
-    finally:
-        database.close()
+    """Yield what is wrong with a document's references and names, as ``References`` does."""
+    with References(name) as references:
+        for block in blocks():
+            references.take(block)
+        yield from references.findings(blocks)
 
 
 def _unmet(name: str, database: Connection) -> Iterator[Finding]:
@@ -230,30 +270,36 @@ class _Referred:
             self._put(_PUT_TARGET, scope, _hash(label), element)
 
 
-def _read(blocks: Iterable[bytes], take: Take, *, everything: bool) -> None:
-    """Hand over a document's METS elements: all, or those in blocks with anything of interest and more."""
-    parser = safexml.expat_parser(namespaces=True)
-    marked = _Marked(always=everything)
-    fired = False
+class _Reading:
+    """Hands over a document's METS elements: all, or those in blocks with anything of interest and more."""
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal fired
-        fired = True
+    def __init__(self, take: Take, *, everything: bool) -> None:
+        self._take = take
+        self._parser = safexml.expat_parser(namespaces=True)
+        self._marked = _Marked(always=everything)
+        self._hot = False
+        self._fired = False
+
+    def take(self, block: bytes) -> None:
+        """Take the next block; raises ``XmlError``."""
+        of_interest = self._marked.has(block)
+        # A block that is passed over is parsed in C alone, at a tenth of the cost.
+        self._parser.StartElementHandler = self._start if of_interest or self._hot else None
+        self._fired = False
+        safexml.feed_block(self._parser, block, final=False)
+        # A tag that the block's end cuts in two comes with a later block.
+        self._hot = of_interest or (self._hot and not self._fired)
+
+    def end(self) -> None:
+        """End the document; raises ``XmlError``."""
+        self._parser.StartElementHandler = self._start if self._hot else None
+        safexml.feed_block(self._parser, b"", final=True)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._fired = True
         namespace, _, local = name.rpartition(" ")
         if namespace == METS:
-            take(local, attributes, parser.CurrentLineNumber)
-
-    hot = False
-    for block in blocks:
-        of_interest = marked.has(block)
-        # A block that is passed over is parsed in C alone, at a tenth of the cost.
-        parser.StartElementHandler = start if of_interest or hot else None
-        fired = False
-        safexml.feed_block(parser, block, final=False)
-        # A tag that the block's end cuts in two comes with a later block.
-        hot = of_interest or (hot and not fired)
-    parser.StartElementHandler = start if hot else None
-    safexml.feed_block(parser, b"", final=True)
+            self._take(local, attributes, self._parser.CurrentLineNumber)
 
 
 class _Marked:

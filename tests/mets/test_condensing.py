@@ -152,7 +152,8 @@ def damaged(draw: st.DrawFn) -> bytes:
     """Return a document of a few elements of one shape with some bytes deleted, put in, or exchanged."""
     data = draw(st.sampled_from(_BASES))
     for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(data)))
+        # What expat calls a fault behind the root depends on the blocks: nothing is put there.
+        at = draw(st.integers(0, max(0, data.rfind(b"</"))))
         gone = draw(st.integers(0, 12))
         data = data[:at] + draw(st.sampled_from([b"", *_SNIPPETS])) + data[at + gone :]
     return data
