@@ -74,6 +74,7 @@ class Reference:
 
 # The usual cell, read without a look at each character: no dot at the start of a name, nothing escaped.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_ALL_PLAIN = re.compile(rf"(?:{_PLAIN.pattern}\n)*+")
 _FIRST_COLON = re.compile(r"([^/?#:]*):")
 _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -116,6 +117,12 @@ def parsed(text: str) -> Reference:
     segments, is_folder = _segments(text, path.removeprefix("/"))
     ordered = tuple(each for each in Repair if each in repairs)
     return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=ordered)
+
+
+def are_plain(texts: Sequence[str]) -> bool:
+    """Whether each text is a relative path that ``parsed`` takes as it stands: the names it is made of."""
+    lines = "\n".join((*texts, ""))
+    return lines.count("\n") == len(texts) and _ALL_PLAIN.fullmatch(lines) is not None
 
 
 def _check_text(text: str, stripped: str) -> None:

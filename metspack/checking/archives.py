@@ -112,7 +112,9 @@ def findings(
             complete += archive.complete
     if not listed:
         yield from _none(catalogue)
-    yield from _of_cells(catalogue)
+    if catalogue.row("SELECT 1 FROM cell") is not None:
+        catalogue.index_ids()
+        yield from _of_cells(catalogue)
     if not whole or sampled:
         # Where the bytes are read, they tell which of the two is wrong.
         yield from _against_mets(catalogue)

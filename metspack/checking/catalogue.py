@@ -85,7 +85,6 @@ CREATE INDEX wrong_digests ON wrong (expected, found);
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
-    "CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)",
     "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",
@@ -170,6 +169,10 @@ class Catalogue(scratch.Scratch):
         for statement in _INDEXES:
             self._database.execute(statement)
 
+    def index_ids(self) -> None:
+        """Build the index of files by ID alone, which only cells are held against."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)")
+
 
 class Batch:
     """Rows on their way into the catalogue, a few thousand at a time."""
@@ -185,6 +188,12 @@ class Batch:
         if len(waiting) >= _BATCH:
             self._catalogue.put_many(sql, waiting)
             waiting.clear()
+
+    def add_all(self, sql: str, rows: Iterable[Row]) -> None:
+        """Take many rows for a statement at once."""
+        if waiting := self._waiting.pop(sql, []):
+            self._catalogue.put_many(sql, waiting)
+        self._catalogue.put_many(sql, rows)
 
     def flush(self) -> None:
         """Put in what is left."""

@@ -5,19 +5,24 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from metspack import digests, safexml, uris
-from metspack.checking import grammar, references, schema
+from metspack.checking import grammar, plainly, schema
 from metspack.checking.catalogue import Batch, Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Content, Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
 from metspack.checking.looking import Looking
 from metspack.checking.packed import PackedError
+from metspack.checking.references import References
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
 from metspack.mets import reader
+from metspack.mets.condensing import condensed
+from metspack.mets.runs import Run
 from metspack.model import Digest, Finding
 from metspack.uris import Repair
 
@@ -98,18 +103,20 @@ class Document:
 
     def _parsed(self, content: Content) -> Iterator[Finding]:
         validation = schema.Validation(self._grammar, self._name)
-        try:
-            for fact in reader.read(validation.watched(blocks(content)), self._looking.budgets):
-                yield from self._taken(fact)
-        except safexml.XmlError as error:
-            yield self._unparsed(error)
-            return
-        if not self._seen.files:
-            yield Code.NO_FILES.at(self._name)
-        yield from validation.findings(lambda: blocks(content))
-        if self._looking.strict:
-            yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
-        yield from references.findings(self._name, lambda: blocks(content))
+        with References(self._name) as references:
+            try:
+                with closing(validation.watched(blocks(content))) as watched:
+                    for each in condensed(watched, self._looking.budgets, sink=references.take):
+                        yield from self._run(each) if isinstance(each, Run) else self._taken(each)
+            except safexml.XmlError as error:
+                yield self._unparsed(error)
+                return
+            if not self._seen.files:
+                yield Code.NO_FILES.at(self._name)
+            yield from validation.findings(lambda: blocks(content))
+            if self._looking.strict:
+                yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
+            yield from references.findings(lambda: blocks(content))
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 
     def _unparsed(self, error: safexml.XmlError) -> Finding:
@@ -122,6 +129,26 @@ class Document:
         elif isinstance(error, reader.BudgetExceeded):
             code = Code.BUDGET
         return code.at(self._name, error.line, reason=error.message)
+
+    def _run(self, run: Run) -> Iterator[Finding]:
+        """Take a run: as a whole when there is nothing to be said about any of its elements."""
+        if isinstance(run.fact, reader.Fptr):
+            pointers = zip(repeat(self._mets), run.columns["fileid"], run.lines, strict=False)
+            self._batch.add_all(_PUT_FPTR, pointers)
+        elif self._has_archive(run) or (rows := plainly.entries(run, self._mets, self._folder())) is None:
+            for fact in run.facts():
+                yield from self._taken(fact)
+        else:
+            self._seen.files += run.count
+            self._batch.add_all(_PUT_ENTRY, rows)
+
+    def _has_archive(self, run: Run) -> bool:
+        hrefs = "\n".join(run.columns.get("href", ())).lower()
+        return _ARCHIVE in hrefs or (isinstance(run.fact, reader.File) and _ARCHIVES in run.fact.groups)
+
+    def _folder(self) -> bytes:
+        """Return what the path of a file begins with whose href is its name."""
+        return self._places.resolved(self._path, uris.parsed("a"))[:-1]
 
     def _taken(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):

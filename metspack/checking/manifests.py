@@ -11,6 +11,7 @@ from metspack.checking.documents import of_opening
 from metspack.checking.holders import Content, Places
 from metspack.checking.roots import blocks
 from metspack.checking.structure import source_of
+from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.model import Finding
 
@@ -22,7 +23,6 @@ _ALGORITHMS = {
     "manifest-sha384.txt": "SHA-384",
     "manifest-sha512.txt": "SHA-512",
 }
-_DIGITS = {"MD5": 32, "SHA-1": 40, "SHA-256": 64, "SHA-384": 96, "SHA-512": 128}
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _LONGEST = 1 << 16
@@ -113,10 +113,9 @@ class _Manifest:
         reason = "expected a digest, two spaces and a path"
         if found is not None:
             reason, path = _path(found[4], escaped=bool(found[1]))
-            if len(found[2]) != _DIGITS[self._algorithm]:
-                reason = (
-                    f"the digest has {len(found[2])} digits, {self._algorithm} has {_DIGITS[self._algorithm]}"
-                )
+            digits = 2 * OCTETS[self._algorithm]
+            if len(found[2]) != digits:
+                reason = f"the digest has {len(found[2])} digits, {self._algorithm} has {digits}"
             if not reason:
                 self._listed(number, found[2], found[3], found[4], path)
                 return

@@ -7,8 +7,11 @@ valid is read once more, piece by piece, so that each fault gets the line of its
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,7 @@ _COUNTED = 10_000
 _TEXT = 1 << 20
 _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
 _BATCH = 1 << 16
+_AHEAD = 8
 _SAID = 1_000
 
 _PREFIXES = {
@@ -60,12 +64,34 @@ class Validation:
         self._settled = False
         self._valid = False
 
-    def watched(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it."""
-        for block in blocks:
-            yield block
-            if not self._settled:
-                self._settled = not self._goes_on(block)
+    def watched(self, blocks: Iterable[bytes]) -> Generator[bytes, None, None]:
+        """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it.
+
+        That is done in a thread beside, where libxml2 needs nothing of Python's, unless there is but one.
+        To be closed by who does not take all.
+        """
+        given = iter(blocks)
+        if (first := next(given, None)) is not None:
+            yield first
+        if first is None or (second := next(given, None)) is None:
+            self._take(first or b"")
+            self._end()
+            return
+        with ThreadPoolExecutor(1, "schema") as beside:
+            waiting = deque([beside.submit(self._take, first)])
+            for block in chain((second,), given):
+                yield block
+                waiting.append(beside.submit(self._take, block))
+                if len(waiting) > _AHEAD:
+                    waiting.popleft().result()
+            for each in (*waiting, beside.submit(self._end)):
+                each.result()
+
+    def _take(self, block: bytes) -> None:
+        if not self._settled:
+            self._settled = not self._goes_on(block)
+
+    def _end(self) -> None:
         if not self._settled:
             self._valid = self._ended()
 

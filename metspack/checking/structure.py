@@ -63,6 +63,14 @@ AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.filei
     AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
 ORDER BY e.id
 """
+# An index tells in one go that nothing occurs twice; only where something does is each row looked at.
+_ANY_ID_TWICE = """
+SELECT EXISTS (SELECT 1 FROM ident) OR EXISTS (
+    SELECT 1 FROM entry WHERE xml_id IS NOT NULL GROUP BY mets, xml_id HAVING count(*) > 1)
+"""
+_ANY_PATH_TWICE = """
+SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
+"""
 _IDS_TWICE = """
 SELECT m.path, e.line, e.xml_id, (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
 FROM entry e JOIN mets m ON m.id = e.mets
@@ -86,8 +94,9 @@ def source_of(mets: bytes, line: int) -> str:
 
 def documents(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield what is wrong inside each METS document: its IDs and its structMaps."""
-    for path, line, identifier, other in catalogue.rows(_IDS_TWICE):
-        yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
+    if catalogue.number(_ANY_ID_TWICE):
+        for path, line, identifier, other in catalogue.rows(_IDS_TWICE):
+            yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
     for path, line, fileid in catalogue.rows(_DANGLING):
         yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok ORDER BY id"):
@@ -129,9 +138,10 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
             )
     for path, size in unlisted(catalogue):
         yield Code.UNLISTED.at(shown(path), found=f"{size:,}")
-    for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
-        where = source_of(other, other_line)
-        yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+    if catalogue.number(_ANY_PATH_TWICE):
+        for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
+            where = source_of(other, other_line)
+            yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:

@@ -1,0 +1,70 @@
+"""Rows of the catalogue for a run of files that there is nothing to be said about; pure.
+
+Each column is looked at as a whole. A run in which anything asks for a closer look is not plain, and its
+files are taken one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+from metspack import digests, uris
+from metspack.mets.reader import File
+from metspack.mets.runs import Run
+
+_DIGITS = re.compile(r"[0-9]*")
+_LONGEST_SIZE = 18
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
+
+
+def entries(run: Run, mets: int, folder: bytes) -> Iterator[tuple[Any, ...]] | None:
+    """Return the rows of a run of files with ID, SIZE, CHECKSUM and a plain href each; None for another run.
+
+    A row is what ``documents`` puts into ``entry``: mets, element, xml_id, groupid, grp, line, size,
+    algorithm, digest, href, path, pseudo. ``folder`` is what the paths begin with, with its ``/``.
+    """
+    if not isinstance(run.fact, File):
+        return None
+    ids, hrefs = run.columns.get("id"), run.columns.get("href", ())
+    sizes = _sizes(run.columns.get("size", ()))
+    algorithm, found = _digests(run)
+    if ids is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
+        return None
+    paths = (folder + "\n".join(hrefs).encode().replace(b"\n", b"\n" + folder)).split(b"\n")
+    return zip(
+        repeat(mets),
+        repeat(run.fact.element),
+        ids,
+        run.columns.get("groupid", repeat(run.fact.groupid)),
+        repeat("\n".join(run.fact.groups)),
+        run.lines,
+        sizes,
+        repeat(algorithm),
+        found,
+        hrefs,
+        paths,
+        repeat(0),  # no pseudo-absolute path
+        strict=False,  # what is repeated never ends
+    )
+
+
+def _sizes(texts: Sequence[str]) -> Iterable[int] | None:
+    lengths = set(map(len, texts)) or {0}
+    if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
+        return None
+    return map(int, texts)
+
+
+def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
+    """Return the algorithm of all CHECKSUMs and their values; None when one is not as it should be."""
+    kinds, values = run.columns.get("checksum_type", ()), run.columns.get("checksum", ())
+    algorithm = digests.algorithm_name(kinds[0]) if kinds and kinds.count(kinds[0]) == len(kinds) else None
+    text = "".join(values)
+    if algorithm is None or set(map(len, values)) != {2 * digests.OCTETS[algorithm]}:
+        return None, ()
+    if not _HEXADECIMAL.fullmatch(text):
+        return None, ()
+    return algorithm, values if text == text.lower() else [each.lower() for each in values]
