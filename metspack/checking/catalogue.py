@@ -33,6 +33,7 @@ CREATE TABLE entry (
     size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
 CREATE INDEX entry_id ON entry (mets, xml_id);
+CREATE TABLE run (mets INTEGER, element TEXT, grp TEXT, algorithm TEXT, folder BLOB);
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER

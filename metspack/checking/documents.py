@@ -35,6 +35,11 @@ _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommend
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_NEW_RUN = "DELETE FROM run"
+_PUT_RUN = "INSERT INTO run VALUES (?, ?, ?, ?, ?)"
+_PUT_FILE_OF_RUN = """INSERT INTO entry
+    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
+    SELECT mets, element, ?1, ?2, grp, ?3, ?4, algorithm, ?5, ?6, CAST(folder || ?6 AS BLOB), 0 FROM run"""
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
@@ -133,22 +138,19 @@ class Document:
     def _run(self, run: Run) -> Iterator[Finding]:
         """Take a run: as a whole when there is nothing to be said about any of its elements."""
         if isinstance(run.fact, reader.Fptr):
-            pointers = zip(repeat(self._mets), run.columns["fileid"], run.lines, strict=False)
-            self._batch.add_all(_PUT_FPTR, pointers)
-        elif self._has_archive(run) or (rows := plainly.entries(run, self._mets, self._folder())) is None:
+            rows = zip(repeat(self._mets), run.columns["fileid"], run.lines, strict=False)
+            self._batch.add_all(_PUT_FPTR, rows)
+        elif _has_archive(run.fact, run) or (files := plainly.files(run)) is None:
             for fact in run.facts():
                 yield from self._taken(fact)
         else:
             self._seen.files += run.count
-            self._batch.add_all(_PUT_ENTRY, rows)
-
-    def _has_archive(self, run: Run) -> bool:
-        hrefs = "\n".join(run.columns.get("href", ())).lower()
-        return _ARCHIVE in hrefs or (isinstance(run.fact, reader.File) and _ARCHIVES in run.fact.groups)
-
-    def _folder(self) -> bytes:
-        """Return what the path of a file begins with whose href is its name."""
-        return self._places.resolved(self._path, uris.parsed("a"))[:-1]
+            self._batch.flush()
+            self._catalogue.put(_NEW_RUN)
+            folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
+            said = (run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
+            self._catalogue.put(_PUT_RUN, self._mets, *said)
+            self._catalogue.put_many(_PUT_FILE_OF_RUN, files.rows)
 
     def _taken(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
@@ -277,3 +279,7 @@ class Document:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
             else:
                 yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)
+
+
+def _has_archive(file: reader.File, run: Run) -> bool:
+    return _ARCHIVES in file.groups or _ARCHIVE in "\n".join(run.columns.get("href", ())).lower()

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
 
 from metspack import digests, uris
-from metspack.mets.reader import File
 from metspack.mets.runs import Run
 
 _DIGITS = re.compile(r"[0-9]*")
@@ -20,35 +19,23 @@ _LONGEST_SIZE = 18
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
 
 
-def entries(run: Run, mets: int, folder: bytes) -> Iterator[tuple[Any, ...]] | None:
-    """Return the rows of a run of files with ID, SIZE, CHECKSUM and a plain href each; None for another run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """What a run of files has in common, and a row for each: xml_id, groupid, line, size, digest, href."""
 
-    A row is what ``documents`` puts into ``entry``: mets, element, xml_id, groupid, grp, line, size,
-    algorithm, digest, href, path, pseudo. ``folder`` is what the paths begin with, with its ``/``.
-    """
-    if not isinstance(run.fact, File):
-        return None
+    algorithm: str
+    rows: Iterator[tuple[str, str | None, int, int, str, str]]
+
+
+def files(run: Run) -> Files | None:
+    """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
     ids, hrefs = run.columns.get("id"), run.columns.get("href", ())
     sizes = _sizes(run.columns.get("size", ()))
     algorithm, found = _digests(run)
     if ids is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
-    paths = (folder + "\n".join(hrefs).encode().replace(b"\n", b"\n" + folder)).split(b"\n")
-    return zip(
-        repeat(mets),
-        repeat(run.fact.element),
-        ids,
-        run.columns.get("groupid", repeat(run.fact.groupid)),
-        repeat("\n".join(run.fact.groups)),
-        run.lines,
-        sizes,
-        repeat(algorithm),
-        found,
-        hrefs,
-        paths,
-        repeat(0),  # no pseudo-absolute path
-        strict=False,  # what is repeated never ends
-    )
+    groups = run.columns.get("groupid") or repeat(None)
+    return Files(algorithm=algorithm, rows=zip(ids, groups, run.lines, sizes, found, hrefs, strict=False))
 
 
 def _sizes(texts: Sequence[str]) -> Iterable[int] | None:

@@ -1,0 +1,149 @@
+"""Prints what the structure check of a large METS costs beside a bare iterparse of it, and beside metsrw.
+
+Usage: python bench/check.py [FILES]   (1,000,000 unless told; each measurement is a process of its own)
+
+*Bare iterparse* is lxml's iterparse over the end events of all elements, each cleared and its preceding
+siblings deleted, so that its memory is flat too; nothing is looked at. *Document* is all that a structure
+check says about the METS: well-formed, within the budgets, valid under the schema, its references and names,
+IDs once, FILEIDs met, every file in a fptr, and SIZE, CHECKSUM and href of each file, in the catalogue. The
+schema's part runs in a thread beside: "cpu" is the processor time of all threads. *Package* is the whole of
+check --level structure with the files there (empty ones), which is to find only that the manifests are missing.
+*metsrw* is its parse alone, METSDocument.fromfile, of a METS of 4,000 files; it is measured when it can be
+imported (pip install metsrw).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from lxml import etree
+
+from metspack import safexml
+from metspack.checking import Level, check, structure
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.documents import Document
+from metspack.checking.holders import Folder, Places
+from metspack.mets.reader import METS, XLINK
+from metspack.model import Budgets, Finding
+
+_EMPTY = "d41d8cd98f00b204e9800998ecf8427e"
+_BESIDE_METSRW = 4_000
+_IN_A_FOLDER = 10_000
+
+
+def written(path: Path, files: int) -> None:
+    """Write a METS with an fptr for each file, as a child IP's is."""
+    with path.open("w") as mets:
+        mets.write(f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}" OBJID="bench">\n<fileSec><fileGrp>\n')
+        for number in range(files):
+            mets.write(
+                f'<file ID="s0.t2.c4.r{number}" OWNERID="s0.t2.c4.r{number}" SIZE="0" '
+                f'MIMETYPE="application/octet-stream" CHECKSUM="{_EMPTY}" CHECKSUMTYPE="MD5">\n<FLocat '
+                f'LOCTYPE="URL" xlink:type="simple" xlink:href="{name(number)}"/>\n</file>\n'
+            )
+        mets.write('</fileGrp></fileSec>\n<structMap TYPE="physical"><div>\n')
+        mets.writelines(f'<fptr FILEID="s0.t2.c4.r{number}"/>\n' for number in range(files))
+        mets.write("</div></structMap></mets>\n")
+
+
+def name(number: int) -> str:
+    return f"content/lob{number // _IN_A_FOLDER}/record{number}.bin"
+
+
+def placed(folder: Path, files: int) -> None:
+    for number in range(files):
+        path = folder / name(number)
+        if number % _IN_A_FOLDER == 0:
+            path.parent.mkdir(parents=True)
+        path.touch()
+
+
+def bare(path: Path) -> None:
+    for _event, element in etree.iterparse(path, events=("end",), **safexml.lxml_options()):
+        element.clear()
+        while element.getprevious() is not None:
+            del element.getparent()[0]
+
+
+def document(path: Path) -> None:
+    with Catalogue() as catalogue:
+        number = catalogue.new_mets(path.name.encode(), None, done=True)
+        places = Places(Folder(path.parent))
+        found = list(Document(catalogue, places, number, path.name.encode(), Budgets()).findings())
+        catalogue.index()
+        unharmed([*found, *structure.documents(catalogue)])
+
+
+def package(path: Path) -> None:
+    unharmed([each for each in check(path.parent, Level.STRUCTURE) if each.code != "F020"])
+
+
+def metsrw(path: Path) -> None:
+    importlib.import_module("metsrw").METSDocument.fromfile(str(path))  # a peer, there or not
+
+
+def unharmed(found: list[Finding]) -> None:
+    if found:
+        raise SystemExit(f"the document that was made has faults: {found[:3]}")
+
+
+MEASURED: dict[str, Callable[[Path], None]] = {
+    "bare iterparse": bare,
+    "document": document,
+    "package": package,
+    "metsrw": metsrw,
+}
+
+
+def measured(what: str, path: Path) -> tuple[float, float, float]:
+    """Return seconds, seconds of processor time, and peak memory in MB, of a process of its own."""
+    command = [sys.executable, __file__, what, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    seconds, processor, memory = map(float, done.stdout.split())
+    return seconds, processor, memory
+
+
+def shown(what: str, figures: tuple[float, float, float], floor: float) -> None:
+    seconds, processor, memory = figures
+    print(f"{what:<15} {seconds:7.3f} s  {seconds / floor:6.2f}x  cpu {processor:7.3f} s  {memory:4.0f} MB")
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) == 2:
+        begun, before = time.perf_counter(), time.process_time()
+        MEASURED[arguments[0]](Path(arguments[1]))
+        seconds, processor = time.perf_counter() - begun, time.process_time() - before
+        print(seconds, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        return
+    files = int(arguments[0]) if arguments else 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mets.xml"
+        written(path, files)
+        placed(path.parent, files)
+        print(f"{files:,} files, METS of {path.stat().st_size:,} bytes")
+        floor = measured("bare iterparse", path)
+        shown("bare iterparse", floor, floor[0])
+        for what in ("document", "package"):
+            shown(what, measured(what, path), floor[0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mets.xml"
+        written(path, _BESIDE_METSRW)
+        print(f"{_BESIDE_METSRW:,} files")
+        if importlib.util.find_spec("metsrw") is None:
+            print("metsrw is not installed, so it is not measured: pip install metsrw")
+            return
+        own = min(measured("document", path) for _ in range(5))
+        shown("document", own, own[0])
+        shown("metsrw", min(measured("metsrw", path) for _ in range(3)), own[0])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
