@@ -7,7 +7,7 @@ siblings deleted, so that its memory is flat too; nothing is looked at. *Documen
 check says about the METS: well-formed, within the budgets, valid under the schema, its references and names,
 IDs once, FILEIDs met, every file in a fptr, and SIZE, CHECKSUM and href of each file, in the catalogue. The
 schema's part runs in a thread beside: "cpu" is the processor time of all threads. *Package* is the whole of
-check --level structure with the files there (empty ones), which is to find only that the manifests are missing.
+check --level structure with the files there (empty ones), which is to find only that there are no manifests.
 *metsrw* is its parse alone, METSDocument.fromfile, of a METS of 4,000 files; it is measured when it can be
 imported (pip install metsrw).
 """
@@ -31,8 +31,9 @@ from metspack.checking import Level, check, structure
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.documents import Document
 from metspack.checking.holders import Folder, Places
+from metspack.checking.looking import Looking
 from metspack.mets.reader import METS, XLINK
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 
 _EMPTY = "d41d8cd98f00b204e9800998ecf8427e"
 _BESIDE_METSRW = 4_000
@@ -77,7 +78,7 @@ def document(path: Path) -> None:
     with Catalogue() as catalogue:
         number = catalogue.new_mets(path.name.encode(), None, done=True)
         places = Places(Folder(path.parent))
-        found = list(Document(catalogue, places, number, path.name.encode(), Budgets()).findings())
+        found = list(Document(catalogue, places, number, path.name.encode(), Looking()).findings())
         catalogue.index()
         unharmed([*found, *structure.documents(catalogue)])
 

@@ -11,6 +11,7 @@ from metspack.uris import (
     Reference,
     ReferenceRefused,
     Repair,
+    are_plain,
     file_uri,
     joined,
     parsed,
@@ -528,3 +529,27 @@ def test_a_pseudo_absolute_form_never_leaves_the_package() -> None:
     with pytest.raises(ReferenceRefused) as caught:
         file_uri(("..", "x"))
     assert caught.value.rule == "leaves-root"
+
+
+@LAW
+@given(
+    st.lists(
+        st.one_of(
+            st.from_regex(r"[A-Za-z0-9_]{1,3}(/[A-Za-z0-9_.-]{1,3}){0,2}", fullmatch=True),
+            st.text("ab1_.-/%: \\\né~", max_size=6),
+        ),
+        max_size=4,
+    )
+)
+def test_plain_paths_are_taken_as_they_stand(texts: list[str]) -> None:
+    if are_plain(texts):
+        assert [parsed(each) for each in texts] == [
+            Reference(kind=Kind.RELATIVE, segments=tuple(each.split("/"))) for each in texts
+        ]
+        assert not any(".." in each.split("/") for each in texts)
+
+
+def test_plain_paths_are_those_without_anything_to_decode() -> None:
+    assert are_plain(["a", "content/lob4/record0.bin", "a.b-c/_d"])
+    for odd in ["", "a\nb", "a/", "/a", "a//b", "a/../b", ".a", "a%20b", "a:b", "é", "a b", "a\\b", "a\n"]:
+        assert not are_plain(["a", odd, "b"])

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from sqlite3 import Connection
-from typing import Self
 
 from metspack import safexml, scratch
 from metspack.checking.codes import Code
@@ -61,17 +60,19 @@ _SECTIONS = (b"structLink", b"behaviorSec")
 _LOCTYPE, _USUAL = b"LOCTYPE", b'LOCTYPE="URL"'
 _LONGEST_MARK = 32
 
-_TABLES = """
-CREATE TABLE target (scope INTEGER, hash INTEGER, element TEXT, PRIMARY KEY (scope, hash)) WITHOUT ROWID;
-CREATE TABLE reference (
+_TABLES = (
+    """CREATE TABLE target (
+    scope INTEGER, hash INTEGER, element TEXT, PRIMARY KEY (scope, hash)
+) WITHOUT ROWID""",
+    """CREATE TABLE reference (
     scope INTEGER, hash INTEGER, attribute TEXT, element TEXT, value TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (scope, hash, attribute, element)
-) WITHOUT ROWID;
-CREATE TABLE odd (
+) WITHOUT ROWID""",
+    """CREATE TABLE odd (
     code TEXT, attribute TEXT, element TEXT, value TEXT, other TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (code, attribute, element, value)
-) WITHOUT ROWID;
-"""
+) WITHOUT ROWID""",
+)
 _PUT_TARGET = "INSERT OR IGNORE INTO target VALUES (?, ?, ?)"
 _PUT_REFERENCE = """INSERT INTO reference VALUES (?, ?, ?, ?, ?, ?, 1)
     ON CONFLICT DO UPDATE SET count = count + 1"""
@@ -84,7 +85,7 @@ _BATCH = 2_000
 _KEPT = "the IDs of a METS document"
 
 
-class References:
+class References(scratch.Scratch):
     """One document's references and names, its blocks given to ``take`` one by one; a context manager.
 
     The document is METS that another reader has taken already (no DTD, within the budgets); ``name`` is its
@@ -92,19 +93,11 @@ class References:
     """
 
     def __init__(self, name: str) -> None:
+        super().__init__(*_TABLES, "BEGIN")
         self._name = name
-        self._database = scratch.opened()
         self._rows = _Rows(self._database)
         self._fault: safexml.XmlError | None = None
         self._reading = _Reading(_Referring(self._rows).take, everything=False)
-
-    def __enter__(self) -> Self:
-        self._database.executescript(_TABLES)
-        self._database.execute("BEGIN")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()
 
     def take(self, block: bytes) -> None:
         """Take the next block; what is not referred from may have been left out of it."""

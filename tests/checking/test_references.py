@@ -187,8 +187,8 @@ def test_many_references_are_told_once_for_each_value() -> None:
 
 
 def test_a_full_disk_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def limited() -> sqlite3.Connection:
-        database = opened()
+    def limited(cache: int) -> sqlite3.Connection:
+        database = opened(cache)
         database.execute("PRAGMA max_page_count = 20")
         return database
 
