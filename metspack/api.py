@@ -14,7 +14,7 @@ from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import ACCEPTABLE
 from metspack.errors import ConfigError
-from metspack.identity import PackageOptions
+from metspack.identity import CHECKSUMS, DIALECTS, CsipOptions, PackageOptions
 from metspack.inplace import Described
 from metspack.layouts import LAYOUTS, FolderStyle, Layout
 from metspack.mets.dialects.interface import Software
@@ -70,7 +70,7 @@ def build(
     target: Path,
     *,
     limits: Limits | None = None,
-    layout: str = "lobseg",
+    layout: str | None = None,
     split: Split = Split.FILL,
     lob_folder_style: FolderStyle = FolderStyle.DILCIS,
     min_size: int | None = None,
@@ -83,8 +83,10 @@ def build(
     mapping_uri: str | None = None,
     lob_manifest: bool = False,
     accept: Collection[str] = (),
-    checksum: str = "MD5",
+    checksum: str | None = None,
     agents: Sequence[str] = (),
+    dialect: str = DIALECTS[0],
+    csip: CsipOptions | None = None,
     created: datetime | None = None,
     jobs: int = 1,
     verify: bool = False,
@@ -95,7 +97,9 @@ def build(
 
     ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with the folder ``base``
     that its paths begin in. ``grants`` are the folders that LOBs may lie in beside that of the archive;
-    ``layout`` is ``lobseg`` or ``siard22``; ``min_size`` is bytes; ``plan`` is a plan file, whose layout,
+    ``layout`` is ``lobseg`` or ``siard22``, as the dialect has it when None; ``dialect`` is
+    ``recommendation`` or ``csip``, and ``csip`` what the latter is to say; ``checksum`` is the dialect's when
+    None; ``min_size`` is bytes; ``plan`` is a plan file, whose layout,
     limits, split and min_size are then taken instead of those given. ``created`` (with a time zone) is the
     only time written; SOURCE_DATE_EPOCH or the clock when None. With more than one of ``jobs`` the calling
     module must be importable (``if __name__ == "__main__"``).
@@ -119,6 +123,8 @@ def build(
         accept=accept,
         checksum=checksum,
         agents=agents,
+        dialect=dialect,
+        csip=csip,
         jobs=jobs,
         verify=verify,
         budgets=budgets,
@@ -183,11 +189,14 @@ def _build_options(
     *,
     created: datetime | None,
     limits: Limits | None,
-    layout: str,
+    layout: str | None,
     grants: Grants | None,
     accept: Collection[str],
+    checksum: str | None,
     agents: Sequence[str],
     budgets: Budgets | None,
+    dialect: str = DIALECTS[0],
+    csip: CsipOptions | None = None,
     **others: Any,
 ) -> building.BuildOptions:
     """Return the options of a build; ``others`` are passed on as they are."""
@@ -195,11 +204,14 @@ def _build_options(
         created=_created(created),
         software=_SOFTWARE,
         limits=limits or PRESETS[DEFAULT_PRESET],
-        layout=_layout(layout).name,
+        layout=None if layout is None else _layout(layout).name,
         grants=grants or Grants(),
         accepted=_accepted(accept),
+        checksum=checksum or CHECKSUMS[dialect],
         agents=tuple(agents),
         budgets=budgets or Budgets(),
+        dialect=dialect,
+        csip=csip or CsipOptions(),
         **others,
     )
 

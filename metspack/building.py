@@ -29,8 +29,9 @@ from metspack.coursing import Column, Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.identity import PackageOptions
-from metspack.layouts import FolderStyle, Layout, lobseg
-from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
+from metspack.layouts import FolderStyle, Layout, lobseg, siard22
+from metspack.mets.dialects import csip
+from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.planfile import PlanFile
 from metspack.planning import Division, Split
@@ -54,13 +55,14 @@ class BuildOptions(PackageOptions):
     """How a package is built.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
+    ``layout`` None is the dialect's: SIARD 2.2's own for such an archive in CSIP, else the recommendation's.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``accompanying``.
     """
 
     limits: Limits
-    layout: str = lobseg.LAYOUT.name
+    layout: str | None = None
     split: Split = Split.FILL
     lob_folder_style: FolderStyle = FolderStyle.DILCIS
     plan: Path | None = None
@@ -130,24 +132,34 @@ class _Work:
         self.options = options
         self.progress = progress
         self.plan = PlanFile(options.plan) if options.plan else None
-        self.division = Division(
-            limits=options.limits, layout=layouts.LAYOUTS[options.layout], split=options.split
+        self.division = (
+            self.plan.header.division
+            if self.plan
+            else Division(limits=options.limits, layout=_layout(options, self.archive), split=options.split)
         )
-        if self.plan:
-            self.division = self.plan.header.division
         self.name = _name(source, options, self.plan)
         self.objid = identity.objid(options, self.name, self.archive)
         if self.objid.startswith(identifiers.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        self.dialect = identity.dialect(options, self.archive)
+        self.dialect = identity.dialect(options, self.name, self.objid, self.archive)
+        if options.dialect == csip.NAME and (options.mapping_uri is not None or options.lob_manifest):
+            raise ConfigError(
+                f"the dialect {csip.NAME} has no {accompanying.MAPPING} and no {accompanying.MANIFEST}",
+                hint="Its METS and PREMIS say as much: leave --write-mapping and --write-manifest out.",
+            )
         accompanying.check(self.layout, options.mapping_uri, manifest=options.lob_manifest)
         if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
         self.warnings: list[str] = []
+        if _is_for_siard22(options, self.archive) and self.layout is not siard22.LAYOUT:
+            self.warnings.append(
+                "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b), but the "
+                f"layout is {self.layout.name}"
+            )
         self.kept = 0
         self.stays: frozenset[Column] = frozenset()
 
@@ -164,7 +176,9 @@ class _Work:
             self.stays = self._staying()
             course = self._planned(staging, departures)
             self.objid = self.objid or identifiers.loose_objid(self.name, course.fingerprint)
-            room.check(staging, course, 0 if self.archive is None else self.archive.size)
+            room.check(
+                staging, course, 0 if self.archive is None else self.archive.size, self.dialect.footprint
+            )
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
@@ -249,15 +263,15 @@ class _Work:
 
     def _spot(self, course: Course, number: int) -> SegmentSpot:
         container, index = course.keys[number]
-        word = self.layout.segment_id(self.name, container, index)
-        folder = self.layout.segment_folder(self.name, container, index)
-        return SegmentSpot(
+        words = SegmentWords(
             number=number,
-            ip=self.dialect.child_folder(word, folder),
-            content=self.dialect.content_folder(word, folder),
             index=index,
-            objid=identifiers.child_objid(word),
+            parent=self.objid,
+            name=self.name,
+            word=self.layout.segment_id(self.name, container, index),
+            folder=self.layout.segment_folder(self.name, container, index),
         )
+        return self.dialect.spot(words)
 
     def _siard(
         self,
@@ -278,7 +292,7 @@ class _Work:
             corrected=segments.corrected(placed),
             stays=self.stays,
         )
-        target = staging.package / self.dialect.archive_path(self.name)
+        target = staging.package / self.dialect.archive_path(self.objid, self.name)
         fsio.make_directories(target.parent)
         return relocation.written(
             target,
@@ -309,7 +323,7 @@ class _Work:
         others = [accompanying.placed(*each, checksum) for each in files.items()]
         described: SiardFile | None = None
         if siard is not None:
-            path = self.dialect.archive_path(self.name)
+            path = self.dialect.archive_path(self.objid, self.name)
             with Container.opened(staging.package / path, self.options.budgets) as written:
                 zip64 = written.zip64
             described = SiardFile(
@@ -328,6 +342,17 @@ class _Work:
             others=lambda: iter(others),
         )
         return files | self.dialect.parent_written(staging.package, content)
+
+
+def _is_for_siard22(options: BuildOptions, archive: Archive | None) -> bool:
+    """Return whether a package should have the layout of SIARD 2.2 (CITS SIARD, SIARD_22b)."""
+    return options.dialect == csip.NAME and archive is not None and archive.metadata.version == "2.2"
+
+
+def _layout(options: BuildOptions, archive: Archive | None) -> Layout:
+    if options.layout is not None:
+        return layouts.LAYOUTS[options.layout]
+    return siard22.LAYOUT if _is_for_siard22(options, archive) else lobseg.LAYOUT
 
 
 def _name(source: Source, options: BuildOptions, plan: PlanFile | None) -> str:

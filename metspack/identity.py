@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from metspack import identifiers
-from metspack.mets.dialects import recommendation
+from metspack import descriptive, identifiers
+from metspack.errors import ConfigError
+from metspack.mets.dialects import csip, csip_terms, recommendation
+from metspack.mets.dialects.csip import Csip
+from metspack.mets.dialects.csip_terms import Agents, Terms
 from metspack.mets.dialects.interface import Dialect, Software
 from metspack.mets.dialects.recommendation import Recommendation
 from metspack.model import Budgets
 from metspack.siard import markup
 from metspack.siard.archive import Archive, Grants
+from metspack.siard.metadata import Metadata
+
+DIALECTS = (recommendation.NAME, csip.NAME)
+"""The dialects by name; the first is the one to take when nothing else is asked for."""
+
+CHECKSUMS = {recommendation.NAME: "MD5", csip.NAME: "SHA-256"}
+"""The algorithm of a dialect's METS when nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsipOptions:
+    """What the CSIP dialect is to say: see ``csip_terms`` for the terms, and ``Csip`` for the paths."""
+
+    profile: str = csip_terms.PROFILES[0]
+    package_type: str = csip_terms.PACKAGE_TYPES[0]
+    content_type: str = csip_terms.CITS_SIARD
+    link_style: str = csip_terms.LINK_STYLES[0]
+    representation: str = csip_terms.REPRESENTATION
+    agents: Agents = field(default_factory=Agents)
+    descriptive: Path | None = None
+    documentation: Path | None = None
+    schemas: Path | None = None
+    roda_ancestors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
     """How a package is named, described and proven. ``created`` is the one clock value, as xs:dateTime.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``; ``verify`` reads every byte once more at the end.
+    ``accepted`` is of ``copying.ACCEPTABLE``; ``verify`` reads every byte once more at the end. ``dialect``
+    is of ``DIALECTS``; ``mets_profile`` and the rest of ``csip`` are as the dialect has them when None.
     """
 
     created: str
@@ -28,8 +56,10 @@ class PackageOptions:
     accepted: frozenset[str] = frozenset()
     checksum: str = "MD5"
     agents: tuple[str, ...] = ()
-    mets_profile: str = recommendation.PROFILE
+    mets_profile: str | None = None
     href_style: str = "relative"
+    dialect: str = recommendation.NAME
+    csip: CsipOptions = field(default_factory=CsipOptions)
     verify: bool = False
     check_message_digest: bool = True
     budgets: Budgets = field(default_factory=Budgets)
@@ -48,19 +78,58 @@ def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     return identifiers.package_objid(name, document)
 
 
-def dialect(options: PackageOptions, archive: Archive | None) -> Dialect:
+def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | None) -> Dialect:
     """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
 
-    Raises ``ConfigError`` for what it cannot say: now, not after an hour of copying.
+    ``objid`` is the parent's, "" while it is not known. Raises ``ConfigError`` for what the dialect cannot
+    say: now, not after an hour of copying.
     """
-    chosen = Recommendation(
-        version=None if archive is None else archive.metadata.version,
+    metadata = None if archive is None else archive.metadata
+    chosen: Dialect
+    if options.dialect == csip.NAME:
+        _check_hrefs(options.href_style)
+        chosen = _csip(options, name, metadata)
+    else:
+        chosen = Recommendation(
+            version=None if metadata is None else metadata.version,
+            created=options.created,
+            checksum_type=options.checksum,
+            software=options.software,
+            agents=options.agents,
+            profile=recommendation.PROFILE if options.mets_profile is None else options.mets_profile,
+            href_style=options.href_style,
+        )
+    chosen.check(objid)
+    return chosen
+
+
+def _check_hrefs(style: str) -> None:
+    if style != recommendation.HREF_STYLES[0]:
+        raise ConfigError(
+            f"the dialect {csip.NAME} does not know the hrefs {style} (CSIP76: relative locations)",
+            hint="Leave --href out.",
+        )
+
+
+def _csip(options: PackageOptions, name: str, metadata: Metadata | None) -> Csip:
+    wanted = options.csip
+    return Csip(
+        terms=Terms(
+            version=None if metadata is None else metadata.version,
+            profile=wanted.profile,
+            package_type=wanted.package_type,
+            content_type=wanted.content_type,
+            link_style=wanted.link_style,
+            representation=wanted.representation,
+            mets_profile=options.mets_profile,
+        ),
+        agents=replace(wanted.agents, packagers=options.agents),
+        description=descriptive.description(name, metadata),
         created=options.created,
         checksum_type=options.checksum,
         software=options.software,
-        agents=options.agents,
-        profile=options.mets_profile,
-        href_style=options.href_style,
+        descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
+        documentation=wanted.documentation,
+        schemas=wanted.schemas,
+        roda_ancestors=wanted.roda_ancestors,
     )
-    chosen.check()
-    return chosen

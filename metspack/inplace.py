@@ -18,6 +18,7 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
 from metspack.insertion import Insertion
 from metspack.layouts import lobseg
+from metspack.mets.dialects import recommendation
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
 from metspack.model import Severity
 from metspack.placing import PlacedFile, Placements
@@ -325,4 +326,9 @@ class _Package:
         given = options.name
         self.name = identifiers.package_name(archive.stem) if given is None else identifiers.given_name(given)
         self.objid = identity.objid(options, self.name, archive)
-        self.dialect = identity.dialect(options, archive)
+        if options.dialect != recommendation.NAME:
+            raise ConfigError(
+                f"the dialect {options.dialect} has no packages in place: it wants folders of its own",
+                hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
+            )
+        self.dialect = identity.dialect(options, self.name, self.objid, archive)

@@ -51,6 +51,7 @@ BY_EXTENSION = {
     "xls": "application/vnd.ms-excel",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "xml": "application/xml",
+    "xsd": "application/xml",
     "zip": "application/zip",
 }
 """IANA media types by lower-case file extension."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from metspack import fsio
 from metspack.coursing import Course
 from metspack.errors import TargetError
-
-# What METS and manifests take on disk, generously: bytes per LOB and per segment.
-_PER_LOB, _PER_SEGMENT = 1_000, 8_000
+from metspack.mets.dialects.interface import Footprint
 
 
-def check(staging: fsio.Staging, course: Course, archive: int) -> None:
+def check(staging: fsio.Staging, course: Course, archive: int, footprint: Footprint) -> None:
     """Raise ``TargetError`` unless there is room for a course's LOBs and an archive of so many bytes."""
-    files, room = course.files + 4 * len(course.segments), staging.free_files()
+    files, room = course.files + footprint.files_per_ip * len(course.segments), staging.free_files()
     if room is not None and room < files:
         raise TargetError(
             f"there is no room for so many files at {staging.target.parent}: needed {files:,}, free {room:,}",
@@ -21,8 +19,8 @@ def check(staging: fsio.Staging, course: Course, archive: int) -> None:
     need = (
         course.bytes
         + max(0, archive - course.compressed)
-        + (_PER_LOB + staging.block()) * course.files  # a file takes whole blocks
-        + _PER_SEGMENT * (len(course.segments) + 1)
+        + (footprint.per_lob + staging.block()) * course.files  # a file takes whole blocks
+        + footprint.per_ip * (len(course.segments) + 1)
     )
     have = staging.free()
     if have < need:

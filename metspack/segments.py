@@ -233,7 +233,9 @@ def described(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> C
     placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     mets = files[f"{spot.ip}/{task.dialect.mets}"]
     checksum = mets.digest(task.dialect.checksum_type).value
-    return ChildMets(objid=spot.objid, folder=spot.ip, size=mets.size, checksum=checksum)
+    return ChildMets(
+        objid=spot.objid, folder=spot.ip, content=spot.content, size=mets.size, checksum=checksum
+    )
 
 
 def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:

@@ -1,4 +1,7 @@
-"""The official METS grammar as two validators read it, offline; tests skip when it is not there."""
+"""The official grammars of METS, with E-ARK's attributes, and of PREMIS, offline.
+
+Tests skip when they are not there.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from tests.shared_data import shared
 _NAMESPACES = {
     "http://www.w3.org/1999/xlink": "xlink.xsd",
     "http://www.loc.gov/METS/": "mets-1.12.1.xsd",
+    "https://DILCIS.eu/XML/METS/CSIPExtensionMETS": "DILCISExtensionMETS.xsd",
+    "https://DILCIS.eu/XML/METS/SIPExtensionMETS": "DILCISExtensionSIPMETS.xsd",
 }
 
 
@@ -38,11 +43,25 @@ def _lxml() -> etree.XMLSchema:
 
 
 @cache
+def _premis() -> etree.XMLSchema:
+    return etree.XMLSchema(
+        etree.parse(shared("data", "xsd", "premis-3.0.xsd"), etree.XMLParser(no_network=True))
+    )
+
+
+@cache
 def _xmlschema() -> xmlschema.XMLSchema10:
     locations = _locations()
     return xmlschema.XMLSchema10(
         locations["http://www.loc.gov/METS/"], locations=locations, allow="local", use_fallback=False
     )
+
+
+def premis_faults(document: Path) -> Iterator[str]:
+    """Yield what lxml has against a PREMIS document."""
+    schema: Any = _premis()
+    if not schema.validate(etree.parse(document, etree.XMLParser(no_network=True, resolve_entities=False))):
+        yield from (f"{document} line {each.line}: {each.message}" for each in schema.error_log)
 
 
 def mets_faults(document: Path) -> Iterator[str]:

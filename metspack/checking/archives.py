@@ -72,6 +72,8 @@ JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.element = 'file' AND (m.segment
     OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+AND NOT instr(char(10) || e.grp, char(10) || 'Documentation')
+AND NOT instr(char(10) || e.grp, char(10) || 'Schemas')
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 _LONGEST_CHARACTER = 4  # bytes of UTF-8

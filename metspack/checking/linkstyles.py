@@ -17,7 +17,7 @@ SPLIT = "SPLITLOB"
 _PARENT = ("parent", "godfather")
 _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
-_OTHER_IDENTIFIERS = {"UUID", "URN"}
+_OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
 
 
 @unique

@@ -157,7 +157,7 @@ class Finder:
                 extent = self.container.extent(cell.file)
                 size = None if extent is None else extent.size
             else:
-                size = self.files.size(path)
+                path, size = self.files.file(path) or (path, None)
             if size is not None and column.fits(size, cell.length):
                 repeats = column.inside and column.is_content and cell.file.startswith("content/")
                 return Found(
@@ -276,7 +276,11 @@ class _Search:
         except SourceError as problem:
             self._problem = self._problem or self._in_pieces(problem, names)
             return None
-        return _Hit(candidate=candidate, names=names, extents=extents) if extents else None
+        if not extents:
+            return None
+        # The package may have it elsewhere than where its name leads: there is it listed.
+        there = whole.path if isinstance(whole, FileExtent) else names
+        return _Hit(candidate=candidate, names=there, extents=extents)
 
     def _look(self, *, inside: bool) -> parts.Look:
         self._pieces = {}
@@ -291,12 +295,13 @@ class _Search:
         return self._finder.container.extent("/".join(names))
 
     def _file(self, names: Names) -> Extent | None:
-        path = path_of(names)
-        size = self._finder.files.size(path)
-        if size is None:
+        found = self._finder.files.file(path_of(names))
+        if found is None:
             return None
+        path, size = found
         self._pieces[path] = size
-        return FileExtent(root=0, path=names, size=size, modified=0, inode=0, device=0)
+        there = tuple(path.decode("utf-8", "surrogateescape").split("/"))
+        return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
     def _decided(self, hits: list[_Hit]) -> _Hit:
         """Return the hit whose digest, as a METS has it, is the cell's; else the first."""

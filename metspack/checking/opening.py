@@ -15,6 +15,7 @@ from metspack.checking.packed import SUFFIXES, Packed, PackedError, Shelf
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Below
+from metspack.mets import tops
 
 _NAMES = ("mets.xml", "METS.xml")
 _ARCHIVE = ".siard"
@@ -45,7 +46,7 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
-        return _folder(path, path, number, _chosen(names))
+        return _folder(path, path, number, _chosen(names) or _beside(path))
     if path.name.lower().endswith(_ARCHIVE):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
@@ -63,6 +64,12 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> Package:
     return Package(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
+
+
+def _beside(path: Path) -> str | None:
+    """Return the METS of the IP at the top of those that lie side by side in a folder, as CSIP's do."""
+    found = tops.top(path)
+    return None if found is None else "/".join(found)
 
 
 def _chosen(names: set[str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from metspack.siard.parts import Names
 from metspack.uris import ReferenceRefused
 
 _FOLDERS_KEPT = 64
+_SHARED = re.compile(rb"(?:^|/)(representations/[^/]+/data/.+)", re.DOTALL)
+_TOGETHER = """
+INSERT OR IGNORE INTO together SELECT substr(path, instr(path, x'2f726570726573656e746174696f6e732f') + 1),
+    path, size FROM disk
+    WHERE kind = 'f' AND CAST(path AS TEXT) GLOB '?*/representations/*/data/*' ORDER BY path
+"""
+_ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 _NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
 
 
@@ -25,13 +33,23 @@ class Files:
         self._catalogue = catalogue
         self._siblings: dict[bytes, list[str]] = {}
         self._guesses = 0
+        self._is_shared = False
         forms = {os.path.realpath(root), os.path.abspath(root)}
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
 
-    def size(self, path: bytes) -> int | None:
-        """Return the bytes of the file at a path, None when there is no file."""
-        row = self._catalogue.row("SELECT size FROM disk WHERE path = ? AND kind = 'f'", path)
-        return None if row is None else row[0]
+    def file(self, path: bytes) -> tuple[bytes, int] | None:
+        """Return where the file that a path means lies, and its bytes; None when there is no such file.
+
+        The data of a representation may be divided over several packages (E-ARK AIP1, AIP2): what is not in
+        the one that a path leads into may be at the same place in the same representation of another.
+        """
+        row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
+        if row is None and (shared := _SHARED.search(path)) is not None:
+            if not self._is_shared:
+                self._is_shared = True
+                self._catalogue.put(_TOGETHER)
+            row = self._catalogue.row(_ELSEWHERE, shared[1])
+        return None if row is None else (row[0], row[1])
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Whether a METS gives the file this digest."""

@@ -50,7 +50,7 @@ _FORMS = {
     "DOI": re.compile(
         r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE
     ),
-    "HANDLE": re.compile(r"\S+/\S.*"),
+    "HANDLE": re.compile(r"\S+"),  # RODA's ancestors are called so whatever identifier they have
     "ARK": re.compile(r"(?:\S*/)?ark:\S+", re.IGNORECASE),
 }
 

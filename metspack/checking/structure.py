@@ -43,9 +43,12 @@ WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) OR
 """
 _PARTS = """
 SELECT m.path, p.line, p.part, c.path FROM mptr p JOIN mets m ON m.id = p.mets
-JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href JOIN mets c ON c.path = e.path AND c.ok
-WHERE p.part IS NOT NULL
-AND NOT EXISTS (SELECT 1 FROM entry x WHERE x.mets = c.id AND x.xml_id = p.part) ORDER BY p.id
+LEFT JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href
+JOIN mets c ON c.ok AND (c.path = e.path OR (e.id IS NULL AND c.parent = p.mets AND c.objid = p.href))
+WHERE p.part IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM entry x JOIN mets r ON r.id = x.mets
+    WHERE x.xml_id = p.part AND (r.id = c.id OR r.parent = c.id)
+) ORDER BY p.id
 """
 _DANGLING = """
 SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok

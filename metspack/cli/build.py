@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from metspack.cli import console, making, options
+from metspack.cli.dialects import Dialects
 from metspack.cli.dividing import Dividing
 from metspack.cli.groups import grouped
 from metspack.cli.making import Building, Describing
@@ -48,6 +49,7 @@ def build(
     base: options.Base = None,
     building: Building,
     describing: Describing,
+    dialects: Dialects,
     keep_segments: Annotated[
         bool,
         typer.Option(
@@ -80,9 +82,14 @@ def build(
     from metspack import inplace  # noqa: PLC0415 -- commands load what they need
     from metspack.building import build as built_by  # noqa: PLC0415
 
-    shared = describing.package_options(locations)
+    shared = describing.package_options(locations, dialects)
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
-        given = dividing.given() | building.given() | {"-o": output, "--plan": plan, "--base": base}
+        given = (
+            dividing.given()
+            | building.given()
+            | dialects.given()
+            | {"-o": output, "--plan": plan, "--base": base}
+        )
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         with console.progress(quiet=quiet) as progress:
             described = inplace.described(source, shared, progress)

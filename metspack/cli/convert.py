@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from metspack.cli import console, making, options
+from metspack.cli.dialects import Dialects
 from metspack.cli.dividing import Dividing
 from metspack.cli.groups import grouped
 from metspack.cli.making import Building, Describing
@@ -40,6 +41,7 @@ def convert(
     building: Building,
     locations: Locations,
     describing: Describing,
+    dialects: Dialects,
     json_output: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -55,7 +57,7 @@ def convert(
     """
     from metspack import converting  # noqa: PLC0415 -- commands load what they need
 
-    settings = building.build_options(describing.package_options(locations), dividing)
+    settings = building.build_options(describing.package_options(locations, dialects), dividing)
     with console.progress(quiet=quiet) as progress:
         built = converting.converted(package, output, settings, progress)
     making.tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

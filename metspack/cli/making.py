@@ -12,6 +12,7 @@ import typer
 
 from metspack import clock
 from metspack.cli import console, options
+from metspack.cli.dialects import Dialects
 from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.options import Locations
 from metspack.sizes import counted
@@ -55,14 +56,16 @@ class Describing:
         ),
     ] = None
     checksum: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--checksum",
             metavar="TYPE",
-            help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}.",
+            help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}; when left out MD5, in the dialect "
+            "csip SHA-256.",
             rich_help_panel=_METS,
+            show_default=False,
         ),
-    ] = "MD5"
+    ] = None
     agent: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,11 +77,16 @@ class Describing:
         ),
     ] = None
     mets_profile: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--mets-profile", metavar="URI", help="PROFILE of the METS files.", rich_help_panel=_METS
+            "--mets-profile",
+            metavar="URI",
+            help="PROFILE of the METS files, in place of the dialect's own (http://SIARD2.0.xml in the "
+            "recommendation's).",
+            rich_help_panel=_METS,
+            show_default=False,
         ),
-    ] = "http://SIARD2.0.xml"
+    ] = None
     href: Annotated[
         str,
         typer.Option(
@@ -105,13 +113,15 @@ class Describing:
     ] = False
     budget: options.Budget = None
 
-    def package_options(self, locations: Locations) -> PackageOptions:
+    def package_options(self, locations: Locations, dialects: Dialects | None = None) -> PackageOptions:
         """Return the options that building and describing in place share; raises ``ConfigError``."""
-        from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
+        from metspack.identity import CHECKSUMS, PackageOptions  # noqa: PLC0415 -- commands load what they need
         from metspack.mets.dialects.interface import Software  # noqa: PLC0415
         from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
         from metspack.version import __version__  # noqa: PLC0415
 
+        dialects = dialects or Dialects()
+        dialect = dialects.name()
         return PackageOptions(
             created=clock.now(os.environ),
             software=Software(name="metspack", version=f"metspack {__version__}"),
@@ -119,10 +129,12 @@ class Describing:
             objid=self.objid,
             grants=locations.grants(),
             accepted=options.accepted(self.accept),
-            checksum=options.one_of("--checksum", self.checksum, _CHECKSUMS),
+            checksum=options.one_of("--checksum", self.checksum or CHECKSUMS[dialect], _CHECKSUMS),
             agents=tuple(self.agent or ()),
             mets_profile=self.mets_profile,
             href_style=options.one_of("--href", self.href, HREF_STYLES),
+            dialect=dialect,
+            csip=dialects.csip_options(),
             verify=self.verify,
             check_message_digest=not self.no_message_digest_check,
             budgets=options.budgets(self.budget),
@@ -213,7 +225,7 @@ class Building:
         return BuildOptions(
             **_fields(shared),
             limits=division.limits,
-            layout=division.layout.name,
+            layout=dividing.layout and division.layout.name,
             split=division.split,
             lob_folder_style=FolderStyle(options.one_of("--lob-folder-style", style, styles)),
             plan=plan,

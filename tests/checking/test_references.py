@@ -135,7 +135,7 @@ def test_two_kinds_at_once_names_both() -> None:
             ["10.1000/182", "doi:10.1/x", "https://doi.org/10.1/x", "info:doi/10.1/x"],
             ["11.1/x", "doi:x"],
         ),
-        ("HANDLE", ["4263537/4000", "https://hdl.handle.net/1/2"], ["4000"]),
+        ("HANDLE", ["4263537/4000", "https://hdl.handle.net/1/2", "urn:uuid:1"], ["a b", ""]),
         ("ARK", ["ark:/12025/654", "https://n2t.net/ark:/1/2"], ["12025/654"]),
         ("OTHER", ["anything at all"], []),
         ("nonsense", ["anything at all"], []),

@@ -67,11 +67,37 @@ class SegmentSpot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentWords:
+    """How a segment is called: its ``number`` in the plan, its ``index`` among those of its container.
+
+    ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its
+    name as one word, and ``folder``, the path that the cells of its LOBs begin with.
+    """
+
+    number: int
+    index: int
+    parent: str
+    name: str
+    word: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """What a dialect's documents take on disk: bytes for each LOB and IP, and files for each IP."""
+
+    per_lob: int
+    per_ip: int
+    files_per_ip: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChildMets:
-    """A child IP as its parent names it: OBJID, folder, and the size and checksum of its METS."""
+    """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS."""
 
     objid: str
     folder: str
+    content: str
     size: int
     checksum: str
 
@@ -134,17 +160,21 @@ class Dialect(Protocol):
     def checksum_type(self) -> str:
         """The algorithm of the checksums in METS, as METS calls it."""
 
-    def check(self) -> None:
-        """Raise ``ConfigError`` for what cannot be said in METS, before hours of copying."""
+    @property
+    def footprint(self) -> Footprint:
+        """What it takes on disk beside the LOBs, generously."""
 
-    def archive_path(self, name: str) -> str:
-        """Return where the archive of the package ``name`` lies."""
+    def check(self, objid: str) -> None:
+        """Raise ``ConfigError`` for what cannot be said in METS, before hours of copying.
 
-    def child_folder(self, word: str, folder: str) -> str:
-        """Return the folder of a child IP, of a segment's names by its layout: one word, and a folder."""
+        ``objid`` is the parent's, "" while it is not known.
+        """
 
-    def content_folder(self, word: str, folder: str) -> str:
-        """Return the folder of a segment's LOBs, in the child's or the same, of the same names."""
+    def archive_path(self, objid: str, name: str) -> str:
+        """Return where the archive of the package ``name`` lies, whose parent has this OBJID."""
+
+    def spot(self, words: SegmentWords) -> SegmentSpot:
+        """Return where a segment comes to lie, and the OBJID of its METS."""
 
     def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write all that a child IP is beside its LOBs; returns each file's digests, with METS's, by path.

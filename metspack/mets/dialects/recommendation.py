@@ -12,7 +12,16 @@ from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.mets import writer
-from metspack.mets.dialects.interface import ChildContent, ChildMets, ParentContent, SiardFile, Software
+from metspack.mets.dialects.interface import (
+    ChildContent,
+    ChildMets,
+    Footprint,
+    ParentContent,
+    SegmentSpot,
+    SegmentWords,
+    SiardFile,
+    Software,
+)
 
 NAME = "recommendation"
 METS = "mets.xml"
@@ -45,7 +54,12 @@ class Recommendation:
         """The name of every METS document."""
         return METS
 
-    def check(self) -> None:
+    @property
+    def footprint(self) -> Footprint:
+        """What METS and manifests take on disk."""
+        return Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+
+    def check(self, objid: str) -> None:  # noqa: ARG002 -- any OBJID will do
         """Raise ``ConfigError`` for an agent or a profile that cannot be written."""
         for text in (*self.agents, self.profile):
             if not text.strip():
@@ -55,17 +69,19 @@ class Recommendation:
                 )
             writer.finalized(text)
 
-    def archive_path(self, name: str) -> str:
+    def archive_path(self, objid: str, name: str) -> str:  # noqa: ARG002 -- the root is the parent's
         """Return the archive's path: in the root."""
         return f"{name}.siard"
 
-    def child_folder(self, word: str, folder: str) -> str:  # noqa: ARG002 -- other dialects go by the word
-        """Return the folder of a child IP: the segment's."""
-        return folder
-
-    def content_folder(self, word: str, folder: str) -> str:  # noqa: ARG002
-        """Return the folder of a segment's LOBs: the segment's."""
-        return folder
+    def spot(self, words: SegmentWords) -> SegmentSpot:
+        """Return where a child lies: its METS beside its LOBs, in the segment's folder."""
+        return SegmentSpot(
+            number=words.number,
+            ip=words.folder,
+            content=words.folder,
+            index=words.index,
+            objid=identifiers.child_objid(words.word),
+        )
 
     def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write the METS of a child."""

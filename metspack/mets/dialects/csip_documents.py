@@ -1,0 +1,133 @@
+"""What all METS and PREMIS documents of CSIP packages say alike, and those of a representation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from metspack import premis
+from metspack.descriptive import Description
+from metspack.mets.dialects.csip_files import Group, Ip
+from metspack.mets.dialects.csip_links import METS
+from metspack.mets.dialects.csip_terms import Agents, Terms
+from metspack.mets.dialects.interface import Software
+from metspack.placing import PlacedFile
+from metspack.premis import Event, FileObject, Identifier, Relationship, Whole
+
+PREMIS = "metadata/preservation/premis.xml"
+"""Where an IP and a representation have their preservation metadata."""
+
+WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": None}
+"""What a METS says of other IPs when it links none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Something that was done to a package or a representation: the type of the event, and its detail."""
+
+    type: str
+    detail: str
+
+
+DIGESTS = Done(
+    type="message digest calculation",
+    detail="The digests of all files of the representation were calculated while they were written.",
+)
+DIVISION = Done(
+    type="information package splitting",
+    detail="Segmentation: the large objects (LOBs) of the database were divided over child packages, in the "
+    "order of the archive.",
+)
+SPLITTING = Done(
+    type="splitting",
+    detail="LOBs that were too large for one package were split into parts, whose bytes in order they are.",
+)
+RELOCATION = Done(
+    type="metadata modification",
+    detail="Normalisation of locations: the cells of LOBs that were moved out of the archive, and its "
+    "lobFolder elements, name the places of the LOBs in the representation. Nothing else in the tables was "
+    "changed.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """What is said alike by all documents. ``created`` is the one clock value, as xs:dateTime."""
+
+    terms: Terms
+    agents: Agents
+    description: Description
+    created: str
+    checksum_type: str
+    software: Software
+
+    @property
+    def representation(self) -> str:
+        """The representation's folder in every IP."""
+        return f"representations/{self.terms.representation}"
+
+    def label(self, part: str) -> str:
+        """Return what people call the part of the database that an IP holds."""
+        return f"{self.description.title}: {part}"
+
+    def said(self) -> dict[str, object]:
+        """Return what the METS template says alike for all documents."""
+        return {
+            "created": self.created,
+            "package_type": self.terms.package_type,
+            "content_type": self.terms.content_type,
+            "software": self.software,
+            "agents": self.agents.named(),
+            "checksum_type": self.checksum_type,
+        }
+
+    def premis_written(
+        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Iterable[Done]
+    ) -> PlacedFile:
+        """Write a PREMIS document about an IP or representation, and what was done to it."""
+        about = Identifier(type=top.type, value=top.value)
+        hashers = premis.written(
+            ip.place(path),
+            top=top,
+            files=objects,
+            events=[
+                Event(id=ip.id(f"{path} {each.type}"), type=each.type, detail=each.detail, object=about)
+                for each in done
+            ],
+            created=self.created,
+            software=self.software,
+            algorithms=ip.algorithms,
+        )
+        return ip.taken(path, hashers)
+
+    def representation_written(
+        self, ip: Ip, data: Group, *, label: str, objects: Iterator[FileObject], done: Iterable[Done]
+    ) -> PlacedFile:
+        """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""
+        folder = self.representation
+        top = Whole(
+            category="representation",
+            type=premis.LOCAL,
+            value=self.terms.representation,
+            relationships=(included(ip.objid),),
+        )
+        kept = self.premis_written(ip, f"{folder}/{PREMIS}", top, objects, (DIGESTS, *done))
+        facts = {
+            "id": ip.id(folder),
+            "objid": self.terms.representation,
+            "folder": self.terms.representation,
+            "label": label,
+            "profile": self.terms.representation_profile,
+            "other_type": data.other_type,
+            "descriptive": (),
+            "preservation": ip.reference(kept, "PREMIS", below=f"{folder}/"),
+            "groups": (data,),
+            **WITHOUT_LINKS,
+            "said": self.said(),
+        }
+        return ip.from_template(f"{folder}/{METS}", "mets.xml.j2", facts)
+
+
+def included(objid: str) -> Relationship:
+    """Return the relationship of an object to the IP that it is in (AIP13)."""
+    return Relationship(kind="is included in", objects=(Identifier(value=objid),))

@@ -1,0 +1,188 @@
+"""Writing the files of one IP, and what METS says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metspack import fsio, identifiers, mediatypes, placing, reading, scratch, uris, walking
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError
+from metspack.mets import writer
+from metspack.placing import PlacedFile, Placements
+
+_METS = "mets.xml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A metadata file as an mdRef names it."""
+
+    id: str
+    href: str
+    mdtype: str
+    othermdtype: str
+    media_type: str
+    size: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A fileGrp and its div in the CSIP structMap ("" for none); ``folder`` is what paths begin in.
+
+    ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's
+    div points to; ``files`` begins anew at every call.
+    """
+
+    id: str
+    use: str
+    div: str
+    files: Callable[[], Iterable[PlacedFile]]
+    folder: str = ""
+    content_type: str = ""
+    other_type: str = ""
+    archive: str = ""
+    mets: PlacedFile | None = None
+
+    def href(self, path: str) -> str:
+        """Return the reference to one of its files from the METS."""
+        return uris.quoted((self.folder + path).split("/"))
+
+
+class Ip:
+    """One IP's folder while it is written; ``files`` are the digests of what was, by path."""
+
+    def __init__(self, package: Path, folder: str, objid: str, checksum: str) -> None:
+        self.objid = objid
+        self.files: dict[str, Hashers] = {}
+        self._package = package
+        self._folder = folder
+        self._checksum = checksum
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms that every file is hashed with."""
+        return placing.algorithms(self._checksum)
+
+    def place(self, path: str) -> Path:
+        """Return where a file of the IP is to be written; its folder is made."""
+        target = self._package / self._folder / path
+        fsio.make_directories(target.parent)
+        return target
+
+    def taken(self, path: str, hashers: Hashers) -> PlacedFile:
+        """Take down a file that was written; returns it as METS lists it."""
+        self.files[f"{self._folder}/{path}"] = hashers
+        kind = mediatypes.media_type(None, path.rpartition(".")[2])
+        return placing.placed_file(self.id(path), path, kind, hashers, self._checksum)
+
+    def id(self, path: str) -> str:
+        """Return the xml:id of one of the IP's own files."""
+        return identifiers.element_id(self.objid, path)
+
+    def from_template(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
+        """Write a document from one of the dialect's templates."""
+        return self.taken(path, writer.written(self.place(path), "csip", template, facts, self.algorithms))
+
+    def from_blocks(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
+        """Write a file of these bytes."""
+        hashers = Hashers(self.algorithms)
+        with fsio.NewFile(self.place(path)) as file:
+            for block in blocks:
+                hashers.update(block)
+                file.write(block)
+        return self.taken(path, hashers)
+
+    def copied(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedFile:
+        """Copy a file; raises ``SourceError`` when it cannot be read."""
+        try:
+            with reading.opening(root, names) as descriptor:
+                return self.from_blocks(path, reading.chunks(descriptor))
+        except OSError as error:
+            raise SourceError(
+                f"{root.joinpath(*names)} cannot be read: {error.strerror}",
+                hint="It was to go into the package; see that it is there and that you may read it.",
+            ) from None
+
+    def tree(self, folder: str, root: Path, into: Placements) -> None:
+        """Copy all files below ``root``, in the order of their paths."""
+        for names in below(root):
+            into.add(self.copied(f"{folder}/{'/'.join(names)}", root, names))
+
+    def reference(
+        self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
+    ) -> Reference:
+        """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
+        return Reference(
+            id=file.id,
+            href=uris.quoted(file.path.removeprefix(below).split("/")),
+            mdtype=mdtype,
+            othermdtype=othermdtype,
+            media_type=file.media_type,
+            size=file.size,
+            checksum=file.checksum,
+        )
+
+
+def below(root: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the names of every file below a folder, sorted by path; raises ``SourceError`` as ``walking``."""
+    with closing(scratch.opened()) as names, scratch.explained(f"the files of {root}"):
+        names.execute("CREATE TABLE file (path BLOB)")
+        names.execute("BEGIN")
+        for entry in walking.entries(root):
+            if entry.stamp is not None:
+                path = "/".join(entry.path).encode("utf-8", "surrogateescape")
+                names.execute("INSERT INTO file VALUES (?)", (path,))
+        for (path,) in names.execute("SELECT path FROM file ORDER BY path"):
+            yield tuple(path.decode("utf-8", "surrogateescape").split("/"))
+
+
+def check_documentation(root: Path, taken: str) -> None:
+    """Raise ``ConfigError`` unless a folder's files can be a package's documentation.
+
+    ``taken`` is the name of the file that every package has there.
+    """
+    if not root.is_dir():
+        raise ConfigError(
+            f"the documentation {root} is no folder",
+            hint="Name the folder that holds it: --documentation DIR.",
+        )
+    for names in below(root):
+        path = "/".join(names)
+        if names[-1].casefold() == _METS:
+            raise ConfigError(
+                f"the documentation holds {path}, which every reader would take for the METS of a package",
+                hint="Rename it, or pack it: validators and metspack find packages by that name.",
+            )
+        if path.casefold() == taken:
+            raise ConfigError(
+                f"the documentation holds {path}, the name of a file that every package gets",
+                hint="Rename it.",
+            )
+        _check_name(root, path)
+
+
+def _check_name(root: Path, path: str) -> None:
+    try:
+        uris.quoted(path.split("/"))
+    except (uris.ReferenceRefused, UnicodeEncodeError):
+        raise ConfigError(
+            f"{root} holds a file whose name cannot stand in a METS: {uris.shown(path)}", hint="Rename it."
+        ) from None
+
+
+def schema_files(root: Path) -> tuple[str, ...]:
+    """Return the names of the grammars in a folder; raises ``ConfigError`` when there is none."""
+    names = sorted(each.name for each in root.glob("*.xsd")) if root.is_dir() else []
+    if not names:
+        raise ConfigError(
+            f"{root} holds no XML schema (*.xsd)",
+            hint="Name the folder that holds them with --schemas, or leave it out: metspack has its own.",
+        )
+    for name in names:
+        _check_name(root, name)
+    return tuple(names)

@@ -1,0 +1,146 @@
+"""How parent and children name each other in CSIP packages, in each style; pure.
+
+Identity (the OBJID) and location (a relative URL) stand side by side in one div; METS has no room for a
+checksum there, so that a file entry of the parent gives the fixity of each child's METS.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+
+from metspack import identifiers, uris
+from metspack.errors import ConfigError
+from metspack.mets.dialects.csip_terms import Terms, folder_name
+
+METS = "METS.xml"
+_URN_UUID = "urn:uuid:"
+_URN = re.compile(r"urn:[a-z0-9][a-z0-9-]{1,31}:.+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """Another IP as a METS names it; ``file`` is the ID of the entry of its METS, ``href`` where that is."""
+
+    id: str
+    name: str
+    loctype: str
+    href: str
+    file: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkMap:
+    """The words of a structMap that links IPs: its TYPE and LABEL, those of its divs ("" for none)."""
+
+    id: str
+    type: str
+    label: str
+    div: str
+    kind: str = ""
+    within: str = ""
+    child: str = ""
+
+
+def check_objid(terms: Terms, objid: str) -> None:
+    """Raise ``ConfigError`` for a parent's OBJID that no folder can have, or that no link can name."""
+    folder_name(objid)
+    if terms.link_style == "csip-large" and not _URN.fullmatch(objid):
+        raise ConfigError(
+            f"the OBJID {objid!r} is no URN, and csip-large names packages by URN alone",
+            hint="Give one with --id urn:..., leave --id out, or take another --link-style.",
+        )
+
+
+def child_objid(terms: Terms, parent: str, name: str, word: str) -> str:
+    """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with the segment's word.
+
+    ``word`` names the segment and begins with the package's ``name``. In the style of the recommendation it
+    is an NCName, for it is the ID of a file entry as well.
+    """
+    by_id = terms.link_style == "recommendation"
+    if parent.casefold().startswith(_URN_UUID):
+        own = uuid.uuid5(uuid.NAMESPACE_URL, f"{parent} {word}")
+        return f"uuid-{own}" if by_id else f"{_URN_UUID}{own}"
+    objid = parent + word.removeprefix(name)
+    return identifiers.ncname(objid) if by_id else objid
+
+
+def loctype(terms: Terms, objid: str) -> str:
+    """Return the LOCTYPE that an OBJID is named by; what METS has no word for stands for OTHER with that."""
+    if _URN.fullmatch(objid):
+        return "URN"
+    # As the recommendation has it, the name is that of a file entry in the same METS as well.
+    return "OBJID" if terms.link_style == "recommendation" else "IDENTIFIER"
+
+
+def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") -> Linked:
+    """Return the IP ``other`` as the METS of the IP ``own`` names it; ``label`` is for people."""
+    # The recommendation knows no location there: the file entry, found by the same name, has it.
+    by_id = terms.link_style == "recommendation"
+    return Linked(
+        id=identifiers.element_id(own, f"{other} link"),
+        name=other,
+        loctype=loctype(terms, other),
+        href="" if by_id else mets_href(other),
+        file="" if by_id else file,
+        label=label,
+    )
+
+
+def mets_href(objid: str) -> str:
+    """Return the reference from one IP's METS to that of another IP beside it."""
+    return uris.quoted(("..", folder_name(objid), METS))
+
+
+def file_id(terms: Terms, parent: str, child: str) -> str:
+    """Return the ID of the parent's file entry for a child's METS (recommendation: the child's OBJID)."""
+    return child if terms.link_style == "recommendation" else identifiers.element_id(parent, f"{child} METS")
+
+
+def parent_map(terms: Terms, own: str) -> LinkMap:
+    """Return the structMap in which the child ``own`` names its parent."""
+    return LinkMap(
+        id=identifiers.element_id(own, "parent"),
+        **{
+            "aip": {
+                "type": "PHYSICAL",
+                "label": f"parent {terms.package_type}",
+                "div": f"{terms.package_type} parent identifier",
+            },
+            "csip-large": {
+                "type": "PHYSICAL",
+                "label": "parent IP",
+                "div": "parent IP",
+                "kind": "Godfather IP",
+            },
+            "recommendation": {"type": "logical", "label": "parent IP", "div": "IP parent identifier"},
+        }[terms.link_style],
+    )
+
+
+def children_map(terms: Terms, own: str) -> LinkMap:
+    """Return the structMap in which the parent ``own`` names its children."""
+    one, many = f"child {terms.package_type}", f"child {terms.package_type}s"
+    return LinkMap(
+        id=identifiers.element_id(own, "children"),
+        **{
+            "aip": {"type": "PHYSICAL", "label": many, "div": many, "child": one},
+            "csip-large": {
+                "type": "PHYSICAL",
+                "label": "child IPs",
+                "div": "representations",
+                "within": f"representations/{terms.representation}",
+                "child": "child IP",
+                "kind": "representation child",
+            },
+            "recommendation": {
+                "type": "PHYSICAL",
+                "label": "SIARD structmap",
+                "div": "child IPs",
+                "child": "child IP",
+            },
+        }[terms.link_style],
+    )

@@ -1,0 +1,178 @@
+"""What E-ARK's specifications have words for: profiles, types, roles and the names of folders; pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from metspack.errors import ConfigError
+
+PROFILES = ("csip", "cits-siard", "sip")
+"""Whose METS profile a package declares: they demand different values of the same attributes."""
+
+PACKAGE_TYPES = ("SIP", "AIP", "DIP")
+LINK_STYLES = ("aip", "csip-large", "recommendation")
+REPRESENTATION = "rep1"
+
+CITS_SIARD = "citssiard_v1_0"
+CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
+"""Of CSIP's vocabulary of content information types, those of databases."""
+
+LOBS = "SIARD_lobs"
+"""What a representation with LOBs alone holds (CITS SIARD §3.8)."""
+
+_PROFILES = {
+    "csip": ("https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml",) * 2,
+    "sip": ("https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml",) * 2,
+    "cits-siard": (
+        "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT.xml",
+        "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml",
+    ),
+}
+_FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+_REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
+_LONGEST = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent of a METS header; ``code`` is its identification code, "" without one."""
+
+    role: str
+    name: str
+    type: str = "ORGANIZATION"
+    otherrole: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """Who had to do with a package: who submits it, created the data, preserves it and made it.
+
+    All are names of organisations, "" where nobody is named; the codes are identification codes.
+    """
+
+    submitter: str = ""
+    submitter_code: str = ""
+    archival_creator: str = ""
+    archival_creator_code: str = ""
+    preservation: str = ""
+    packagers: tuple[str, ...] = ()
+
+    def named(self) -> tuple[Agent, ...]:
+        """Return the agents of a METS header, in the roles of the E-ARK SIP profile's example."""
+        found = (
+            Agent(role="ARCHIVIST", name=self.archival_creator, code=self.archival_creator_code),
+            Agent(role="CREATOR", name=self.submitter, code=self.submitter_code),
+            Agent(role="PRESERVATION", name=self.preservation),
+            *(Agent(role="OTHER", otherrole="PACKAGER", name=each) for each in self.packagers),
+        )
+        return tuple(each for each in found if each.name)
+
+    def texts(self) -> tuple[str, ...]:
+        """Return all that is said of the agents."""
+        return tuple(text for each in self.named() for text in (each.name, each.code))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is said alike by all METS of a package.
+
+    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE to be
+    declared in place of that of ``profile``.
+    """
+
+    version: str | None
+    profile: str = PROFILES[0]
+    package_type: str = PACKAGE_TYPES[0]
+    content_type: str = CITS_SIARD
+    link_style: str = LINK_STYLES[0]
+    representation: str = REPRESENTATION
+    mets_profile: str | None = None
+
+    def check(self, agents: Agents) -> None:
+        """Raise ``ConfigError`` for what the profile does not allow, or what is no name or term."""
+        _one_of("content information type", self.content_type, CONTENT_TYPES)
+        _one_of("profile", self.profile, PROFILES)
+        _one_of("package type", self.package_type, PACKAGE_TYPES)
+        _one_of("link style", self.link_style, LINK_STYLES)
+        if not _REPRESENTATION.fullmatch(self.representation) or len(self.representation) > _LONGEST:
+            raise ConfigError(
+                f"{self.representation!r} is no name of a representation",
+                hint="It is the name of one folder, of letters, digits and . _ -, such as rep1.",
+            )
+        if self.profile == "sip":
+            self._check_sip(agents)
+        if self.profile == "cits-siard" and self.content_type != CITS_SIARD:
+            raise ConfigError(
+                f"the profile cits-siard does not go with the content information type {self.content_type}",
+                hint=f"CITS SIARD's SIARD_3 wants {CITS_SIARD}: leave --content-type out, or take another "
+                "--profile.",
+            )
+        self._check_version()
+
+    def _check_sip(self, agents: Agents) -> None:
+        if not agents.submitter:
+            raise ConfigError(
+                "the profile sip wants a submitting agent (E-ARK SIP, SIP15), and none is named",
+                hint='Say who submits the package: --submitter "National Archives".',
+            )
+        if self.package_type != "SIP":
+            raise ConfigError(
+                f"the profile sip does not go with the package type {self.package_type}",
+                hint="E-ARK SIP's SIP4 wants SIP: leave --type out, or take another --profile.",
+            )
+
+    def _check_version(self) -> None:
+        first = self.version == "1.0"
+        if self.version is not None and self.content_type == ("SIARD2" if first else "SIARD1"):
+            raise ConfigError(
+                f"the archive is of SIARD {self.version}, which is not {self.content_type}",
+                hint=f"Say {'SIARD1' if first else 'SIARD2'} or {CITS_SIARD}.",
+            )
+
+    @property
+    def package_profile(self) -> str:
+        """The PROFILE of a package's METS."""
+        return self.mets_profile or _PROFILES[self.profile][0]
+
+    @property
+    def representation_profile(self) -> str:
+        """The PROFILE of a representation's METS."""
+        return self.mets_profile or _PROFILES[self.profile][1]
+
+    @property
+    def package_use(self) -> str:
+        """The USE of the package's group with the representation's METS (CSIP64; SIARD_6)."""
+        return "Representations" if self.profile == "cits-siard" else f"Representations/{self.representation}"
+
+    @property
+    def data_use(self) -> str:
+        """The USE of the representation's group of data files (CSIP64, CSIP114; SIARD_13)."""
+        return "data" if self.profile == "cits-siard" else f"Representations/{self.representation}/data"
+
+    def other_type(self, *, has_archive: bool) -> str:
+        """Return a representation's OTHERCONTENTINFORMATIONTYPE, "" for none (SIARD_7, SIARD_11, §3.8)."""
+        if self.content_type != CITS_SIARD:
+            return ""
+        return f"SIARD_{self.version}" if has_archive else LOBS
+
+
+def folder_name(objid: str) -> str:
+    """Return the name of an IP's root folder: its OBJID, ``:`` written as ``+`` (CSIP1, CSIPSTR2, AIP21).
+
+    Raises ``ConfigError`` for an OBJID that cannot be a folder's name, here or on Windows.
+    """
+    name = objid.replace(":", "+")
+    if not _FOLDER.fullmatch(name) or _DEVICES.fullmatch(name) or len(name) > _LONGEST - len(".partial"):
+        raise ConfigError(
+            f"the OBJID {objid!r} cannot be the name of a folder, and an IP's folder is called by it",
+            hint="Use letters, digits and . _ - : such as ID.AVID.RA.18005, or leave --id out.",
+        )
+    return name
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"there is no {what} {value!r}", hint=f"There are {', '.join(known)}.")

@@ -1,0 +1,108 @@
+"""Which of the IPs that lie side by side in a folder is the one at the top."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack import reading, uris
+from metspack.errors import MetspackError
+from metspack.mets import reader
+from metspack.model import Budgets
+
+METS = "METS.xml"
+"""What an IP's METS is called (CSIPSTR4); in a folder of its own it makes that folder an IP."""
+
+_UP = ("parent", "godfather")
+_BLOCK = 1 << 16
+
+
+def leads_up(mptr: reader.Mptr) -> bool:
+    """Return whether an mptr is labelled as leading to the parent."""
+    labels = (mptr.structmap_label or "", mptr.structmap_type or "", *mptr.div_labels)
+    return any(word in label.casefold() for label in labels for word in _UP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ip:
+    """What the METS of an IP says of itself and of its parent: OBJIDs and locations."""
+
+    objid: str
+    ups: tuple[str, ...]
+
+
+def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
+    """Return folder and name of the METS of the IP in ``root`` that has no parent there; None without one.
+
+    The first IP by name is asked for its parent, that one for its own, and so on: of many children few are
+    read. None also where the parent that an IP names is not there.
+    """
+    with os.scandir(root) as entries:
+        folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    folders = [each for each in folders if _is_file(root, each)]
+    seen: set[str] = set()
+    here = next(iter(folders), None)
+    while here is not None and here not in seen:
+        seen.add(here)
+        ip = _ip(root, here, budgets or Budgets())
+        if ip is None or not ip.ups:
+            return here, METS
+        here = _located(ip, here, folders) or _named(root, ip, folders, budgets or Budgets())
+    return None
+
+
+def _is_file(root: Path, folder: str) -> bool:
+    with suppress(OSError, MetspackError):
+        os.close(reading.opened(root, (folder, METS)))
+        return True
+    return False
+
+
+def _ip(root: Path, folder: str, budgets: Budgets, *, whole: bool = True) -> _Ip | None:
+    """Return what an IP's METS says, None when it cannot be read; its OBJID alone unless ``whole``."""
+    objid, ups = "", []
+    try:
+        with reading.opening(root, (folder, METS)) as descriptor:
+            for fact in reader.read(_blocks(descriptor), budgets):
+                if isinstance(fact, reader.Root):
+                    objid = (fact.objid or "").strip()
+                    if not whole:
+                        break
+                elif isinstance(fact, reader.Mptr) and fact.href and leads_up(fact):
+                    ups.append(fact.href)
+    except (OSError, MetspackError):
+        return None
+    return _Ip(objid, tuple(ups))
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    start = 0
+    while block := os.pread(descriptor, _BLOCK, start):
+        yield block
+        start += len(block)
+
+
+def _located(ip: _Ip, folder: str, folders: list[str]) -> str | None:
+    """Return the folder beside an IP's own that one of its links up leads to."""
+    for href in ip.ups:
+        with suppress(uris.ReferenceRefused):
+            names = uris.joined((folder,), uris.parsed(href))
+            if len(names) > 1 and names[0] in folders and names[0] != folder:
+                return names[0]
+    return None
+
+
+def _named(root: Path, ip: _Ip, folders: list[str], budgets: Budgets) -> str | None:
+    """Return the folder of the IP whose OBJID one of an IP's links up has."""
+    for folder in folders:
+        other = _ip(root, folder, budgets, whole=False)
+        if other is not None and other.objid and any(_same(other.objid, href) for href in ip.ups):
+            return folder
+    return None
+
+
+def _same(objid: str, href: str) -> bool:
+    return href == objid or (href.casefold().startswith("urn:") and href.endswith(f":{objid}"))
