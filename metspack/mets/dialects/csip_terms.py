@@ -144,13 +144,13 @@ class Terms:
 
     @property
     def package_use(self) -> str:
-        """The USE of the package's group with the representation's METS (CSIP64; SIARD_6)."""
-        return "Representations" if self.profile == "cits-siard" else f"Representations/{self.representation}"
+        """The USE of the package's group with the representation's METS (CSIP64, CSIP107)."""
+        return f"Representations/{self.representation}"
 
     @property
     def data_use(self) -> str:
-        """The USE of the representation's group of data files (CSIP64, CSIP114; SIARD_13)."""
-        return "data" if self.profile == "cits-siard" else f"Representations/{self.representation}/data"
+        """The USE of the representation's group of data files (CSIP64, CSIP114)."""
+        return f"{self.package_use}/data"
 
     def other_type(self, *, has_archive: bool) -> str:
         """Return a representation's OTHERCONTENTINFORMATIONTYPE, "" for none (SIARD_7, SIARD_11, §3.8)."""
