@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lxml import etree
 
 from metspack.checking import Code, check, explained
 from metspack.checking.rules.profiles import Profile
-from metspack.checking.rules.requirements import Need, Standard, State
+from metspack.checking.rules.requirements import Need, State
 from metspack.checking.rules.table import NAMED, REQUIREMENTS
 from metspack.model import Finding
 from tests.checking.rule_damages import EVERY, Damage, both, package, with_content, without
@@ -19,7 +17,6 @@ from tests.packages import csip
 from tests.packages.csip import PACKAGE_METS, REPRESENTATION_METS
 from tests.packages.forge import edit, forge
 from tests.packages.spread import zipped
-from tests.shared_data import shared
 
 _OWN = {Code.REQUIREMENT_BROKEN.id, Code.RECOMMENDATION_NOT_FOLLOWED.id, Code.OPTION_INCOMPLETE.id}
 _SEVERITY = {Need.MUST: "M030", Need.MUST_NOT: "M030", Need.SHOULD: "M031", Need.MAY: "M032"}
@@ -88,39 +85,6 @@ def test_most_of_what_must_be_is_checked() -> None:
     assert all(
         each.note for rows in REQUIREMENTS.values() for each in rows if each.state is State.NOT_CHECKABLE
     )
-
-
-_PROFILES = {
-    Standard.CSIP: ("E-ARK-CSIP-v2-2-0.profile.xml",),
-    Standard.SIP: ("E-ARK-SIP-v2-2-0.profile.xml",),
-    Standard.SIARD: ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml"),
-}
-# The list says MUST; its sentence, and the text of the standard, say SHOULD.
-_READ_OTHERWISE = {"SIARD_22": (Need.MUST, Need.SHOULD)}
-
-
-def _printed(name: str) -> Iterator[tuple[str, Need, str]]:
-    document = etree.parse(shared("spec", name))
-    for requirement in document.iter("{*}requirement"):
-        if (id_ := requirement.get("ID")) is not None:
-            terms = [_text(each) for each in requirement.iter("{*}dt")]
-            told = [_text(each) for each in requirement.iter("{*}dd")]
-            where = dict(zip(terms, told, strict=True)).get("METS XPath", "")
-            yield id_, Need(requirement.get("REQLEVEL", "")), where
-
-
-def _text(element: etree._Element) -> str:
-    return " ".join("".join(str(each) for each in element.itertext()).split())
-
-
-@pytest.mark.parametrize("standard", Standard)
-def test_the_table_is_that_of_the_standards_profile(standard: Standard) -> None:
-    table = {each.id: each for each in REQUIREMENTS[standard] if not each.id.startswith("CSIPSTR")}
-    printed = [row for name in _PROFILES[standard] for row in _printed(name)]
-    assert {id_ for id_, *_ in printed} == set(table)
-    for id_, need, where in printed:
-        assert (need, table[id_].need) == _READ_OTHERWISE.get(id_, (need, need)), id_
-        assert table[id_].where == where or id_.startswith("REF_"), id_
 
 
 # --- which standards a package is held against ------------------------------------------------------------

@@ -256,6 +256,9 @@ def _division(first: int, label: str, *, group: str, pointer: str, what: str) ->
         f"{place}/fptr",
         f"The division {label} points at every group of that use",
         _SHOULD,
+        "In the METS of a representation: at the groups of its content."
+        if label == "Representations"
+        else "",
     )
     _table.seen(
         pointer,

@@ -36,7 +36,7 @@ def judge_package(outline: Outline, found: list[Representation], faults: Faults)
     groups = [each for each in outline.groups if each.content == siard.TYPE]
     if not any(each.kind == "Representations" for each in groups):
         faults.add("SIARD_6", line, "none")
-    divided = {label.split("/")[1] for label in outline.divided if "/" in label}
+    divided = outline.representations
     for group in groups:
         if group.representation and group.representation not in divided:
             faults.add("SIARD_8", group.line, "none", group.id)

@@ -31,7 +31,7 @@ class Elements:
         self.starts: dict[str, Start] = {}
         self.ends: dict[str, End] = {}
         self._parser = safexml.expat_parser(namespaces=True)
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._text: list[str] = []
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -68,17 +68,15 @@ class Elements:
         return "".join(self._text).strip()
 
     def _renamed(self, attributes: Attributes) -> Attributes:
-        if all(" " not in name for name in attributes):
-            return attributes
-        return {self._name(name): value for name, value in attributes.items()}
-
-    def _name(self, raw: str) -> str:
-        known = self._names.get(raw)
-        if known is None:
-            namespace, _, local = raw.rpartition(" ")
-            prefix = _PREFIXES.get(namespace, namespace)
-            known = f"{prefix}:{local}" if namespace else local
+        written = tuple(attributes)
+        names = self._names.get(written)
+        if names is None:
             if len(self._names) >= _NAMES_KEPT:
                 self._names.clear()
-            self._names[raw] = known
-        return known
+            names = self._names[written] = tuple(map(_name, written))
+        return attributes if names == written else dict(zip(names, attributes.values(), strict=True))
+
+
+def _name(raw: str) -> str:
+    namespace, _, local = raw.rpartition(" ")
+    return f"{_PREFIXES.get(namespace, namespace)}:{local}" if namespace else local

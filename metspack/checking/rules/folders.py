@@ -97,7 +97,7 @@ def _representation(holdings: Holdings, each: Representation, faults: Faults, li
 def _against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
     names = {each.name for each in found}
     grouped = {each.representation for each in outline.groups}
-    divided = {label.split("/")[1] for label in outline.divided if "/" in label}
+    divided = outline.representations
     for each in found:
         if each.name not in grouped and outline.has_files:
             faults.add("CSIP114", outline.line, "none", each.name)

@@ -113,7 +113,7 @@ class Header:
 
     def _noted(self) -> None:
         text = self._elements.gathered()
-        if self._agents:
+        if self._agents and self._agents[-1].notes:
             _, kind = self._agents[-1].notes.pop()
             self._agents[-1].notes.append((text, kind))
 
@@ -163,6 +163,8 @@ class Header:
         agent = found[0]
         if not agent.says("ROLE"):
             self._faults.add("SIP16", agent.line, "none")
+        if agent.says("TYPE") == "INDIVIDUAL":
+            agent.notes.clear()  # a person's notes may be contact information
         self._body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
     def _body(self, agent: _Agent, is_typed: bool, kind: str, name: str, note: str) -> None:

@@ -90,9 +90,8 @@ class Held:
         if Standard.SIARD in standards:
             database.judge_package(outline, found, faults)
         yield from faults.findings(shown(path), standards)
-        groups = {each.representation: each for each in outline.groups if each.representation}
         for each in found:
-            yield from self._representation(each, groups.get(each.name))
+            yield from self._representation(each, outline.group_of(each.name))
 
     def _representation(self, each: Representation, group: Group | None) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:

@@ -65,6 +65,17 @@ class Outline:
         """What it holds, as CITS SIARD has it."""
         return self.root.get("csip:OTHERCONTENTINFORMATIONTYPE", "")
 
+    @property
+    def representations(self) -> frozenset[str]:
+        """The folders of the representations that have a division of their own."""
+        return frozenset(label.split("/")[1] for label in self.divided if "/" in label)
+
+    def group_of(self, representation: str) -> Group | None:
+        """Return the group of a representation itself, else the first of those of its folders."""
+        groups = [each for each in self.groups if each.representation == representation]
+        own = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
+        return next(own, groups[0] if groups else None)
+
     def of_kind(self, kind: str) -> list[Group]:
         """Return the groups of one kind."""
         return [each for each in self.groups if each.kind == kind]

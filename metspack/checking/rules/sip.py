@@ -24,8 +24,9 @@ def _agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> Non
     _table.free(f"SIP{first + 3}", f"{_AGENT}/note", f"The {who} may have a note")
 
 
-def _coded(number: int, who: str) -> None:
-    _table.seen(f"SIP{number}", _NOTE, f"The note of the {who} is marked as IDENTIFICATIONCODE")
+def _coded(number: int, who: str, note: str = "") -> None:
+    says = f"The note of the {who} is marked as IDENTIFICATIONCODE"
+    _table.seen(f"SIP{number}", _NOTE, says, _MUST, note)
 
 
 def _rows() -> None:
@@ -69,7 +70,7 @@ def _rows() -> None:
         role="The submitting agent has a role",
         kind=f"The submitting agent {organisation}",
     )
-    _coded(20, "submitting agent")
+    _coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as SIP25 has it.")
     add.free("SIP21", _AGENT, "Agents may be persons to contact")
     contact = "It is by role and type, CREATOR and INDIVIDUAL, that a person to contact is known."
     add.left("SIP22", f"{_AGENT}/@ROLE", "The person to contact has the role CREATOR", contact, _MUST)

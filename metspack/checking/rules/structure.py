@@ -34,8 +34,9 @@ class _Division:
 class Structure:
     """Looks at the structMaps of one document, which come after its sections and files."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._outline = outline
+        self._is_package = is_package
         self._faults = faults
         self._maps = 0
         self._own_maps = 0
@@ -74,8 +75,9 @@ class Structure:
                 self._groups()
 
     def _groups(self) -> None:
+        divided = self._outline.representations
         for kind in _NAMING:
-            groups = [each for each in self._outline.of_kind(kind) if not self._has_division(each)]
+            groups = [each for each in self._named(kind) if each.representation not in divided]
             if not self._counts[kind]:
                 if groups and kind in _THERE:
                     self._faults.add(_THERE[kind], self._line, "none")
@@ -84,12 +86,11 @@ class Structure:
                 if group.id not in self._pointed[kind]:
                     self._faults.add(_POINTING[kind], group.line, "none", group.id)
 
-    def _has_division(self, group: Group) -> bool:
-        """Whether the group is that of a representation with a division of its own."""
-        own = f"{REPRESENTATIONS}/{group.representation}"
-        return bool(group.representation) and any(
-            each == own or each.startswith(f"{own}/") for each in self._outline.divided
-        )
+    def _named(self, kind: str) -> list[Group]:
+        """Return the groups that a division of a kind names: in a representation, its own are its content."""
+        if kind != REPRESENTATIONS or self._is_package:
+            return self._outline.of_kind(kind)
+        return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
 
     def _mapped(self, attributes: Attributes, line: int) -> None:
         self._maps += 1
@@ -150,7 +151,7 @@ class Structure:
             return
         if label == REPRESENTATIONS:
             self._outline.divided[label] = division.line
-        own = {each.id for each in self._outline.of_kind(label)}
+        own = {each.id for each in self._named(label)}
         for identifier, line in division.pointers:
             if identifier is None or (identifier not in own and self._outline.is_complete):
                 self._faults.add(_NAMING[label], line, quoted(identifier))

@@ -22,7 +22,7 @@ def surveyed(blocks: Iterable[bytes], faults: Faults, *, is_package: bool) -> Ou
     header = Header(elements, outline, faults, is_package=is_package)
     Sections(elements, outline, faults)
     files = FileSection(elements, outline, faults, is_package=is_package)
-    structure = Structure(elements, outline, faults)
+    structure = Structure(elements, outline, faults, is_package=is_package)
     elements.read(blocks)
     header.finish()
     files.finish()
