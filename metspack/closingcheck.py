@@ -6,23 +6,23 @@ from pathlib import Path
 
 from metspack import checking
 from metspack.errors import TargetError
-from metspack.model import Severity
+from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress
 
 
-def passed(package: Path, progress: Progress, *, whole: bool) -> None:
-    """Raise ``TargetError`` when a package that was just written has errors.
-
-    ``whole`` reads every byte back; else all is looked at that needs no LOB's bytes.
-    """
+def errors(
+    package: Path, progress: Progress, *, whole: bool, budgets: Budgets | None = None
+) -> list[Finding]:
+    """Return the errors of a package: with ``whole`` of every byte, else of all that needs no LOB's bytes."""
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking what lies on disk", checking.weight(package) if whole else None)
-    wrong = [
-        each
-        for each in checking.check(package, level, progress=progress.advance)
-        if each.severity is Severity.ERROR
-    ]
-    if wrong:
+    found = checking.check(package, level, progress=progress.advance, budgets=budgets)
+    return [each for each in found if each.severity is Severity.ERROR]
+
+
+def passed(package: Path, progress: Progress, *, whole: bool) -> None:
+    """Raise ``TargetError`` when a package that was just written has errors, as ``errors`` finds them."""
+    if wrong := errors(package, progress, whole=whole):
         first = wrong[0]
         raise TargetError(
             f"what was written does not check: {first.path}: {first.code} {first.message} "

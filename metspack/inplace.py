@@ -11,8 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import checking, fsio, identifiers, identity, manifests, placing, scratch, sealing, segments
-from metspack.checking import Level
+from metspack import closingcheck, fsio, identifiers, identity, manifests, placing, scratch, sealing, segments
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
@@ -20,7 +19,6 @@ from metspack.insertion import Insertion
 from metspack.layouts import lobseg
 from metspack.mets.dialects import recommendation
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.model import Severity
 from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.segmented import SegmentedFolder, SegmentFolder
@@ -298,16 +296,8 @@ class _Work:
         self.warnings += archive.conventions()
 
     def _check(self) -> None:
-        level = Level.FULL if self.options.verify else Level.STRUCTURE
-        total = checking.weight(self.root) if self.options.verify else None
-        self.progress.stage("Checking what lies on disk", total)
-        wrong = [
-            each
-            for each in checking.check(
-                self.root, level, progress=self.progress.advance, budgets=self.options.budgets
-            )
-            if each.severity is Severity.ERROR
-        ]
+        options = self.options
+        wrong = closingcheck.errors(self.root, self.progress, whole=options.verify, budgets=options.budgets)
         if wrong:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
