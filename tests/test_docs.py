@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking.codes import Code
+from metspack.checking.codes import ALL_CODES
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.location import Level, Outcome, outcome
 from metspack.planning import Split
@@ -44,7 +44,7 @@ def test_the_table_of_locations_is_the_codes() -> None:
 
 
 def test_the_table_of_conventions_has_each_with_its_code_name_and_source() -> None:
-    codes = {each.value.id for each in Code}
+    codes = {each.id for each in ALL_CODES}
     expected = [
         [each.letter, each.code if each.code in codes else "", each.title, each.source]
         for each in sorted(Convention, key=lambda each: each.letter)
@@ -76,7 +76,7 @@ def test_the_page_of_requirements_is_the_tables() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_code_and_every_link_of_a_page_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    codes = {each.value.id for each in Code}
+    codes = {each.id for each in ALL_CODES}
     named = set(re.findall(r"\b[LFSPMZNX][0-9]{3}\b", text))
     assert named <= codes, f"no such code: {sorted(named - codes)}"
     for link in re.findall(r"\]\(([^)#:]+)\)", text):

@@ -1,11 +1,12 @@
 """Checking a package from what lies on disk; shares nothing with what builds one."""
 
-from metspack.checking.codes import Code, Rule
+from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.looking import Level
 from metspack.checking.package import Checking, Explanation, Summary, check, explained, ordered, weight
 from metspack.checking.rules.profiles import Profile
 
 __all__ = [
+    "ALL_CODES",
     "Checking",
     "Code",
     "Explanation",

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from metspack.checking import wholes
 from metspack.checking.catalogue import Batch, Catalogue, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import Code, Rule
 from metspack.checking.lobplaces import Column, Finder, Found, Lost
 from metspack.model import Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
@@ -54,7 +54,7 @@ class Cells:
         self._table = table
         self._columns: dict[str, Column] = {}
         # Said once for a column.
-        self._conventions: dict[tuple[str, Code], _Seen] = {}
+        self._conventions: dict[tuple[str, Rule], _Seen] = {}
         self._tolerated: dict[str, _Seen] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
 

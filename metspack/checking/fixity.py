@@ -9,7 +9,7 @@ from itertools import groupby
 
 from metspack.checking import lineends
 from metspack.checking.catalogue import Catalogue, Row, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Content, Places
 from metspack.checking.sampling import Sampled
@@ -236,7 +236,7 @@ class Fixity:
         self._likenesses += 1
         return lineends.likeness(content.chunks(), expected)
 
-    def _code(self, path: bytes, rank: int) -> Code:
+    def _code(self, path: bytes, rank: int) -> Rule:
         if rank == _MANIFEST:
             return Code.MANIFEST_DIGEST_DIFFERS
         if rank == _CELL:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking.catalogue import Catalogue, is_mets_name, nearest, nearest_file, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import Document
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare, likeness
@@ -189,7 +189,7 @@ class Links:
         yield from self._unlinked(mets)
         yield from self._disagreeing(mets)
 
-    def _edge(self, mets: _Mets, pointer: _Pointer, child: int | None, fault: Code | None = None) -> None:
+    def _edge(self, mets: _Mets, pointer: _Pointer, child: int | None, fault: Rule | None = None) -> None:
         """Keep a link; of one with a fault of its own, which."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
         sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metspack.checking.catalogue import folder_of, path_of, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import Code, Rule
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
 from metspack.location import LocationError
@@ -59,7 +59,7 @@ class Found:
 class Lost:
     """Why a cell has no LOB; ``pieces`` are parts of it that are there nevertheless."""
 
-    code: Code
+    code: Rule
     expected: bytes = b""
     reason: str = ""
     pieces: tuple[tuple[bytes, int], ...] = ()

@@ -15,7 +15,7 @@ from typing import Self
 from metspack import inbetween, scratch
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
 from metspack.checking.catalogue import Catalogue, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.fixity import Fixity
 from metspack.checking.grammar import Grammar
 from metspack.checking.graph import Graph, graph
@@ -291,7 +291,7 @@ def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:
             message, facts = json.loads(rest)
             yield Finding(
                 code=code,
-                severity=Code.named(code).value.severity,
+                severity=Code.named(code).severity,
                 path=path,
                 line=line,
                 place=place,
@@ -320,15 +320,15 @@ def explained(code: str) -> Explanation:
         return Explanation(
             code=requirement.id,
             title=requirement.says,
-            severity=CODES[requirement.need].value.severity,
+            severity=CODES[requirement.need].severity,
             meaning=requirement.note or f"{requirement.need.value}; {requirement.state.value}.",
             clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
-            remedy=CODES[requirement.need].value.remedy,
+            remedy=CODES[requirement.need].remedy,
         )
     try:
-        rule = Code.named(code).value
+        rule = Code.named(code)
     except KeyError:
-        known = sorted(each.id for each in Code)
+        known = sorted(each.id for each in ALL_CODES)
         alike = [each for each in known if each[:1] == code.strip().upper()[:1]]
         raise ConfigError(
             f"there is no code {code!r}", hint=f"Codes are {', '.join(alike or known)}."

@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 def record(finding: Finding) -> dict[str, Any]:
     """Return a finding as the object that stands for it in JSON."""
-    rule = Code.named(finding.code).value
+    rule = Code.named(finding.code)
     return {
         "code": finding.code,
         "severity": finding.severity.value,

@@ -111,7 +111,7 @@ def _shown(children: Sequence[Child]) -> Sequence[Child]:
 def _section(kept: Kept, group: Group, excerpts: Excerpts) -> dict[str, Any]:
     return {
         "group": group,
-        "rule": Code.named(group.code).value,
+        "rule": Code.named(group.code),
         "findings": (
             {"where": where, "said": said, "line": each.line, "excerpt": excerpts.of(each)}
             for each in kept.of_group(group, SHOWN)

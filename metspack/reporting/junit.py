@@ -110,7 +110,7 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
     for (severity, code), rows in groupby(findings, key=kind):
         first, text, more = _said(rows)
         yield f"<testcase classname={_attribute(suite)} "
-        yield f"name={_attribute(f'{code} {Code.named(code).value.title}')} "
+        yield f"name={_attribute(f'{code} {Code.named(code).title}')} "
         line_number = f' line="{first.line}"' if first.line else ""
         yield f'file={_attribute(first.path)}{line_number} time="0">'
         message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
@@ -131,7 +131,7 @@ def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
             said.append(line(each))
     if more >= _SHOWN:
         said.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
-    said.append(f"To do: {Code.named(first.code).value.remedy}\n")
+    said.append(f"To do: {Code.named(first.code).remedy}\n")
     return first, "\n".join(said), more
 
 

@@ -35,7 +35,7 @@ class Group:
     @property
     def title(self) -> str:
         """What the code is about, in a few words."""
-        return Code.named(self.code).value.title
+        return Code.named(self.code).title
 
 
 class Kept(scratch.Scratch):

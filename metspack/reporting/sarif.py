@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from metspack.checking import Code, Rule
+from metspack.checking import ALL_CODES, Code, Rule
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import TOOL, printable, sample
 from metspack.reporting.kept import Kept
@@ -22,7 +22,7 @@ BASE = "PACKAGE"
 
 _FINGERPRINT = "metspackFinding/v1"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_RULES = {each.id: number for number, each in enumerate(sorted(Code, key=lambda code: code.id))}
+_RULES = {each.id: number for number, each in enumerate(sorted(ALL_CODES, key=lambda code: code.id))}
 
 
 def document(frame: Frame, kept: Kept) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _driver() -> dict[str, Any]:
         "name": TOOL,
         "version": __version__,
         "semanticVersion": __version__,
-        "rules": [_rule(code, Code.named(code).value) for code in _RULES],
+        "rules": [_rule(code, Code.named(code)) for code in _RULES],
     }
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Code, Level, check, ordered
+from metspack.checking import ALL_CODES, Code, Level, check, ordered
 from metspack.model import Severity
 from metspack.reporting import findings as reporting
 from tests.packages.cases import HERE, KINDS, Case, cases
@@ -30,8 +30,14 @@ def test_a_case_gives_exactly_the_codes_in_its_name(case: Case, tmp_path: Path) 
         assert each.path, shown
 
 
+def test_no_code_is_declared_twice() -> None:
+    assert len({code.id for code in ALL_CODES}) == len(ALL_CODES)
+    assert len({code.name for code in ALL_CODES}) == len(ALL_CODES)
+    assert all(getattr(Code, code.name) is Code.named(code.id) is code for code in ALL_CODES)
+
+
 def test_every_code_has_a_case() -> None:
-    assert {case.code for case in cases() if case.codes} | ELSEWHERE == {code.id for code in Code}
+    assert {case.code for case in cases() if case.codes} | ELSEWHERE == {code.id for code in ALL_CODES}
 
 
 @pytest.mark.parametrize("kind", KINDS)

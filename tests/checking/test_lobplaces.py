@@ -108,9 +108,7 @@ def test_every_convention_has_a_code_but_the_statement() -> None:
     assert {letter: code and code.id for letter, code in by_letter.items()} == {
         letter: f"P1{' ABCDEFGHIJKLMNOPQRSTUVWXYZ'.index(letter):02d}" for letter in "ABDEFGHIJKLRS"
     }
-    warned = {
-        letter for letter, code in by_letter.items() if code and code.value.severity is Severity.WARNING
-    }
+    warned = {letter for letter, code in by_letter.items() if code and code.severity is Severity.WARNING}
     assert warned == by_letter.keys() - {"F"}
 
 

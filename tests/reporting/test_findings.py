@@ -57,8 +57,8 @@ def test_the_json_document() -> None:
                 "place": "id",
                 "message": "'a/b' is listed in mets.xml line 3 but not there",
                 "facts": {"expected": "a/b", "source": "mets.xml line 3"},
-                "clause": Code.FILE_MISSING.value.clause,
-                "remedy": Code.FILE_MISSING.value.remedy,
+                "clause": Code.FILE_MISSING.clause,
+                "remedy": Code.FILE_MISSING.remedy,
             }
         ],
     }

@@ -120,7 +120,7 @@ def test_a_broken_package(tmp_path: Path) -> None:
     (link,) = (each for each in sections if each.one("h3").attributes["id"] == "L001")
     assert link.one("code", "where").text == "mets.xml:19"
     assert '<mets:mptr xlink:href="ID_Northwind_lobseg_9_mets"' in link.one("pre").text
-    assert Code.MPTR_WITHOUT_FILE.value.remedy in link.text
+    assert Code.MPTR_WITHOUT_FILE.remedy in link.text
     assert fixities(found)[0][4:] == ["6", "1", "0"]
 
 

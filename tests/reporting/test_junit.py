@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from metspack.checking import Code
+from metspack.checking import ALL_CODES, Code
 from metspack.model import Severity
 from metspack.reporting import junit
 from metspack.reporting.kept import Kept
@@ -109,7 +109,7 @@ def test_a_bad_package_fails_where_it_is_bad(tmp_path: Path) -> None:
     ("fail_on", "failures"), [(None, 0), (Severity.ERROR, 1), (Severity.WARNING, 2), (Severity.INFO, 3)]
 )
 def test_what_does_not_fail_the_check_does_not_fail_here(fail_on: Severity | None, failures: int) -> None:
-    info = next(code for code in Code if code.value.severity is Severity.INFO)
+    info = next(code for code in ALL_CODES if code.severity is Severity.INFO)
     findings = [Code.NO_OBJID.at("mets.xml", 1), Code.LOB_IN_NO_CELL.at("a")]
     findings.append(replace(findings[0], code=info.id, severity=Severity.INFO))
     with holding(*findings) as (frame, kept):

@@ -17,7 +17,7 @@ PATHS = ["mets.xml", "a/mets.xml", "a/b", "z", "ä"]
 
 
 def made(code: str, path: str, line: int, place: str, message: str) -> Finding:
-    severity = Code.named(code).value.severity
+    severity = Code.named(code).severity
     return Finding(
         code=code, severity=severity, path=path, line=line, place=place, message=message, facts=(("a", "b"),)
     )
@@ -72,7 +72,7 @@ def test_more_than_one_batch_is_kept() -> None:
             kept.add(Code.UNLISTED.at(f"{number:05}", found="1"))
         assert [each.path for each in kept.by_place()] == [f"{number:05}" for number in range(2_500)]
         assert [(each.code, each.count, each.title) for each in kept.groups()] == [
-            ("F010", 2_500, Code.UNLISTED.value.title)
+            ("F010", 2_500, Code.UNLISTED.title)
         ]
 
 

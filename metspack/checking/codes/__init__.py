@@ -1,0 +1,44 @@
+"""Everything that can be wrong with a package, each declared once.
+
+A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD container, N names, X XML)
+and three digits. It is never renumbered and never used for something else: programs and people
+remember it.
+"""
+
+from __future__ import annotations
+
+from metspack.checking.codes import paths
+from metspack.checking.codes.archives import Archives
+from metspack.checking.codes.fixity import Fixity
+from metspack.checking.codes.links import Links
+from metspack.checking.codes.mets import Mets
+from metspack.checking.codes.names import Names
+from metspack.checking.codes.paths import Paths
+from metspack.checking.codes.rule import Rule
+from metspack.checking.codes.segments import Segments
+from metspack.checking.codes.xml import Xml
+from metspack.siard.conventions import Convention
+
+__all__ = ["ALL_CODES", "Code", "Rule"]
+
+
+class Code(Links, Fixity, Segments, Paths, Mets, Archives, Names, Xml):
+    """The codes by what they say; ``Code.named("L001")`` finds one by its code."""
+
+    @staticmethod
+    def named(id_: str) -> Rule:
+        """Return the code of that name in either letter case; raises KeyError for one there is not."""
+        return _BY_ID[id_.strip().upper()]
+
+    @staticmethod
+    def of_convention(convention: Convention) -> Rule | None:
+        """Return the code for LOBs found by a convention, None for the statement's own."""
+        return None if convention is Convention.C else _BY_ID[paths.id_of(convention)]
+
+
+ALL_CODES = tuple(
+    each for letter in Code.__bases__ for each in vars(letter).values() if isinstance(each, Rule)
+)
+"""All codes, letter by letter, in the order of their declarations."""
+
+_BY_ID = {code.id: code for code in ALL_CODES}

@@ -1,0 +1,152 @@
+"""The codes of Z: the SIARD archive."""
+
+from __future__ import annotations
+
+from metspack.checking.codes.rule import CELLS, ERROR, INDEX, REBUILD, RESTORE, STATEMENT, WARNING, rule
+
+
+class Archives:
+    """The codes with the letter Z."""
+
+    CONTAINER = rule(
+        "Z001", ERROR, "SIARD file cannot be opened",
+        "{reason}",
+        "SIARD 2.2, G_4.1-1 to G_4.1-5",
+        "The archive's directory is damaged: no table can be reached.",
+        RESTORE,
+    )  # fmt: skip
+    ENTRY = rule(
+        "Z002", ERROR, "SIARD entry damaged",
+        "{reason}",
+        "SIARD 2.2, G_4.1-1",
+        "The entry's content is not what was packed.",
+        RESTORE,
+    )  # fmt: skip
+    NO_METADATA = rule(
+        "Z003", ERROR, "SIARD without metadata.xml",
+        "the archive has no {expected}",
+        "SIARD 2.2, P_4.2-5",
+        "Without it the tables have no names, columns and types.",
+        RESTORE,
+    )  # fmt: skip
+    METADATA = rule(
+        "Z004", ERROR, "metadata.xml cannot be read",
+        "{reason}",
+        "SIARD 2.2, 5",
+        "Without it the tables have no names, columns and types.",
+        RESTORE,
+    )  # fmt: skip
+    NO_TABLE = rule(
+        "Z005", ERROR, "Table missing",
+        "the archive has no {expected}, the rows of table {table}",
+        "SIARD 2.2, P_4.2-3",
+        "All rows of the table are lost.",
+        RESTORE,
+    )  # fmt: skip
+    TABLE = rule(
+        "Z006", ERROR, "Table cannot be read",
+        "{reason}",
+        "SIARD 2.2, 6",
+        "The rows from there on, and the places of their LOBs, are lost.",
+        RESTORE,
+    )  # fmt: skip
+    NO_SIARD = rule(
+        "Z007", WARNING, "No SIARD archive",
+        "the parent METS lists no .siard file",
+        INDEX,
+        "Nothing says which cells the LOBs belong to.",
+        "Add the archive to the package and to the parent METS.",
+    )  # fmt: skip
+    LOB_MISSING = rule(
+        "Z010", ERROR, "LOB missing",
+        "the cell's LOB should be {expected!r}, which is not there",
+        STATEMENT,
+        "A large object of the database is lost, or the cell points to the wrong place.",
+        RESTORE,
+    )  # fmt: skip
+    ENTRY_MISSING = rule(
+        "Z011", ERROR, "LOB missing in the archive",
+        "the cell's LOB should be the entry {expected!r}, which the archive does not have",
+        STATEMENT,
+        "A large object of the database is lost, or the cell points to the wrong place.",
+        RESTORE,
+    )  # fmt: skip
+    LOCATION = rule(
+        "Z012", ERROR, "Cell's location is an error",
+        "{reason}",
+        STATEMENT,
+        "The location can be read in more than one way, or not as a file at all; it is never guessed.",
+        "Write the cell relative, as the statement's table allows.",
+    )  # fmt: skip
+    LOB_OUTSIDE = rule(
+        "Z013", ERROR, "LOB outside the package",
+        "the cell's file {file!r} leads out of the package",
+        STATEMENT,
+        "What lies outside is not archived with the package, and is never opened from here.",
+        "Bring the LOB into the package and correct the lobFolder.",
+    )  # fmt: skip
+    CELL_AGAINST_METS = rule(
+        "Z014", ERROR, "Cell and METS disagree",
+        "the cell's {algorithm} is {found}, {source} says {expected} for {file!r}",
+        CELLS,
+        "The cell points to another file, or one of the two was changed.",
+        REBUILD,
+    )  # fmt: skip
+    CELL_DIGEST_DIFFERS = rule(
+        "Z015", ERROR, "Cell's digest differs",
+        "the {algorithm} of {file!r} is {found}, {source} says {expected}; {others}",
+        CELLS,
+        "The cell points to another LOB than was archived, or the LOB changed.",
+        RESTORE,
+    )  # fmt: skip
+    LENGTH_DIFFERS = rule(
+        "Z016", ERROR, "Cell's length differs",
+        "the cell's length is {expected}, {file!r} has {found}",
+        CELLS,
+        "The LOB was cut off, grew or was replaced.",
+        RESTORE,
+    )  # fmt: skip
+    LOB_IN_NO_CELL = rule(
+        "Z017", WARNING, "LOB that no cell names",
+        "no cell of the archive names this file",
+        "SIARD 2.2, 6.2",
+        "The LOB is there, but the database no longer knows it: perhaps a row was lost.",
+        "Compare the table's rows with the source.",
+    )  # fmt: skip
+    LOB_IN_TWO_CELLS = rule(
+        "Z018", WARNING, "Two cells name one file",
+        "the cell names {file!r}, as cell {other} does",
+        "SIARD 2.2, 6.2",
+        "One of the two may have lost its own LOB.",
+        "Compare both rows with the source.",
+    )  # fmt: skip
+    # Z019 was "Another convention for locations", now P101 to P119; the number is not to be used again.
+    ARCHIVE_DIGEST = rule(
+        "Z020", ERROR, "Archive's messageDigest differs",
+        "metadata.xml says {algorithm} {expected}, the content has {found}",
+        "SIARD 2.2, M_5.1 (messageDigest)",
+        "The tables changed after the digest was written.",
+        "Find out which tool rewrote the archive; if the change was meant, recompute the digest.",
+    )  # fmt: skip
+    CELL_OF_ANOTHER_LOB = rule(
+        "Z022", ERROR, "Cell names another cell's LOB",
+        "the cell names {file!r}, which {source} calls the LOB of {found}",
+        CELLS,
+        "Archive and METS disagree on which row the LOB belongs to: two LOBs, or two cells, changed places.",
+        "Compare both rows with the source; then restore the archive or the METS.",
+    )  # fmt: skip
+    CELLS_WITHOUT_DIGEST = rule(
+        "Z021", WARNING, "Cells without a digest",
+        "{count} cells of this column have no digest (first {other})",
+        CELLS,
+        "That the LOB is the one of this row is not proven, only that it is unchanged.",
+        "Build the package again with digests added to the cells.",
+    )  # fmt: skip
+
+    ARCHIVE_PACKED = rule(
+        "Z023", WARNING, "Archive not looked into",
+        "the archive lies packed in {found!r}; its bytes are checked, its cells are not",
+        "metspack, roots",
+        "Only an archive that is a file of its own can be read cell by cell.",
+        "Unpack the package and check that.",
+    )  # fmt: skip

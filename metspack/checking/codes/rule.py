@@ -1,0 +1,68 @@
+"""What a code is: its declaration, and the finding it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from metspack.model import Finding, Severity
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+TO_PARENT = "recommendation 0.16, Using METS to refer between child IP(s) and parent IP"
+TO_CHILD = "recommendation 0.16, Using METS to refer between parent IP and child IP(s)"
+INDEX = "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS"
+STATEMENT = "DILCIS Board, The specification for the location of LOBs according to SIARD"
+CELLS = "SIARD 2.2, T_6.2-1"
+FILE = "METS 1.12.1, file"
+FLOCAT = "METS 1.12.1, FLocat"
+RESTORE = "Get the file again from another copy of the package, or from the source it was built from."
+REBUILD = "Find out what was changed and why; then write the METS again from the files, or restore both."
+
+_HINTS = {"nearest", "likeness"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A code's declaration: ``message`` is a ``str.format`` template over the finding's facts.
+
+    ``id`` is the code as people and programs write it: ``L001``; ``name`` that of the declaration.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    message: str
+    clause: str
+    why: str
+    remedy: str
+    name: str = field(init=False, default="")
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
+        """Return the finding; ``facts`` fill the message, ``nearest`` and ``likeness`` unless empty."""
+        kept = {name: value for name, value in facts.items() if name not in _HINTS or value}
+        message = self.message.format(path=path, place=place, **kept)
+        if "nearest" in kept:
+            message += f"; nearest is {kept['nearest']!r}"
+        if "likeness" in kept:
+            message += f" ({kept['likeness']})"
+        return Finding(
+            code=self.id,
+            severity=self.severity,
+            path=path,
+            line=line,
+            place=place,
+            message=message,
+            facts=tuple(sorted((name, str(value)) for name, value in kept.items())),
+        )
+
+
+def rule(  # noqa: PLR0917 -- a declaration reads as a paragraph: always in this order
+    id_: str, severity: Severity, title: str, message: str, clause: str, why: str, remedy: str
+) -> Rule:
+    """Return a declaration."""
+    return Rule(
+        id=id_, severity=severity, title=title, message=message, clause=clause, why=why, remedy=remedy
+    )

@@ -1,0 +1,31 @@
+"""The codes of X: XML."""
+
+from __future__ import annotations
+
+from metspack.checking.codes.rule import ERROR, RESTORE, rule
+
+
+class Xml:
+    """The codes with the letter X."""
+
+    NOT_WELL_FORMED = rule(
+        "X001", ERROR, "XML not well-formed",
+        "{reason}",
+        "XML 1.0, well-formedness",
+        "The document is damaged or cut off; what follows the place cannot be read.",
+        RESTORE,
+    )  # fmt: skip
+    DTD = rule(
+        "X002", ERROR, "XML with a DTD",
+        "{reason}",
+        "metspack, safety of input",
+        "A DTD could make a reader open other files or fill memory; such documents are never read.",
+        "Remove the document type declaration.",
+    )  # fmt: skip
+    BUDGET = rule(
+        "X003", ERROR, "XML beyond its budget",
+        "{reason}",
+        "metspack, safety of input",
+        "No METS needs this; a hostile document would.",
+        "If the document is what it should be, raise the budget.",
+    )  # fmt: skip
