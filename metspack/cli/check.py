@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from metspack.model import Limits, Severity
 from metspack.sizes import count, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from metspack.checking.catalogue import Catalogue
     from metspack.checking.facts import Observed
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from metspack.checking.opening import Package
     from metspack.reporting.kept import Kept
     from metspack.reporting.model import Frame, ReportFacts
-    from metspack.reporting.text import Line
 
 _NEVER = "never"
 _FAIL_ON: dict[str, Severity | None] = {each.value: each for each in Severity} | {_NEVER: None}
@@ -293,13 +293,10 @@ def _print(frame: Frame, kept: Kept, limit: int, *, form: str, quiet: bool) -> N
         for block in (json.document if form == "json" else json.lines)(frame, kept):
             console.pour(block.encode())
     elif not quiet:
-        _say(text.grouped(kept, None if limit == _ALL else limit))
-        _say(text.verdict(frame))
-
-
-def _say(lines: Iterable[Line]) -> None:
-    for line in lines:
-        console.styled((piece.text, piece.tone.value) for piece in line)
+        width = console.width()
+        for line in chain(text.grouped(kept, None if limit == _ALL else limit), text.verdict(frame)):
+            for row in (line,) if width is None else text.wrapped(line, width):
+                console.styled((piece.text, piece.tone.value) for piece in row)
 
 
 def explain(

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import groupby
 from typing import Self
 
 from rich.console import Console
@@ -103,9 +104,17 @@ def styled(pieces: Iterable[tuple[str, str]]) -> None:
     _print(
         "".join(
             f"\x1b[{colours[style]}m{escaped(text)}\x1b[0m" if style in colours else escaped(text)
-            for text, style in pieces
+            for style, same in groupby(pieces, key=lambda piece: piece[1])
+            for text in ("".join(text for text, _ in same),)
         )
     )
+
+
+def width() -> int | None:
+    """Return how many columns the terminal has that stdout is, None when it is none: nothing is wrapped."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return Console(file=sys.stdout).width
 
 
 def _is_coloured() -> bool:

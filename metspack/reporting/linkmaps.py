@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from rich.cells import cell_len
 
 from metspack.reporting.findings import printable
 from metspack.reporting.model import Child, Parent, State, Top
@@ -18,7 +19,6 @@ _MARGIN = 8
 _DOWN, _UP = 44, 78  # where the trunks of both directions run, from the right side of the parent's box
 _OFFSET = 9  # of each arrow from the middle of a box
 _LABEL, _NOTE = 32, 42  # columns that a box is wide enough for
-_WIDE = {"W", "F"}
 
 _Key = tuple[str, str]
 _Corner = tuple[int, int]
@@ -244,25 +244,16 @@ def shortened(text: str, longest: int = _LABEL) -> str:
     Characters that do not print are shown as codes; East Asian ones are two columns wide.
     """
     text = printable(text)
-    if _columns(text) <= longest:
+    if cell_len(text) <= longest:
         return text
     start = _fitting(text, (longest - 1) // 2)
-    return f"{start}…{_fitting(text[::-1], longest - 1 - _columns(start))[::-1]}"
+    return f"{start}…{_fitting(text[::-1], longest - 1 - cell_len(start))[::-1]}"
 
 
 def _fitting(text: str, longest: int) -> str:
     used = 0
     for number, each in enumerate(text):
-        used += _columns(each)
+        used += cell_len(each)
         if used > longest:
             return text[:number]
     return text
-
-
-def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in _WIDE else 1
-        for each in text
-    )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
+
+from rich.cells import cell_len
 
 from metspack.checking import Summary
 from metspack.model import Severity
@@ -16,6 +19,10 @@ from metspack.sizes import counted
 INTERRUPTED = (
     "The check was interrupted: what is said here is what was found until then, and not all there is."
 )
+
+
+_WORDS = re.compile(" +|[^ ]+")
+_HANGING = "    "
 
 
 @unique
@@ -98,6 +105,23 @@ def document(frame: Frame, kept: Kept) -> Iterator[str]:
         yield plain(line)
     for line in grouped(kept):
         yield plain(line)
+
+
+def wrapped(line: Line, width: int) -> Iterator[Line]:
+    """Yield a line as lines of at most ``width`` columns, broken between words, all but the first indented.
+
+    A word that is wider than that is kept whole: names are to be copied.
+    """
+    row: list[Piece] = []
+    used = 0
+    for piece in line:
+        for word in _WORDS.findall(piece.text):
+            used += cell_len(word)
+            if used > width and not word.isspace() and not all(each.text.isspace() for each in row):
+                yield tuple(row[:-1] if row[-1].text.isspace() else row)
+                row, used = [Piece(text=_HANGING)], len(_HANGING) + cell_len(word)
+            row.append(Piece(text=word, tone=piece.tone))
+    yield tuple(row)
 
 
 def plain(line: Line) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from lxml import etree
 
 from metspack.checking import package as checking_package
-from metspack.cli import Interrupted
+from metspack.cli import Interrupted, console
 from metspack.model import Finding
 from metspack.reporting.files import SUFFIXES
 from metspack.reporting.kept import Kept
@@ -74,6 +76,31 @@ def test_colour_on_request_alone(metspack: Commands, bad: Path, monkeypatch: pyt
     coloured = metspack("check", bad).out
     assert "\x1b[1;31merror F010\x1b[0m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_terminal_gets_lines_that_fit(
+    metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    plain = metspack("check", bad).out
+    assert max(map(len, plain.splitlines())) > 60
+    monkeypatch.setattr(console, "width", lambda: columns)
+    wrapped = metspack("check", bad).out
+    assert wrapped.split() == plain.split()
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in wrapped.splitlines())
+
+
+def test_only_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "72")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert console.width() == 72
+    for other in (io.StringIO(), None):
+        monkeypatch.setattr(sys, "stdout", other)
+        assert console.width() is None
 
 
 def test_names_in_a_package_cannot_colour(

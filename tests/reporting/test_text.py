@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from metspack.checking import Code
 from metspack.reporting import text
@@ -75,3 +76,32 @@ def test_every_line_is_one_printable_line(path: str, place: str, reason: str) ->
     with holding(Code.REFUSED.at(path, 0, place, reason=reason)) as (frame, kept):
         named = replace(frame, path=path)
         assert all(line[:-1].isprintable() and line[-1] == "\n" for line in text.document(named, kept))
+
+
+PIECES = st.lists(
+    st.builds(text.Piece, text=st.text("ab 国e\u0301", max_size=30), tone=st.sampled_from(text.Tone)),
+    max_size=5,
+)
+
+
+@given(PIECES, st.integers(8, 40))
+def test_wrapped_lines_hold_the_same_words_and_fit(pieces: list[text.Piece], width: int) -> None:
+    rows = list(text.wrapped(tuple(pieces), width))
+    # A word that goes over two pieces may be broken where they meet.
+    whole = "".join("".join(piece.text for piece in row) for row in rows)
+    assert "".join(whole.split()) == "".join("".join(piece.text for piece in pieces).split())
+    for number, row in enumerate(rows):
+        said = "".join(piece.text for piece in row)
+        assert not number or said.startswith("    ")
+        assert said.strip() or len(rows) == 1
+        assert cell_len(said.rstrip()) <= width or len(said.split()) <= 1
+    for tone in text.Tone:
+        toned = "".join(piece.text for row in rows for piece in row if piece.tone is tone)
+        assert "".join(toned.split()) == "".join("".join(p.text for p in pieces if p.tone is tone).split())
+
+
+def test_what_follows_is_indented() -> None:
+    line = (text.Piece(text="  mets.xml: ", tone=text.Tone.FAINT), text.Piece(text="one two three"))
+    rows = [text.plain(row) for row in text.wrapped(line, 20)]
+    assert rows == ["  mets.xml: one two\n", "    three\n"]
+    assert [text.plain(row) for row in text.wrapped(line, 200)] == ["  mets.xml: one two three\n"]
