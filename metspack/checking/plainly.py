@@ -29,10 +29,10 @@ class Files:
 
 def files(run: Run) -> Files | None:
     """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
-    ids, hrefs = run.columns.get("id"), run.columns.get("href", ())
+    ids, hrefs = run.columns.get("id"), run.columns.get("href")
     sizes = _sizes(run.columns.get("size", ()))
     algorithm, found = _digests(run)
-    if ids is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
+    if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
     groups = run.columns.get("groupid") or repeat(None)
     return Files(algorithm=algorithm, rows=zip(ids, groups, run.lines, sizes, found, hrefs, strict=False))

@@ -44,11 +44,13 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 
-def mets(files: Iterable[Values], group: str, order: Iterable[str]) -> str:
+def mets(files: Iterable[Values], group: str, order: Iterable[str], *, located: bool = True) -> str:
     names = tuple(order)
     said = [" ".join(f'{name}="{each[name]}"' for name in names) for each in files]
     listed = "".join(
         f'<file {text}><FLocat LOCTYPE="URL" x:href="{each["href"]}"/></file>\n'
+        if located
+        else f"<file {text}/>\n"
         for text, each in zip(said, files, strict=True)
     )
     pointers = "".join(f'<fptr FILEID="{each["ID"]}"/>' for each in files)
@@ -106,13 +108,19 @@ def many(draw: st.DrawFn) -> list[Values]:
     files=many(),
     group=st.sampled_from(["seg_0", "ID_SIARD_DDL"]),
     order=st.sampled_from([NAMES, NAMES[::-1], NAMES[:4], NAMES[:2], NAMES[:1], NAMES[1:]]),
+    located=st.booleans(),
 )
-@example([{**PLAIN, "ID": f"f{number}"} for number in range(12)], "seg_0", NAMES)
+@example([{**PLAIN, "ID": f"f{number}"} for number in range(12)], "seg_0", NAMES, True)
+@example([{**PLAIN, "ID": f"f{number}"} for number in range(12)], "seg_0", NAMES, False)
 def test_runs_make_no_difference(
-    tmp_path_factory: pytest.TempPathFactory, files: list[Values], group: str, order: tuple[str, ...]
+    tmp_path_factory: pytest.TempPathFactory,
+    files: list[Values],
+    group: str,
+    order: tuple[str, ...],
+    located: bool,
 ) -> None:
     root = tmp_path_factory.mktemp("root")
-    document = mets(files, group, order)
+    document = mets(files, group, order, located=located)
     fast = taken(root, document)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(documents, "condensed", one_by_one)
