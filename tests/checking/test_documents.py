@@ -70,6 +70,7 @@ PLAIN = {
     "GROUPID": "g",
     "href": "lob/r{}.bin",
 }
+TWELVE = [{**PLAIN, "ID": f"f{number}"} for number in range(12)]
 ODD = {
     "ID": ["f", "", " f1"],
     "SIZE": ["", " 7", "x", "-1", "1" * 18, "1" * 19, "٣"],
@@ -110,8 +111,8 @@ def many(draw: st.DrawFn) -> list[Values]:
     order=st.sampled_from([NAMES, NAMES[::-1], NAMES[:4], NAMES[:2], NAMES[:1], NAMES[1:]]),
     located=st.booleans(),
 )
-@example([{**PLAIN, "ID": f"f{number}"} for number in range(12)], "seg_0", NAMES, True)
-@example([{**PLAIN, "ID": f"f{number}"} for number in range(12)], "seg_0", NAMES, False)
+@example(files=TWELVE, group="seg_0", order=NAMES, located=True)
+@example(files=TWELVE, group="seg_0", order=NAMES, located=False)
 def test_runs_make_no_difference(
     tmp_path_factory: pytest.TempPathFactory,
     files: list[Values],
