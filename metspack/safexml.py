@@ -6,6 +6,7 @@ and may not make the reader open, fetch or expand anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,30 @@ def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> ex
 
     parser.StartDoctypeDeclHandler = doctype
     return parser
+
+
+_DECLARED = re.compile(
+    rb"""\A(?:\xef\xbb\xbf)?<\?xml\s+version\s*=\s*["']([^"']{1,20})["']"""
+    rb"""(?:\s+encoding\s*=\s*["']([^"']{1,80})["'])?"""
+)
+_USUAL = {b"utf-8", b"us-ascii", b"ascii"}
+
+
+def unusual_declaration(head: bytes) -> str:
+    """Return how a document that begins so is declared, if not as XML 1.0 in UTF-8; else nothing.
+
+    ASCII is UTF-8 as well. Two bytes a character are told by the byte order mark or by the first character.
+    """
+    if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]:
+        return "in UTF-16 or wider"
+    declared = _DECLARED.match(head)
+    if declared is None:
+        return ""
+    version, encoding = declared[1], declared[2] or b"utf-8"
+    said = [] if version == b"1.0" else [f"XML {version.decode('ascii', 'replace')}"]
+    if encoding.lower() not in _USUAL:
+        said.append(f"in {encoding.decode('ascii', 'replace')}")
+    return " ".join(said)
 
 
 def fed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:

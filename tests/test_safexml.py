@@ -20,6 +20,24 @@ def fed(data: bytes, encoding: str | None = None, size: int = 1 << 20) -> list[s
     return names
 
 
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (b"<mets/>", ""),
+        (b'<?xml version="1.0"?><a/>', ""),
+        (b"\xef\xbb\xbf<?xml version='1.0' encoding='utf-8'?><a/>", ""),
+        (b'<?xml version="1.0" encoding="US-ASCII" standalone="yes"?>', ""),
+        (b'<?xml version="1.1"?><a/>', "XML 1.1"),
+        (b'<?xml version = "1.1" encoding = "ISO-8859-1"?>', "XML 1.1 in ISO-8859-1"),
+        ("\ufeff<a/>".encode("utf-16-be"), "in UTF-16 or wider"),
+        ("<a/>".encode("utf-16-le"), "in UTF-16 or wider"),
+        (b"", ""),
+    ],
+)
+def test_a_declaration_that_is_not_the_usual_one_is_told(head: bytes, found: str) -> None:
+    assert safexml.unusual_declaration(head) == found
+
+
 @pytest.mark.parametrize("kind", [XmlError, DoctypeError])
 def test_an_error_crosses_a_process_boundary_whole(kind: type[XmlError]) -> None:
     error = pickle.loads(pickle.dumps(kind("m", hint="h", line=3, column=4)))  # noqa: S301 -- our own bytes

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from metspack import safexml
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking import entrynames, mapping
+from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Progress, Text, length_found
 from metspack.checking.holders import Places
-from metspack.checking.lobplaces import Finder
+from metspack.checking.lobplaces import Finder, Proof
 from metspack.checking.packagefiles import Files
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.media import Below
-from metspack.model import Budgets, Finding, ZipExtent
+from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
 from metspack.siard.container import Container
@@ -107,9 +108,9 @@ def findings(
             if where is None:
                 yield Code.ARCHIVE_PACKED.at(shown(path), found=places.held(path)[0].shown)
                 continue
-            archive = _Archive(catalogue, files, where, path, budgets)
             read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, path) is None)
-            yield from archive.findings(progress, whole=read_whole)
+            archive = _Archive(catalogue, places, files, where, path=path, budgets=budgets, whole=read_whole)
+            yield from archive.findings(progress)
             read += 1
             complete += archive.complete
     if not listed:
@@ -167,23 +168,35 @@ class _Archive:
     """One archive; ``complete`` once all its cells are in the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, files: Files, where: Below, path: bytes, budgets: Budgets
+        self,
+        catalogue: Catalogue,
+        places: Places,
+        files: Files,
+        where: Below,
+        *,
+        path: bytes,
+        budgets: Budgets,
+        whole: bool,
     ) -> None:
         self._catalogue = catalogue
+        self._places = places
         self._files = files
         self._where = where
         self._path = path
         self._budgets = budgets
         self._name = shown(path)
+        self._whole = whole
+        self._mapping = mapping.Mapping()
         self._reported: set[str] = set()
         self.complete = False
 
-    def findings(self, progress: Progress, *, whole: bool) -> Iterator[Finding]:
+    def findings(self, progress: Progress) -> Iterator[Finding]:
         try:
             container = Container.opened(self._where, self._budgets)
         except (SourceError, OSError) as error:
             yield Code.CONTAINER.at(self._name, reason=self._told(error))
             return
+        yield from mapping.read(self._catalogue, self._places, self._files, self._path, self._mapping)
         with container:
             metadata = yield from self._metadata(container)
             if metadata is not None:
@@ -191,13 +204,17 @@ class _Archive:
                 self._content_digests(container, metadata)
                 for table in metadata.tables:
                     yield from self._table(container, metadata, table)
-            if whole:
+            if self._whole:
+                yield from entrynames.findings(self._catalogue, container, self._name)
                 yield from self._entries(container, progress)
 
     def _metadata(self, container: Container) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
         if extent is None:
-            yield Code.NO_METADATA.at(self._name, 0, siard_metadata.NAME, expected=siard_metadata.NAME)
+            ending = f"/{siard_metadata.NAME}"
+            near = next((name for name in container.names() if name.endswith(ending)), "")
+            facts = {"expected": siard_metadata.NAME, "nearest": near}
+            yield Code.NO_METADATA.at(self._name, 0, siard_metadata.NAME, **facts)
             return None
         if extent.size > self._budgets.metadata:
             reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {self._budgets.metadata:,}"
@@ -240,8 +257,9 @@ class _Archive:
             yield Code.NO_TABLE.at(self._name, 0, table.path, expected=table.path, table=table.name)
             return
         damage: list[SourceError] = []
-        cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets)
-        finder = Finder(self._files, container, self._path)
+        tally = tables.Tally()
+        cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets, tally)
+        finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
         reader = Cells(self._catalogue, finder, self._path, metadata, table)
         try:
             for cell in cells:
@@ -252,7 +270,29 @@ class _Archive:
                 yield self._damaged(extent, error)
             else:
                 yield Code.TABLE.at(self._name, 0, table.path, reason=error.message)
+        else:
+            if table.rows not in {None, tally.rows}:
+                facts = {"found": f"{tally.rows:,}", "expected": f"{table.rows:,}"}
+                yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
+
+    def _proof(self, container: Container) -> Proof | None:
+        """Return what tells whether bytes have a digest, None when no LOB's bytes are to be read."""
+
+        def proven(extents: Sequence[Extent], digest: Digest) -> bool:
+            hashers = Hashers((digest.algorithm,))
+            try:
+                for extent in extents:
+                    if isinstance(extent, ZipExtent):
+                        _updated(hashers, container.contents(extent))
+                    else:
+                        with self._places.content(path_of(extent.path)) as content:
+                            _updated(hashers, content.chunks())
+            except (SourceError, OSError):
+                return False  # it is reported where the file's own turn comes
+            return hashers.digest(digest.algorithm) == digest
+
+        return proven if self._whole else None
 
     def _entries(self, container: Container, progress: Progress) -> Iterator[Finding]:
         """Read every entry in the order it lies in, and compare those that cells name."""
@@ -299,6 +339,11 @@ class _Archive:
                 yield Code.LENGTH_DIFFERS.at(
                     self._name, 0, place, file=extent.name, expected=f"{length:,}", found=found
                 )
+
+
+def _updated(hashers: Hashers, blocks: Iterable[bytes]) -> None:
+    for block in blocks:
+        hashers.update(block)
 
 
 def _watched(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:

@@ -48,6 +48,7 @@ CREATE INDEX edge_child ON edge (child, parent);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
@@ -66,6 +67,8 @@ CREATE TABLE said (whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm 
 CREATE INDEX said_whole ON said (whole);
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);
+CREATE TABLE folded_entry (folded BLOB, name BLOB);
+CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
@@ -99,7 +102,7 @@ _INDEXES = (
 _BATCH = 2_000
 _NEAR = 500
 _METS_NAME = b"mets.xml"
-SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,18})")
+SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
 """A segment's folder: what comes before its number, and the number."""
 
 Row = tuple[Any, ...]

@@ -68,6 +68,9 @@ class Cells:
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
             return
+        if found.rival is not None:
+            facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
+            yield Code.LOB_AMBIGUOUS.at(self._name, 0, cell.place.id, **facts)
         if (code := Code.of_convention(found.convention)) is not None:
             _count(self._conventions, (column.label, code), cell, found)
         if found.tolerated:

@@ -6,12 +6,12 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking import grammar, plainly, schema
-from metspack.checking.catalogue import Batch, Catalogue, fault, shown
+from metspack.checking.catalogue import Batch, Catalogue, fault, is_mets_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Content, Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
@@ -44,6 +44,7 @@ _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -59,6 +60,10 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     if error.errno == errno.ELOOP:
         return Code.SYMLINK.at(shown(path))
     return Code.UNREADABLE.at(shown(path), reason=fault(error))
+
+
+def _is_of_mets(fact: reader.File) -> bool:
+    return fact.element == "file" and is_mets_name((fact.href or "").encode("utf-8", "surrogateescape"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,6 +121,7 @@ class Document:
             except safexml.XmlError as error:
                 yield self._unparsed(error)
                 return
+            yield from self._declared(content)
             if not self._seen.files:
                 yield Code.NO_FILES.at(self._name)
             yield from validation.findings(lambda: blocks(content))
@@ -123,6 +129,11 @@ class Document:
                 yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
             yield from references.findings(lambda: blocks(content))
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+
+    def _declared(self, content: Content) -> Iterator[Finding]:
+        found = safexml.unusual_declaration(next(iter(content.chunks()), b""))
+        if found:
+            yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
 
     def _unparsed(self, error: safexml.XmlError) -> Finding:
         if isinstance(error, reader.NotMets):
@@ -138,7 +149,8 @@ class Document:
     def _run(self, run: Run) -> Iterator[Finding]:
         """Take a run: as a whole when there is nothing to be said about any of its elements."""
         if isinstance(run.fact, reader.Fptr):
-            rows = zip(repeat(self._mets), run.columns["fileid"], run.lines, strict=False)
+            identifiers = map(str.strip, run.columns["fileid"])
+            rows = zip(repeat(self._mets), identifiers, run.lines, strict=False)
             self._batch.add_all(_PUT_FPTR, rows)
         elif _has_archive(run.fact, run) or (files := plainly.files(run)) is None:
             for fact in run.facts():
@@ -156,9 +168,9 @@ class Document:
         if isinstance(fact, reader.File):
             yield from self._file(fact)
         elif isinstance(fact, reader.Fptr):
-            self._batch.add(_PUT_FPTR, self._mets, fact.fileid, fact.line)
+            self._batch.add(_PUT_FPTR, self._mets, fact.fileid.strip(), fact.line)
         elif isinstance(fact, reader.Identified):
-            self._batch.add(_PUT_IDENT, self._mets, fact.id, fact.element, fact.line)
+            self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
         elif isinstance(fact, reader.Mptr):
             yield from self._mptr(fact)
         else:
@@ -180,7 +192,7 @@ class Document:
         self._batch.add(
             _PUT_MPTR,
             self._mets,
-            mptr.href,
+            (mptr.href or "").strip(),
             by is By.LOCATION,
             is_upward(mptr),
             f"{mptr.structmap_type}\n{mptr.structmap_label}",
@@ -194,11 +206,16 @@ class Document:
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
         self._seen.files += 1
+        if fact.id is not None and (identifier := fact.id.strip()) != fact.id:
+            fact = replace(fact, id=identifier)  # XML Schema, whiteSpace of ID
         path = None
         pseudo = False
         if fact.href is not None:
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "")
-            if refused is not None:
+            if refused is not None and refused.code == Code.LEAVES_ROOT.id and _is_of_mets(fact):
+                # A child package may lie beside this one: that is seen when all links are followed.
+                self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
+            elif refused is not None:
                 yield refused
         elif not (fact.embedded or fact.element == "mdRef" or "split LOB" in fact.groups):
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")

@@ -41,6 +41,8 @@ _ORPHANS = """
 SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
 """
+_OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
+_LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
 # A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told.
 _OBJID_TWICE = """
@@ -134,6 +136,7 @@ class Links:
         for (path,) in self._catalogue.rows(_ORPHANS):
             mets = self._catalogue.new_mets(path, None, done=True)
             yield from Document(self._catalogue, self._places, mets, path, self._looking).findings()
+            yield from self._outside(mets, path)
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
                 objid, line = row or (None, 0)
@@ -154,6 +157,7 @@ class Links:
                 yield self._other_objid(mets, objid, called)
             yield from self._upward.findings(number)
             yield from self._children(mets)
+            yield from self._outside(mets.id, path)
 
     def _other_objid(self, mets: _Mets, objid: str, called: str) -> Finding:
         # Only another child's own OBJID tells something: that children changed places.
@@ -340,6 +344,18 @@ class Links:
             yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
             if self._places.is_there(child):
                 self._catalogue.new_mets(child, mets.id, xml_id)
+
+    def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
+        """Yield entries of METS documents that lead out of the package, but for children found there.
+
+        What is found there by its OBJID is held against the entry's size and digest too.
+        """
+        for identifier, line, href in list(self._catalogue.rows(_OUTSIDE, mets)):
+            at = self._mounting.found_at(mets, path, href)
+            if at is None:
+                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href)
+            else:
+                self._catalogue.put(_LED_IN, at, mets, line, href)
 
     def _disagreeing(self, mets: _Mets) -> Iterator[Finding]:
         for href, line, here, there in self._catalogue.rows(_DISAGREE, mets.id):

@@ -2,22 +2,23 @@
 
 The rules are those of reading: the statement's place with a fitting size ends the search; else the
 convention that last fitted in this column; else all of them in their fixed order. What is there is
-asked of the catalogue and of the archive's directory: nothing is opened, and nothing outside the
-package is looked at.
+asked of the catalogue and of the archive's directory: nothing is opened but to tell two candidates
+apart, and nothing outside the package is looked at.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metspack.checking.catalogue import folder_of, path_of, shown
 from metspack.checking.codes import Code, Rule
+from metspack.checking.mapping import Mapping
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
 from metspack.location import LocationError
-from metspack.model import Extent, FileExtent, LobCell
+from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.siard import conventions, parts
 from metspack.siard.container import Container
 from metspack.siard.conventions import Candidate, Convention, Levels
@@ -33,6 +34,8 @@ _LONGEST_CHARACTER = 4  # bytes of UTF-8
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 # The usual cell: a name that means itself, so that no reference has to be read.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+Proof = Callable[[Sequence[Extent], Digest], bool]
+"""Whether the bytes of a whole LOB or of its parts, in order, have a digest."""
 _GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED})
 
 
@@ -48,6 +51,8 @@ class Found:
     path: bytes
     pieces: tuple[tuple[bytes, int], ...]
     tolerated: tuple[str, ...]
+    rival: bytes | None = None
+    """Where it may be as well, with other bytes; None when it is decided."""
 
     @property
     def is_whole(self) -> bool:
@@ -111,9 +116,16 @@ class Column:
 
 
 class Finder:
-    """Finds the LOBs of one archive, which lies at ``path`` in the package."""
+    """Finds the LOBs of one archive, which lies at ``path`` in the package.
 
-    def __init__(self, files: Files, container: Container, path: bytes) -> None:
+    ``proof`` tells whether bytes have a digest; without it none are read.
+    """
+
+    def __init__(
+        self, files: Files, container: Container, path: bytes, mapping: Mapping, proof: Proof | None = None
+    ) -> None:
+        self.mapping = mapping
+        self.proof = proof
         self.files = files
         self.container = container
         self.base = tuple(shown(folder_of(path)).split("/")[:-1])
@@ -202,6 +214,7 @@ class _Search:
         self._tried: list[tuple[Candidate, Names | None]] = []
         self._problem: Lost | None = None
         self._pieces: dict[bytes, int] = {}
+        self._rival: _Hit | None = None
         self._is_decided = True
 
     def outcome(self) -> Found | Lost:
@@ -215,8 +228,9 @@ class _Search:
             convention=hit.candidate.convention,
             inside=hit.candidate.place.inside,
             path=path_of(hit.names),
-            pieces=tuple(_piece(each) for each in hit.extents),
+            pieces=_pieces(hit),
             tolerated=tolerated(self._column, hit.candidate),
+            rival=None if self._rival is None else path_of(self._rival.names),
         )
 
     def _hit(self) -> _Hit | None:
@@ -259,6 +273,7 @@ class _Search:
         names = files.names(self._finder.base, place)
         if candidate.renamed is None:
             yield names
+            yield from () if names is None else self._finder.mapping.of(names)
         elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
             siblings = files.lob_folders(names[:at])
             for name in conventions.renamed(names[at], siblings, self._finder.siard):
@@ -304,18 +319,41 @@ class _Search:
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
     def _decided(self, hits: list[_Hit]) -> _Hit:
-        """Return the hit whose digest, as a METS has it, is the cell's; else the first."""
-        different = {tuple(map(_piece, hit.extents)) for hit in hits}
-        if len(different) > 1:
-            for hit in hits:
-                if not hit.candidate.place.inside and self._is_listed(hit):
-                    return hit
-            self._is_decided = False  # the next cell need not lie where this one may
-        return hits[0]
+        """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
+        first, *others = hits
+        others = [each for each in others if _pieces(each) != _pieces(first)]
+        if not others:
+            return first
+        for is_told in (self._is_listed, self._is_named, self._is_proven):
+            if (hit := next(filter(is_told, hits), None)) is not None:
+                return hit
+        self._is_decided = False  # the next cell need not lie where this one may
+        if self._cell.digest is None:
+            self._rival = next((each for each in others if not self._are_alike(first, each)), None)
+        return first
 
     def _is_listed(self, hit: _Hit) -> bool:
         digest = self._cell.digest
-        return digest is not None and self._finder.files.is_listed(path_of(hit.names), digest)
+        if digest is None or hit.candidate.place.inside:
+            return False
+        return self._finder.files.is_listed(path_of(hit.names), digest)
+
+    def _is_named(self, hit: _Hit) -> bool:
+        if self._cell.digest is not None or hit.candidate.place.inside:
+            return False
+        return self._finder.files.is_named(path_of(hit.names), self._cell.place.id)
+
+    def _is_proven(self, hit: _Hit) -> bool:
+        digest, proof = self._cell.digest, self._finder.proof
+        return digest is not None and proof is not None and proof(hit.extents, digest)
+
+    def _are_alike(self, one: _Hit, other: _Hit) -> bool:
+        """Whether two hits are known to have the same bytes without a look at them."""
+        if one.candidate.place.inside != other.candidate.place.inside:
+            return False
+        if not one.candidate.place.inside:
+            return self._finder.files.are_alike(path_of(one.names), path_of(other.names))
+        return [_checksum(each) for each in one.extents] == [_checksum(each) for each in other.extents]
 
     def _lost(self) -> Lost:
         tried = [each for each in self._tried if each[0].convention not in _GUESSES]
@@ -359,6 +397,14 @@ class _Search:
 def _is_unreadable(refusal: SourceError) -> bool:
     """Whether a text is no reference at all, rather than one that leads out of the archive."""
     return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
+
+
+def _pieces(hit: _Hit) -> tuple[tuple[bytes, int], ...]:
+    return tuple(map(_piece, hit.extents))
+
+
+def _checksum(extent: Extent) -> tuple[int, int] | None:
+    return (extent.size, extent.crc) if isinstance(extent, ZipExtent) else None
 
 
 def _piece(extent: Extent) -> tuple[bytes, int]:

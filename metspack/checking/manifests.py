@@ -92,7 +92,7 @@ class _Manifest:
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
-        for number, line in enumerate(_lines(content), start=1):
+        for number, line in enumerate(lines(content), start=1):
             yield from self._taken(number, line)
         self._batch.flush()
         for reason, (count, first) in self._forms.items():
@@ -153,7 +153,7 @@ def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
     return "", path
 
 
-def _lines(content: Content) -> Iterator[bytes]:
+def lines(content: Content) -> Iterator[bytes]:
     """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
     rest = b""
     for block in blocks(content):

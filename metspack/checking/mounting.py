@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
+from metspack import uris
 from metspack.checking import walking
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
@@ -113,6 +114,22 @@ class Mounting:
         facts = {"href": wanted.called, "found": found.shown}
         yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
         return Outcome(path=path, found=found.shown)
+
+    def found_at(self, mets: int, document: bytes, href: str) -> bytes | None:
+        """Return the path of the mounted child that a location of a METS leads to outside the package."""
+        row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
+        here = (row and row[0]) or os.path.join(self._places.base.shown, shown(document))
+        try:
+            reference = uris.parsed(href)
+        except uris.ReferenceRefused:
+            return None
+        if reference.kind is not uris.Kind.RELATIVE:
+            return None
+        leads = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(here)), *reference.segments))
+        for path, found in self._catalogue.rows("SELECT path, found FROM mets WHERE found IS NOT NULL"):
+            if os.path.abspath(found) == leads:
+                return bytes(path)
+        return None
 
     def upward(self, path: bytes, line: int, objid: str | None, parent: str) -> Iterator[Finding]:
         """Look for the parent that a package under check names; yield what is wrong between the two."""

@@ -56,6 +56,17 @@ class Files:
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
         return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
 
+    def is_named(self, path: bytes, lob: str) -> bool:
+        """Whether a METS has the file under a LOB's own id."""
+        sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
+        return self._catalogue.row(sql, path, lob) is not None
+
+    def are_alike(self, path: bytes, other: bytes) -> bool:
+        """Whether two files have the same digest, as a METS has them."""
+        sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
+            WHERE e.path = ? AND o.path = ?"""
+        return self._catalogue.row(sql, path, other) is not None
+
     def nearest(self, path: bytes) -> str:
         """Return the file whose name is nearest to that of a missing one, or nothing."""
         self._guesses += 1

@@ -35,7 +35,10 @@ def files(run: Run) -> Files | None:
     if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
     groups = run.columns.get("groupid") or repeat(None)
-    return Files(algorithm=algorithm, rows=zip(ids, groups, run.lines, sizes, found, hrefs, strict=False))
+    return Files(
+        algorithm=algorithm,
+        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, strict=False),
+    )
 
 
 def _sizes(texts: Sequence[str]) -> Iterable[int] | None:

@@ -185,7 +185,11 @@ def segments(catalogue: Catalogue) -> Iterator[Finding]:
         if apart:  # each lies somewhere of its own; their numbers belong together all the same
             above = [""]
         if found := SEGMENT.fullmatch(folder):
-            numbers.setdefault("/".join((*above[1:], found[1])), set()).add(int(found[2]))
+            number = int(found[2])
+            numbers.setdefault("/".join((*above[1:], found[1])), set()).add(number)
+            if str(number) != found[2]:
+                name = shown(path).rpartition("/")[0]
+                yield Code.SEGMENT_ZEROS.at(name, found=folder, expected=f"{found[1]}{number}")
     for prefix, found_numbers in sorted(numbers.items()):
         ordered = sorted(found_numbers)
         if ordered[0] != 0:

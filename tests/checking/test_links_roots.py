@@ -377,13 +377,19 @@ def test_a_location_outside_is_no_fault_where_the_objid_is_found(tmp_path: Path)
     assert codes(check(root, Level.LINKS)) == ["L002"]
 
 
-def test_a_file_entry_whose_location_is_no_use_still_names_its_child(package: Path, tmp_path: Path) -> None:
+def test_a_child_beside_the_package_is_where_its_parent_has_it(package: Path, tmp_path: Path) -> None:
     moved(package, 1, "disk")
     forge.edit(
         package / "mets.xml", 'xlink:href="Northwind_lobseg_1/', 'xlink:href="../disk/Northwind_lobseg_1/'
     )
     found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
-    assert sorted(found) == ["L011", "P003"]
+    assert sorted(found) == ["L011"]
+    # Found there, it is held against what the parent says of it.
+    with (tmp_path / "disk/Northwind_lobseg_1/mets.xml").open("a") as file:
+        file.write("<!-- -->")
+    found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
+    assert sorted(found) == ["F011", "F012", "L011"]
+    assert sorted(codes(check(package, Level.LINKS))) == ["P003"]
 
 
 def test_a_child_may_be_named_in_every_style(package: Path) -> None:

@@ -17,7 +17,8 @@ from metspack.checking import Code, Level, check, explained, ordered
 from metspack.checking import walking as checking_walking
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.holders import Folder, Places
-from metspack.checking.lobplaces import Finder, Found
+from metspack.checking.lobplaces import Finder, Found, Lost
+from metspack.checking.mapping import Mapping
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
 from metspack.model import Finding, Severity
@@ -164,21 +165,63 @@ def test_a_link_in_the_way_to_the_package_is_no_other_package(tmp_path: Path) ->
 
 
 def test_of_several_the_one_is_taken_that_a_mets_gives_the_cells_digest(tmp_path: Path) -> None:
-    """Both fit in length; without a digest the first in the order of conventions is taken."""
+    """Both fit in length; without a digest the METS may say which is the cell's, or nothing does."""
     sample = Sample(
         letter="H",
         column="../lobs/",
         rows=(Row(file="a/r.bin"),),
         outside={"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY},
     )
-    for row, place in ((sample.rows[0], "a/r.bin"), (Row(file="a/r.bin", digest=None), "lobs/a/r.bin")):
-        root = packaged(tmp_path / place, replace(sample, rows=(row,)))
-        (told,) = [each for each in check(root, Level.STRUCTURE) if each.code[:2] == "P1"]
-        assert dict(told.facts)["found"] == place
+    undigested = Row(file="a/r.bin", digest=None)
+    unknown = replace(undigested, data=SECOND * 99, length=None)
+    for number, (row, place, is_told) in enumerate(
+        (
+            (sample.rows[0], "a/r.bin", True),
+            (undigested, "a/r.bin", True),
+            (unknown, "lobs/a/r.bin", False),
+        )
+    ):
+        root = packaged(tmp_path / str(number), replace(sample, rows=(row,)))
+        told = {each.code: dict(each.facts) for each in check(root, Level.STRUCTURE)}
+        assert told["P108" if place.startswith("lobs") else "P119"]["found"] == place
+        assert ("Z030" in told) is not is_told
+
+
+def test_of_several_the_one_is_taken_whose_bytes_have_the_cells_digest(tmp_path: Path) -> None:
+    """No METS has a digest; a check that reads no LOB's bytes cannot tell, and does not say."""
+    sample = Sample(
+        letter="H",
+        column="../lobs/",
+        rows=(Row(file="a/r.bin"),),
+        outside={"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY},
+    )
+    root = packaged(tmp_path / "package", sample)
+    for child in root.glob("*/**/mets.xml"):
+        child.write_text(re.sub(' CHECKSUM="[0-9a-f]*" CHECKSUMTYPE="MD5"', "", child.read_text()))
+    forge.seal(root)
+    assert set(codes(root)) == {"F005", "P119"}
+    assert set(codes(root, Level.STRUCTURE)) == {"F005", "P108", "Z022"}
+
+
+def test_places_with_the_same_bytes_are_one_lob(tmp_path: Path) -> None:
+    """Two copies, as the METS tells by their digests, or two entries, as the archive does by their sums."""
+    row = Row(file="a/r.bin", digest=None, length=None)
+    outside = Sample(
+        letter="H", column="../lobs/", rows=(row,), outside={"lobs/a/r.bin": SECOND, "a/r.bin": SECOND}
+    )
+    assert "Z030" not in codes(packaged(tmp_path / "outside", outside))
+    inside = Sample(
+        letter="I",
+        folder="lob1",
+        rows=(row,),
+        inside={f"{TABLE}/lob1/a/r.bin": SECOND, "lob1/a/r.bin": SECOND},
+    )
+    assert "Z030" not in codes(packaged(tmp_path / "inside", inside))
 
 
 def test_one_undecided_cell_does_not_say_where_the_next_is(tmp_path: Path) -> None:
-    rows = (Row(file="a/r.bin", digest=None), Row(file="b.bin", data=SECOND))
+    undecided = Row(file="a/r.bin", data=SECOND * 99, length=None, digest=None)
+    rows = (undecided, Row(file="b.bin", data=SECOND))
     files = {"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY, "lobs/a/b.bin": SECOND, "lobs/b.bin": SECOND}
     root = packaged(tmp_path / "package", Sample(letter="H", column="../lobs/", rows=rows, outside=files))
     (told,) = [each for each in check(root, Level.STRUCTURE) if each.code[:2] == "P1"]
@@ -458,7 +501,7 @@ def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, Container.opened(root / "y.siard") as container:
         list(checking_walking.findings(catalogue, Places(Folder(root)), whole=True))
         catalogue.index()
-        yield Finder(Files(catalogue, root), container, b"y.siard")
+        yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
 
 
 @settings(max_examples=150, deadline=None)
@@ -507,9 +550,11 @@ def test_the_checker_finds_what_the_reader_of_archives_finds(  # noqa: PLR0917 -
             try:
                 resolution = reader.resolved(table, cell)
             except LobUnresolved:
-                # Several places differ, and no digest decides.
+                # Several places differ, and no digest decides; or there is none.
+                assert isinstance(outcome, Lost) or outcome.rival is not None
                 continue
             assert isinstance(outcome, Found)
+            assert outcome.rival is None
             assert (outcome.convention, len(outcome.pieces)) == (
                 resolution.convention,
                 len(resolution.extents),

@@ -72,7 +72,7 @@ def table(lobs: Sequence[Lob], name: str) -> bytes:
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()
 
 
-def metadata(digest: str, database: str = "./", column: str = "./") -> bytes:
+def metadata(digest: str, database: str = "./", column: str = "./", rows: int = 4) -> bytes:
     folder = f"<lobFolder>{database}</lobFolder>" if database else ""
     column_folder = f"<lobFolder>{column}</lobFolder>" if column else ""
     message = f"<messageDigest><digestType>MD5</digestType><digest>{digest}</digest></messageDigest>"
@@ -92,7 +92,7 @@ def metadata(digest: str, database: str = "./", column: str = "./") -> bytes:
       <column><name>Description</name><type>VARCHAR(200)</type></column>
       <column><name>Picture</name>{column_folder}<type>BLOB</type></column>
     </columns>
-    <rows>4</rows>
+    <rows>{rows}</rows>
   </table></tables></schema></schemas>
 </siardArchive>
 """.encode()
@@ -107,6 +107,7 @@ def siard(
     column: str = "./",
     digest: str | None = None,
     with_metadata: bool = True,
+    rows: int = 4,
 ) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -125,7 +126,7 @@ def siard(
         put("header/siardversion/2.2/", b"")
         if with_metadata:
             stated = content if digest is None else digest
-            put("header/metadata.xml", metadata_xml or metadata(stated, database, column))
+            put("header/metadata.xml", metadata_xml or metadata(stated, database, column, rows))
     return buffer.getvalue()
 
 
@@ -203,7 +204,7 @@ def forge(root: Path, lobs: Sequence[Lob] = LOBS, name: str = "Northwind") -> Pa
             path.write_bytes(lob.data)
         children[segment] = child(segment, held, name)
         (folder / "mets.xml").write_bytes(children[segment])
-    archive = siard(table(lobs, name))
+    archive = siard(table(lobs, name), rows=len(lobs))
     (root / f"{name}.siard").write_bytes(archive)
     (root / "mets.xml").write_bytes(parent(archive, children, name))
     write_manifests(root)

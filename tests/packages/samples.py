@@ -56,6 +56,12 @@ _OWN: Mapping[str, Sample] = {
         rows=(Row(file=" seg 0/t2_c1_r1.bin"),),
         outside={f"{_LOBS}/seg 0/t2_c1_r1.bin": BINARY},
     ),
+    "two places": Sample(
+        letter="H",
+        column="../lobs/",
+        rows=(Row(file="a/r.bin", length=None, digest=None),),
+        outside={"lobs/a/r.bin": SECOND, "a/r.bin": _A},
+    ),
     "no slash": replace(_OUTSIDE, column="s0_t2_c1", database="./Northwind_lobs"),
 }
 

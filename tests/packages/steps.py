@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,12 @@ def _edit(path: Path, old: str, new: str, count: int = 1, times: int = 1) -> Non
 def _write(path: Path, text: str, times: int = 1) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text * times, encoding="utf-8", newline="")
+
+
+def _encode(path: Path, encoding: str, declared: str = "") -> None:
+    """Write an XML document in another encoding, which it declares unless that is said otherwise."""
+    text = path.read_text(encoding="utf-8").replace("UTF-8", declared or encoding, 1)
+    path.write_bytes(text.encode(encoding))
 
 
 def _put(path: Path, hex: str) -> None:  # noqa: A002 -- the recipes' own word
@@ -145,7 +152,7 @@ def _archive(
     entries: Mapping[str, str] | None = None,
     lacks: Sequence[str] = (),
     cut: int = 0,
-    **options: str,
+    **options: str | int,
 ) -> None:
     """Write the archive anew: the table with ``[old, new]`` texts exchanged, or ``xml`` in its place."""
     text = xml or forge.table(forge.LOBS, "Northwind").decode()
@@ -173,10 +180,23 @@ def _tar(path: Path, to: Path, inside: str = "") -> None:
     tarred(path, to, inside=inside, form=tarfile.PAX_FORMAT)
 
 
-def _add_to_zip(path: Path, entry: str, text: str) -> None:
-    """Append an entry behind those of a zip file, of any name."""
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(zipfile.ZipInfo(entry, (2015, 11, 26, 0, 0, 0)), text)
+def _add_to_zip(path: Path, entry: str, text: str, mode: int = 0) -> None:
+    """Append an entry behind those of a zip file, of any name and with any Unix mode."""
+    info = zipfile.ZipInfo(entry, (2015, 11, 26, 0, 0, 0))
+    info.create_system = 3
+    info.external_attr = mode << 16
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an entry twice
+        archive.writestr(info, text)
+
+
+def _wrap(path: Path, folder: str) -> None:
+    """Put all entries of a zip file into a folder."""
+    with zipfile.ZipFile(path) as archive:
+        entries = [(info, archive.read(info)) for info in archive.infolist()]
+    with zipfile.ZipFile(path, "w") as archive:
+        for info, data in entries:
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{info.filename}", info.date_time), data)
 
 
 def _split(path: Path, row: int, sizes: Sequence[int]) -> None:
@@ -190,6 +210,7 @@ def _seal(path: Path) -> None:
 _STEPS: Mapping[str, Step] = {
     "edit": _edit,
     "write": _write,
+    "encode": _encode,
     "put": _put,
     "append": _append,
     "delete": _delete,
@@ -209,6 +230,7 @@ _STEPS: Mapping[str, Step] = {
     "zip": _zip,
     "tar": _tar,
     "add to zip": _add_to_zip,
+    "wrap": _wrap,
     "split": _split,
     "seal": _seal,
 }

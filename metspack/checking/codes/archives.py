@@ -150,3 +150,24 @@ class Archives:
         "Only an archive that is a file of its own can be read cell by cell.",
         "Unpack the package and check that.",
     )  # fmt: skip
+    LOB_AMBIGUOUS = rule(
+        "Z030", ERROR, "LOB in two places",
+        "the cell's {file!r} can be {found!r} or {other!r}, which differ, and nothing says which",
+        STATEMENT,
+        "Readers that follow different conventions take different files for this LOB.",
+        "Compare both with the source; write the location as the statement has it, and the LOB's digest.",
+    )  # fmt: skip
+    ROWS_DIFFER = rule(
+        "Z031", ERROR, "Table has another number of rows",
+        "the table has {found} rows, metadata.xml says {expected}",
+        "SIARD 2.2, P_4.3-10",
+        "Rows were lost or added after the archive was made; LOBs that they name are lost with them.",
+        RESTORE,
+    )  # fmt: skip
+    ENTRY_OUT_OF_PLACE = rule(
+        "Z032", WARNING, "Entries that SIARD has no place for",
+        "{count} entries are neither in content/ nor in header/, the first is {found!r}",
+        "SIARD 2.2, P_4.2-1",
+        "Other software may refuse the archive, and nothing in it says what they are.",
+        "Find out what they are; keep them beside the archive.",
+    )  # fmt: skip

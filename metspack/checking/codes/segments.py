@@ -22,6 +22,13 @@ class Segments:
         "Segments count from 0; some tools begin at 1, but a first segment may also be lost.",
         "Check that no segment is lost.",
     )  # fmt: skip
+    SEGMENT_ZEROS = rule(
+        "S003", WARNING, "Segment number with leading zeros",
+        "the segment is {found!r}, expected {expected!r}",
+        "recommendation 0.28, §5.1; SIARD 2.2, L_7.1-0",
+        "Numbers are written as they are; other software looks for the segment under another name.",
+        "Rename the folder and every reference to it.",
+    )  # fmt: skip
     SPLIT_LOB = rule(
         "S010", INFO, "LOB in parts",
         "the cell names {expected!r}, which lies in {count} parts",
@@ -81,4 +88,25 @@ class Segments:
         "Each part may be what its child METS says, and yet the whole is not: parts are out of order, of "
         "another LOB, or too few.",
         RESTORE,
+    )  # fmt: skip
+    MAPPING_LINE = rule(
+        "S020", WARNING, "Line of mapping.txt not understood",
+        "{found!r} maps no segment folder: {reason}",
+        "SIARD 2.2, S_8.1.2-0",
+        "Where the folder is kept cannot be told from it.",
+        "Write the folder as seen from the .siard's, a space, and a URI: seg_0/ file:///srv/store/.",
+    )  # fmt: skip
+    SEGMENT_MAPPED = rule(
+        "S021", INFO, "Segment folder kept elsewhere in the package",
+        "{expected!r} is kept in {found!r}, as mapping.txt says ({href!r})",
+        "SIARD 2.2, S_8.1.2-0",
+        "Its LOBs are found through mapping.txt; software that does not read it will miss them.",
+        "Nothing; or move the folder to where the archive has it.",
+    )  # fmt: skip
+    SEGMENT_AWAY = rule(
+        "S022", WARNING, "Segment folder not in the package",
+        "{expected!r} is kept at {href!r}, as mapping.txt says, and is not in this package",
+        "SIARD 2.2, S_8.1.2-0",
+        "A mapping holds where the archive was made; what it leads to is not archived with the package.",
+        "Bring the folder into the package; LOBs whose files are missing are reported on their own.",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import ERROR, RESTORE, rule
+from metspack.checking.codes.rule import ERROR, RESTORE, WARNING, rule
 
 
 class Xml:
@@ -28,4 +28,11 @@ class Xml:
         "metspack, safety of input",
         "No METS needs this; a hostile document would.",
         "If the document is what it should be, raise the budget.",
+    )  # fmt: skip
+    DECLARATION = rule(
+        "X004", WARNING, "Unusual XML declaration",
+        "the document is {found}, expected {expected}",
+        "XML 1.0, 2.8 and 4.3.3; RFC 7303",
+        "It was understood here; every reader takes XML 1.0 in UTF-8, and not every one takes this.",
+        "Write the document as XML 1.0 in UTF-8.",
     )  # fmt: skip

@@ -1,0 +1,111 @@
+"""The mapping.txt beside an archive: where its segment folders were moved to (SIARD 2.2, S_8.1.2-0)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from metspack import uris
+from metspack.checking.catalogue import Catalogue, folder_of, path_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.documents import of_opening
+from metspack.checking.holders import Places
+from metspack.checking.manifests import lines
+from metspack.checking.packagefiles import Files
+from metspack.errors import MetspackError
+from metspack.location import Place
+from metspack.model import Finding
+from metspack.siard.parts import Names
+
+NAME = "mapping.txt"
+_SHOWN = 80
+_WORDS = 2  # a segment folder and a URI
+_FORM = "expected a segment folder, a space and a URI"
+
+
+@dataclass(slots=True)
+class Mapping:
+    """Where segment folders are kept: each folder's names in the package, and the folders it may be in."""
+
+    targets: dict[Names, tuple[Names, ...]] = field(default_factory=dict)
+
+    def of(self, names: Names) -> Iterator[Names]:
+        """Yield where else in the package a file may be that should be at these names."""
+        for length in range(len(names) - 1, 0, -1) if self.targets else ():
+            if (found := self.targets.get(names[:length])) is not None:
+                yield from ((*target, *names[length:]) for target in found)
+                return
+
+
+def read(
+    catalogue: Catalogue, places: Places, files: Files, siard: bytes, mapping: Mapping
+) -> Iterator[Finding]:
+    """Read the mapping.txt beside an archive into ``mapping``; yield what is wrong with it, and what it says.
+
+    Targets outside the package are never looked at. One that is not there is fine.
+    """
+    base = folder_of(siard)
+    path = base + NAME.encode()
+    if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is None:
+        return  # a link in its place was reported where the walk came by
+    try:
+        with places.content(path) as content:
+            for number, line in enumerate(lines(content), start=1):
+                text = line.decode("utf-8-sig", "surrogateescape").strip()
+                if text:
+                    yield from _Line(catalogue, files, base, number).taken(text, mapping)
+    except (OSError, MetspackError) as error:
+        yield of_opening(path, error)
+
+
+class _Line:
+    """One line of a mapping; used once."""
+
+    def __init__(self, catalogue: Catalogue, files: Files, base: bytes, number: int) -> None:
+        self._catalogue = catalogue
+        self._files = files
+        self._base = tuple(shown(base).split("/")[:-1])
+        self._where = (shown(base) + NAME, number)
+
+    def taken(self, text: str, mapping: Mapping) -> Iterator[Finding]:
+        words = text.rsplit(None, 1)
+        if len(words) != _WORDS:
+            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=_FORM)
+            return
+        try:
+            folder = uris.walked(self._base, uris.parsed(words[0]).segments)
+        except uris.ReferenceRefused as refused:
+            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=refused.message)
+            return
+        found = self._found(folder, words[1])
+        if mapping.targets.setdefault(folder, found) != found:
+            reason = "another line maps the folder elsewhere"
+            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=reason)
+        elif not self._is_folder(folder):
+            facts = {"expected": "/".join(folder), "href": words[1]}
+            if found:
+                yield Code.SEGMENT_MAPPED.at(*self._where, **facts, found="/".join(found[0]))
+            else:
+                yield Code.SEGMENT_AWAY.at(*self._where, **facts)
+
+    def _found(self, folder: Names, target: str) -> tuple[Names, ...]:
+        """Return the folders that a URI means, of those that the package has.
+
+        The standard's example repeats the segment's folder below the URI; its text does not.
+        """
+        try:
+            reference = uris.parsed(target)
+        except uris.ReferenceRefused:
+            return ()  # of a host, or no file: nothing here
+        absolute = reference.kind is not uris.Kind.RELATIVE
+        place = Place(
+            inside=False, absolute=absolute, drive=reference.drive, segments=tuple(reference.segments)
+        )
+        within = self._files.names(self._base, place)
+        if within is None:
+            return ()
+        return tuple(each for each in ((*within, *folder), within) if self._is_folder(each))
+
+    def _is_folder(self, names: Sequence[str]) -> bool:
+        sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'd'"
+        return bool(names) and self._catalogue.row(sql, path_of(tuple(names))) is not None
