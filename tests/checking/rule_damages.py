@@ -126,7 +126,9 @@ def without(pattern: str, path: str = PACKAGE_METS) -> Damage:
 
 
 def _archived(table: bytes, database: str = "./Northwind_lobs/") -> Damage:
-    return lambda root: (root / ARCHIVE).write_bytes(siard(table, database=database, column="s0_t2_c4/"))
+    return lambda root: (root / ARCHIVE).write_bytes(
+        siard(table, database=database, column="s0_t2_c4/", rows=1)
+    )
 
 
 _SOFTWARE = 'ROLE="CREATOR" TYPE="OTHER" OTHERTYPE="SOFTWARE"'

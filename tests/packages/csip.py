@@ -34,7 +34,7 @@ _FILES: dict[str, bytes] = {
     "metadata/preservation/premis.xml": b"<premis/>\n",
     "metadata/other/rights.xml": b"<rights/>\n",
     f"{REPRESENTATION}/metadata/preservation/premis.xml": b"<premis version='3.0'/>\n",
-    ARCHIVE: siard(TABLE, database="./Northwind_lobs/", column="s0_t2_c4/"),
+    ARCHIVE: siard(TABLE, database="./Northwind_lobs/", column="s0_t2_c4/", rows=1),
     LOB: _PICTURE,
 }
 _ROOT = (
