@@ -173,7 +173,7 @@ def test_children_by_location_and_grandchildren(package: Path) -> None:
     parent = package / "mets.xml"
     outer = (
         '<mets:mets xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        'OBJID="top"><mets:structMap LABEL="CSIP"><mets:div LABEL="Representations/rep1">'
+        'OBJID="top"><mets:structMap LABEL="all"><mets:div LABEL="Representations/rep1">'
         '<mets:mptr LOCTYPE="URL" xlink:href="{}"/></mets:div></mets:structMap></mets:mets>'
     )
     below = package / "representations/rep1"
