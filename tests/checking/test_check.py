@@ -173,13 +173,13 @@ def test_children_by_location_and_grandchildren(package: Path) -> None:
     parent = package / "mets.xml"
     outer = (
         '<mets:mets xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        'OBJID="top"><mets:structMap LABEL="all"><mets:div LABEL="Representations/rep1">'
+        'OBJID="top"><mets:structMap LABEL="all"><mets:div LABEL="one part">'
         '<mets:mptr LOCTYPE="URL" xlink:href="{}"/></mets:div></mets:structMap></mets:mets>'
     )
-    below = package / "representations/rep1"
+    below = package / "parts/rep1"
     below.mkdir(parents=True)
     for path in list(package.iterdir()):
-        if path.name != "representations":
+        if path.name != "parts":
             path.rename(below / path.name)
     forge.edit(
         below / "mets.xml",
@@ -187,17 +187,17 @@ def test_children_by_location_and_grandchildren(package: Path) -> None:
         '<mets:structMap LABEL="parent"><mets:div><mets:mptr LOCTYPE="URL" xlink:href="../../METS.xml"/>'
         "</mets:div></mets:structMap></mets:mets>",
     )
-    (package / "METS.xml").write_text(outer.format("representations/rep1/mets.xml"))
+    (package / "METS.xml").write_text(outer.format("parts/rep1/mets.xml"))
     forge.seal(below)
     for manifest in below.glob("manifest-*"):
         manifest.unlink()
     forge.write_manifests(package)
     assert codes(check(package)) == ["M008"]
     assert parent.exists() is False
-    (package / "METS.xml").write_text(outer.format("representations/rep2/mets.xml"))
+    (package / "METS.xml").write_text(outer.format("parts/rep2/mets.xml"))
     forge.write_manifests(package)
     assert "L002" in codes(check(package))
-    (package / "METS.xml").write_text(outer.format("representations/rep1/mets.xml?"))
+    (package / "METS.xml").write_text(outer.format("parts/rep1/mets.xml?"))
     forge.write_manifests(package)
     assert "P003" in codes(check(package))
 
