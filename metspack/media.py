@@ -56,35 +56,51 @@ class Below:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Bytes of a file that are a file of their own: what is packed in another one as it is."""
+
+    file: Below
+    offset: int
+    size: int
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """Files that are read as one, and the stamps they had: enough to open them again, elsewhere."""
 
-    paths: tuple[Path | Below, ...]
+    paths: tuple[Path | Below | Stretch, ...]
     stamps: tuple[Stamp, ...]
 
 
 class Medium:
-    """Files opened for reading and read as one, in the order given; a context manager.
+    """Files, or stretches of files, opened for reading and read as one, in their order; a context manager.
 
     ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
     """
 
-    __slots__ = ("_descriptors", "_starts", "paths", "size", "stamps")
+    __slots__ = ("_descriptors", "_ends", "_offsets", "_starts", "paths", "size", "stamps")
 
-    def __init__(self, paths: Sequence[Path | Below]) -> None:
+    def __init__(self, paths: Sequence[Path | Below | Stretch]) -> None:
         self.paths = tuple(paths)
         self._descriptors: list[int] = []
         try:
             for path in self.paths:
-                root, segments = (path.root, path.segments) if isinstance(path, Below) else (path, ())
+                file = path.file if isinstance(path, Stretch) else path
+                root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
                 self._descriptors.append(reading.opened(root, segments))
             self.stamps = self.stamped()
         except BaseException:
             self.close()
             raise
-        ends = list(accumulate(stamp.size for stamp in self.stamps))
-        self._starts = [0, *ends[:-1]]
-        self.size = ends[-1]
+        pairs = list(zip(self.paths, self.stamps, strict=True))
+        self._offsets = [path.offset if isinstance(path, Stretch) else 0 for path, _ in pairs]
+        sizes = (path.size if isinstance(path, Stretch) else stamp.size for path, stamp in pairs)
+        self._ends = list(accumulate(sizes))
+        self._starts = [0, *self._ends[:-1]]
+        self.size = self._ends[-1]
 
     @property
     def held(self) -> Held:
@@ -100,17 +116,14 @@ class Medium:
         block = b""
         part = bisect_right(self._starts, offset) - 1
         while part < len(self._descriptors):
-            more = os.pread(
-                self._descriptors[part], size - len(block), offset + len(block) - self._starts[part]
-            )
+            at = offset + len(block)
+            wanted = max(0, min(size - len(block), self._ends[part] - at))
+            more = os.pread(self._descriptors[part], wanted, at - self._starts[part] + self._offsets[part])
             block = block + more if block else more
-            if len(block) >= size or offset + len(block) < self._end(part):
+            if len(block) >= size or offset + len(block) < self._ends[part]:
                 break
             part += 1
         return block
-
-    def _end(self, part: int) -> int:
-        return self._starts[part] + self.stamps[part].size
 
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks of ``reading.CHUNK``.

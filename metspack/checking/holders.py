@@ -15,7 +15,7 @@ from typing import Protocol
 
 from metspack import reading, uris
 from metspack.checking.catalogue import folder_of, path_of, segments_of, shown
-from metspack.media import Below
+from metspack.media import Below, Stretch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,12 @@ class Holder(Protocol):
 
     def below(self, path: bytes) -> Below | None:
         """Return the file of its own that a path is, None when it is packed."""
+
+    def stretch(self, path: bytes) -> Below | Stretch | None:
+        """Return the file that a path is, or the bytes of one; None when they are compressed there.
+
+        Raises ``MetspackError`` for a packed file that is damaged.
+        """
 
 
 class Folder:
@@ -106,6 +112,10 @@ class Folder:
     def below(self, path: bytes) -> Below | None:
         """Return the file."""
         return Below(root=self._root, segments=(*self._below, *segments_of(path)))
+
+    def stretch(self, path: bytes) -> Below | Stretch | None:
+        """Return the file."""
+        return self.below(path)
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
@@ -155,6 +165,11 @@ class Places:
         """Return the file of its own that a path is, None when it is packed."""
         holder, inner = self.held(path)
         return holder.below(inner)
+
+    def stretch(self, path: bytes) -> Below | Stretch | None:
+        """Return the file that a path is, or the bytes of one; None when they are compressed there."""
+        holder, inner = self.held(path)
+        return holder.stretch(inner)
 
     def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
         """Return the path that a reference in a document means; raises ``ReferenceRefused``.

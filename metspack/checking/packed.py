@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from metspack.checking.holders import Content, Item
 from metspack.checking.tars import Tar
 from metspack.errors import SourceError
-from metspack.media import Below
+from metspack.media import Below, Stretch
 from metspack.model import Budgets
-from metspack.siard.container import Container
+from metspack.siard.container import Container, span
+from metspack.siard.zipformat import STORED
 
 SUFFIXES = (b".zip", b".tar")
 _OPEN = 8
@@ -27,6 +28,7 @@ class _Zip:
     """The entries of a zip file by their paths."""
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
+        self._path = path
         self._container = Container.opened(path, budgets)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
@@ -42,6 +44,13 @@ class _Zip:
             return None
         return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
 
+    def stretch(self, path: bytes) -> Stretch | None:
+        extent = self._container.extent(os.fsdecode(path))
+        if extent is None or extent.method != STORED:
+            return None
+        place = span(self._container.medium, extent, what=str(self._path))
+        return Stretch(file=self._path, offset=place.data, size=extent.size)
+
     def close(self) -> None:
         self._container.close()
 
@@ -50,6 +59,7 @@ class _Tar:
     """The members of a tar file by their paths."""
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
+        self._path = path
         self._tar = Tar(path, budgets)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
@@ -61,6 +71,12 @@ class _Tar:
         if member is None or member.kind != "f":
             return None
         return Content(size=member.size, chunks=lambda: self._tar.contents(member))
+
+    def stretch(self, path: bytes) -> Stretch | None:
+        member = self._tar.member(path)
+        if member is None or member.kind != "f":
+            return None
+        return Stretch(file=self._path, offset=member.offset, size=member.size)
 
     def close(self) -> None:
         self._tar.close()
@@ -157,3 +173,7 @@ class Packed:
         """Return None: what is packed is no file of its own."""
         del path
         return None
+
+    def stretch(self, path: bytes) -> Below | Stretch | None:
+        """Return the bytes of the zip or tar file that a packed file is, None when they are compressed."""
+        return self._shelf.opened(self._path).stretch(self._prefix + path)
