@@ -224,7 +224,7 @@ def _own(source: Source) -> tuple[bytes, ...]:
     """Return the files, or the folder, that the source itself is: an archive or a list."""
     if isinstance(source, Archive) and source.container is not None:
         paths = source.container.medium.paths
-        return tuple(_real(each if isinstance(each, Path) else each.path) for each in paths)
+        return tuple(_real(Path(str(each))) for each in paths)
     return (_real(source.path),) if isinstance(source, Archive) or source.path.is_file() else ()
 
 
