@@ -129,8 +129,9 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
         if other is not None:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             yield Code.RENAMED.at(shown(path), 0, place, **facts)
-        elif kind == "d":
-            yield Code.DIRECTORY.at(shown(path), 0, place, expected=shown(path), source=source)
+        elif kind == "d" or not path:
+            folder = shown(path) or "."
+            yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source)
         elif pseudo and not _first_exists(catalogue, path):
             yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href)
         else:

@@ -1,0 +1,144 @@
+"""Bad input to a check: each is a finding that says what and where, and the rest is checked all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from metspack import reading
+from metspack.checking import Level, check, ordered
+from metspack.model import Finding
+from tests.packages import forge
+from tests.packages.forge import CHILD, FIRST, SECOND
+
+HREF = FIRST.partition("/")[2]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "package")
+
+
+def codes(findings: Iterable[Finding]) -> set[str]:
+    return {each.code for each in ordered(findings)}
+
+
+@pytest.mark.parametrize(
+    ("href", "code", "said"),
+    [
+        ("../../etc/passwd", "P003", "leads out of the package"),
+        ("../..", "P003", "leads out of the package"),
+        ("/etc/passwd", "P003", "leads out of the package"),
+        ("C:/x", "P003", "leads out of the package"),
+        ("C:\\x", "P003", "leads out of the package"),
+        ("file:///C:/x", "P003", "leads out of the package"),
+        ("%2e%2e/etc/passwd", "P002", "an escaped '..'"),
+        ("%2E%2E%2Fx", "P002", "escaped"),
+        ("..%2fx", "P002", "an escaped slash"),
+        ("%5c%5cserver%5cx", "P002", "escaped"),
+        ("\\\\server\\share\\x", "P002", "a UNC path"),
+        ("//host/x", "P002", "on the host 'host'"),
+        ("file://host/x", "P002", "on the host 'host'"),
+        ("http://example.org/x", "P002", "the scheme 'http'"),
+        ("https://example.org/x", "P002", "the scheme 'https'"),
+        ("ftp://example.org/x", "P002", "the scheme 'ftp'"),
+        ("a%00b", "P002", "a NUL character"),
+        (f"{HREF}?x", "P002", "a query"),
+        (f"{HREF}#x", "P002", "a fragment"),
+        ("content//x", "P002", "nothing between two slashes"),
+    ],
+)
+def test_a_location_that_is_refused_is_told_and_never_opened(
+    package: Path, href: str, code: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge.edit(package / CHILD, HREF, href)
+    forge.seal(package)
+    (package / SECOND).write_bytes(b"changed")
+    opened: list[str] = []
+    original = reading.opened
+
+    def watched(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+        opened.append("/".join((str(root), *segments)))
+        return original(root, segments)
+
+    monkeypatch.setattr(reading, "opened", watched)
+    found = list(check(package))
+    (told,) = [each for each in found if each.place == "s0.t2.c4.r1" and each.code in {"P002", "P003"}]
+    assert (told.code, told.path, told.line) == (code, CHILD, 4)
+    assert said in told.message
+    assert ("F003", SECOND) in {(each.code, each.path) for each in found}, "the rest is checked"
+    assert all(each.startswith(str(package)) for each in opened)
+
+
+@pytest.mark.parametrize(("href", "path"), [("%252e%252e/x", "%2e%2e/x"), ("~/x", "~/x"), ("a/./b", "a/b")])
+def test_what_only_looks_dangerous_is_a_name(package: Path, href: str, path: str) -> None:
+    forge.edit(package / CHILD, HREF, href)
+    found = {(each.code, each.path) for each in check(package, Level.STRUCTURE)}
+    assert ("F001", f"Northwind_lobseg_0/{path}") in found
+
+
+@pytest.mark.parametrize(
+    ("href", "path"), [("..", "."), (".", "Northwind_lobseg_0"), ("content/", "Northwind_lobseg_0/content")]
+)
+def test_a_location_that_is_a_folder_is_told_as_one(package: Path, href: str, path: str) -> None:
+    forge.edit(package / CHILD, HREF, href)
+    found = {each.path: each.code for each in check(package, Level.STRUCTURE) if each.code[0] == "P"}
+    assert found == {path: "P006"}
+
+
+def test_a_second_mets_in_a_folder_is_nobodys(package: Path) -> None:
+    (package / "METS.xml").write_bytes((package / "mets.xml").read_bytes())
+    forge.write_manifests(package)
+    found = [each for each in check(package) if each.code == "L006"]
+    assert [each.path for each in found] == ["METS.xml"]
+    assert "L023" in codes(check(package)), "both have one OBJID"
+    other = check(package / "METS.xml", Level.LINKS)
+    assert codes(other) >= {"L006", "L023"}, "then the first is nobody's"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "iso-8859-1"])
+def test_a_mets_in_another_encoding_is_read(package: Path, encoding: str) -> None:
+    text = (package / CHILD).read_text().replace('LABEL="child IP"', 'LABEL="Größe"')
+    declared = encoding.removesuffix("-sig").upper()
+    if encoding in {"utf-16-le", "utf-16-be"}:
+        text, declared = f"\ufeff{text}", "UTF-16"
+    text = text.replace('encoding="UTF-8"', f'encoding="{declared}"')
+    (package / CHILD).write_bytes(text.encode(encoding))
+    forge.seal(package)
+    run = check(package)
+    assert not [each for each in run if each.severity.value == "error"]
+    assert run.summary.packages == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "X001"),
+        (b"no XML", "X001"),
+        (b"\0" * 100, "X001"),
+        (b"PK\x03\x04" + b"\0" * 60, "X001"),
+        ("<mets/>".encode("utf-32"), "X001"),
+        (b"\xff\xfe<\0m\0", "X001"),
+        (b"<a/>", "M002"),
+        (b'<!DOCTYPE mets [<!ENTITY x SYSTEM "file:///etc/passwd">]><mets>&x;</mets>', "X002"),
+        (b'<!DOCTYPE mets SYSTEM "http://example.org/mets.dtd"><mets/>', "X002"),
+    ],
+)
+@pytest.mark.parametrize("path", ["mets.xml", CHILD])
+def test_what_is_no_mets_is_told_and_the_rest_is_checked(
+    package: Path, path: str, data: bytes, code: str
+) -> None:
+    (package / path).write_bytes(data)
+    forge.write_manifests(package)
+    (package / SECOND).write_bytes(b"changed")
+    found = {(each.code, each.path) for each in check(package)}
+    assert (code, path) in found
+    assert found & {("F003", SECOND), ("F026", SECOND)}, "the rest is checked"
+
+
+def test_a_root_with_no_mets_is_told(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    found = list(check(package, Level.LINKS, roots=[tmp_path / "empty"]))
+    assert [(each.code, each.path) for each in found] == [("L030", str(tmp_path / "empty"))]
