@@ -31,7 +31,8 @@ def condensed(
     """Yield what ``reader.read`` does, raising as it does, but many facts of one kind as a run.
 
     The facts, their lines and their order are the same. ``sink`` gets what was not in a run, block by block,
-    after the facts; what is in a run refers to no ID but by ``FILEID``, and its ``LOCTYPE`` is URL or none.
+    after the facts; what is in a run refers to no ID but by ``FILEID``, its ``LOCTYPE`` is URL or none, and
+    its ``xlink:type`` the same throughout.
     """
     condensing = Condensing(budgets or Budgets(), sink)
     for block in blocks:

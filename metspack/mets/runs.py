@@ -39,6 +39,7 @@ _ATTRIBUTES = frozenset(_OF_FILES | _OF_POINTERS | _OF_CODING)
 _PREFIXED = frozenset({"href", "type", "title", "show", "actuate", "role", "arcrole"})
 _DECLARED = "xmlns"
 _LOCTYPE, _URL = "LOCTYPE", "URL"
+_KIND = "type"  # of a link, as XLink has it: one word, the same in every element
 
 _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
 _MARKUP = re.compile(r"[<>&]")
@@ -201,7 +202,8 @@ def shape_of(
             return None
         prefix, name = found.groups()
         is_declaration = prefix == _DECLARED or (prefix is None and name == _DECLARED)
-        if is_declaration or (prefix is None and name == _LOCTYPE and value == _URL):
+        is_url = prefix is None and name == _LOCTYPE and value == _URL
+        if is_declaration or is_url or (prefix is not None and name == _KIND):
             fixed[slot] = value
         elif name not in (_ATTRIBUTES if prefix is None else _PREFIXED):
             return None

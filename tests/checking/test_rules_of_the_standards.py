@@ -11,6 +11,7 @@ from metspack.checking.rules.faults import Faults
 from metspack.checking.rules.requirements import Need, Standard
 from metspack.checking.rules.survey import surveyed
 from metspack.checking.rules.table import REQUIREMENTS
+from metspack.model import Budgets
 from tests.shared_data import shared
 
 _PROFILES = {
@@ -73,9 +74,10 @@ def test_what_the_standards_own_examples_break(
 ) -> None:
     document = etree.parse(shared("spec", name))
     example = list(document.iter("{http://www.loc.gov/METS/}mets"))[number]
-    faults = Faults()
+    faults = Faults({standard})
     is_package = "representation" not in name
-    outline = surveyed([etree.tostring(example)], faults, is_package=is_package)
-    found = {dict(each.facts)["rule"] for each in faults.findings(name, {standard})}
+    text = etree.tostring(example)
+    outline = surveyed(lambda: [text], faults, is_package=is_package, budgets=Budgets())
+    found = {dict(each.facts)["rule"] for each in faults.findings(name)}
     assert found == set(broken.split())
     assert outline.is_complete

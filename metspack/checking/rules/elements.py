@@ -36,6 +36,20 @@ class Elements:
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Hand over a document's elements; raises ``XmlError`` where it is not well-formed."""
+        self.begin()
+        try:
+            for block in blocks:
+                self.feed(block)
+            self.feed(b"", final=True)
+        except Done:
+            return
+
+    def feed(self, block: bytes, *, final: bool = False) -> None:
+        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``Done``."""
+        safexml.feed_block(self._parser, block, final=final)
+
+    def begin(self) -> None:
+        """Take the handlers as they are now for all that is fed."""
         starts = {f"{METS} {name}": handle for name, handle in self.starts.items()}
         ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
         parser = self._parser
@@ -52,10 +66,6 @@ class Elements:
 
         parser.StartElementHandler = start
         parser.EndElementHandler = end
-        try:
-            safexml.fed(parser, blocks)
-        except Done:
-            return
 
     def gather(self) -> None:
         """Begin to gather the text that follows."""

@@ -29,21 +29,28 @@ class _Fault:
 
 
 class Faults:
-    """What one document breaks; as many entries as there are requirements, however large it is."""
+    """What one document breaks of some standards; as many entries as requirements, however large it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, standards: AbstractSet[Standard]) -> None:
+        self.standards = standards
         self._faults: dict[str, _Fault] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is broken."""
+        return bool(self._faults)
 
     def add(self, id_: str, line: int, found: str, place: str = "") -> None:
         """Keep that a requirement is broken; ``found`` says what is there instead, for people."""
+        if NAMED[id_].standard not in self.standards:
+            return
         fault = self._faults.setdefault(id_, _Fault(line, place, found))
         fault.count += 1
 
-    def findings(self, name: str, standards: AbstractSet[Standard]) -> Iterator[Finding]:
-        """Yield what was broken of these standards, in the order of their requirements."""
+    def findings(self, name: str) -> Iterator[Finding]:
+        """Yield what was broken, in the order of the requirements; ``name`` is the document's path."""
         for requirement in NAMED.values():
             fault = self._faults.get(requirement.id)
-            if fault is None or requirement.standard not in standards:
+            if fault is None:
                 continue
             yield CODES[requirement.need].at(
                 name,

@@ -46,6 +46,7 @@ class Held:
         self._places = places
         self._root = root
         self._profile = looking.profile
+        self._budgets = looking.budgets
         self._database = Database(catalogue, places, looking)
 
     @property
@@ -76,7 +77,7 @@ class Held:
         standards = self._standards(path)
         if not standards:
             return
-        faults = Faults()
+        faults = Faults(standards)
         outline = self._surveyed(path, faults, is_package=True)
         if outline is None:
             return
@@ -89,7 +90,7 @@ class Held:
         found = folders.representations(self._holdings, folder)
         if Standard.SIARD in standards:
             database.judge_package(outline, found, faults)
-        yield from faults.findings(shown(path), standards)
+        yield from faults.findings(shown(path))
         for each in found:
             yield from self._representation(each, outline.group_of(each.name))
 
@@ -99,7 +100,7 @@ class Held:
         is_database = group is not None and _is_database(group)
         opening = self._opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
-        faults = Faults()
+        faults = Faults(standards)
         outline = self._surveyed(each.mets, faults, is_package=False)
         if outline is None:
             return
@@ -107,7 +108,7 @@ class Held:
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         if Standard.SIARD in standards:
             self._database.judge(each, group, outline, faults)
-        yield from faults.findings(shown(each.mets), standards)
+        yield from faults.findings(shown(each.mets))
 
     def _opening(self, path: bytes) -> Opening:
         try:
@@ -119,7 +120,7 @@ class Held:
     def _surveyed(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
-                return surveyed(blocks(content), faults, is_package=is_package)
+                return surveyed(lambda: blocks(content), faults, is_package=is_package, budgets=self._budgets)
         except (OSError, MetspackError):
             return None
 

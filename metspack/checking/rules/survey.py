@@ -1,30 +1,76 @@
-"""One METS document, read once: its outline, and what it breaks of itself."""
+"""One METS document: its outline, and what it breaks of itself.
+
+It is read in runs of files that are written alike: what one of them has, all of them have. Only when there is
+something to tell, or a run has what can be told of each file alone, is it read file by file, for the figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from metspack.checking.rules.elements import Elements
 from metspack.checking.rules.faults import Faults
 from metspack.checking.rules.filesection import FileSection
 from metspack.checking.rules.header import Header
-from metspack.checking.rules.outline import Outline
+from metspack.checking.rules.outline import DOCUMENTATION, SCHEMAS, Outline
 from metspack.checking.rules.sections import Sections
 from metspack.checking.rules.structure import Structure
+from metspack.mets.condensing import condensed
+from metspack.mets.reader import File
+from metspack.mets.runs import Run
+from metspack.model import Budgets
 
 
-def surveyed(blocks: Iterable[bytes], faults: Faults, *, is_package: bool) -> Outline:
-    """Return the outline of a METS document, whose faults go to ``faults``.
+def surveyed(
+    blocks: Callable[[], Iterable[bytes]], faults: Faults, *, is_package: bool, budgets: Budgets
+) -> Outline:
+    """Return the outline of a METS document; what it breaks goes to ``faults``.
 
-    ``is_package`` is false for the METS of a representation. Raises ``XmlError`` for what is not well-formed.
+    ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
+    Raises ``XmlError`` for what is not well-formed, or not METS within the budgets.
     """
-    elements, outline = Elements(), Outline()
-    header = Header(elements, outline, faults, is_package=is_package)
-    Sections(elements, outline, faults)
-    files = FileSection(elements, outline, faults, is_package=is_package)
-    structure = Structure(elements, outline, faults, is_package=is_package)
-    elements.read(blocks)
-    header.finish()
-    files.finish()
-    structure.finish()
-    return outline
+    quick = _Survey(Faults(faults.standards), is_package=is_package)
+    if quick.is_told_by(blocks(), budgets):
+        return quick.outline
+    exact = _Survey(faults, is_package=is_package)
+    exact.elements.read(blocks())
+    exact.finish()
+    return exact.outline
+
+
+class _Survey:
+    def __init__(self, faults: Faults, *, is_package: bool) -> None:
+        self.elements = Elements()
+        self.outline = Outline()
+        self._faults = faults
+        given = (self.elements, self.outline, faults)
+        self._header = Header(*given, is_package=is_package)
+        Sections(*given)
+        self._files = FileSection(*given, is_package=is_package)
+        self._structure = Structure(*given, is_package=is_package)
+
+    def is_told_by(self, blocks: Iterable[bytes], budgets: Budgets) -> bool:
+        """Read a document in runs; return whether that is all there is to say of it: nothing is broken."""
+        self.elements.begin()
+        for each in condensed(blocks, budgets, sink=self.elements.feed):
+            if isinstance(each, Run) and not _are_alike(each):
+                return False
+        self.elements.feed(b"", final=True)
+        self.finish()
+        return not self._faults
+
+    def finish(self) -> None:
+        """Judge what takes the whole document."""
+        self._header.finish()
+        self._files.finish()
+        self._structure.finish()
+
+
+def _are_alike(run: Run) -> bool:
+    """Whether nothing can be said of an element in a run that is not said of the one before it.
+
+    Pointers, and where documentation and schemas lie, are looked at one by one.
+    """
+    if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
+        return False
+    return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
