@@ -13,6 +13,10 @@ from metspack.checking.codes import ALL_CODES
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.location import Level, Outcome, outcome
 from metspack.planning import Split
+from metspack.reporting import html
+from metspack.reporting.files import SUFFIXES
+from metspack.reporting.findings import SCHEMA_VERSION
+from metspack.reporting.model import State
 from metspack.siard.conventions import Convention
 from tests import rules_page
 from tests.conftest import CHECKOUT
@@ -71,6 +75,15 @@ def test_the_table_of_ways_to_split_has_each() -> None:
 
 def test_the_page_of_requirements_is_the_tables() -> None:
     assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "write it anew: just rules"
+
+
+def test_the_tables_of_reports_have_each_form_and_state() -> None:
+    reports = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
+    assert [row[0] for row in rows(reports, "name ends in")] == [f"`{each}`" for each in SUFFIXES]
+    expected = [[state.value, meaning] for state, meaning in html.MEANINGS.items()]
+    assert list(rows(reports, "state of a child")) == expected
+    assert list(html.MEANINGS) == list(State)
+    assert f"`schema_version` is {SCHEMA_VERSION}." in reports
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -33,7 +33,7 @@ _LEVELS = {
     Level.FIXITY: "every file's bytes against its digests, the archive's cells left out",
     Level.FULL: "every byte, and every cell of the archive",
 }
-_MEANINGS = {
+MEANINGS = {
     State.OK: "both name each other",
     State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
     State.ONE_WAY: "only one names the other",
@@ -42,6 +42,7 @@ _MEANINGS = {
     State.EXTRA: "there, but named by nobody",
     State.UNKNOWN: "a parent that is not among the packages and roots looked at",
 }
+"""What the states of children mean; a legend has those that occur."""
 
 
 def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     found = {each.state for each in facts.children}
     if facts.parents:
         found.add(State.UNKNOWN)
-    for state, meaning in _MEANINGS.items():
+    for state, meaning in MEANINGS.items():
         if state in found:
             yield state.value, meaning
 
