@@ -93,8 +93,8 @@ def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> No
 def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = scratch.opened
 
-    def small() -> object:
-        database = opened()
+    def small(cache: int) -> object:
+        database = opened(cache)
         database.execute("PRAGMA max_page_count = 10")
         return database
 
