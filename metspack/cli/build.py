@@ -54,6 +54,7 @@ def build(
         bool,
         typer.Option(
             "--keep-segments",
+            metavar=options.FLAG,
             help="SOURCE is a folder with a .siard whose LOBs lie in segment folders already, of DBPTK or of "
             "metspack: leave them as they are. Goes with --in-place.",
             rich_help_panel=_DIVIDED,
@@ -63,6 +64,7 @@ def build(
         bool,
         typer.Option(
             "--in-place",
+            metavar=options.FLAG,
             help="Write METS files and manifests into SOURCE itself, and nothing else. Goes with "
             "--keep-segments.",
             rich_help_panel=_DIVIDED,

@@ -41,7 +41,11 @@ def cat(  # noqa: PLR0917 -- a command's options
     ] = None,
     no_verify: Annotated[
         bool,
-        typer.Option("--no-verify", help="Compare nothing with digests; of a range, read that range alone."),
+        typer.Option(
+            "--no-verify",
+            metavar=options.FLAG,
+            help="Compare nothing with digests; of a range, read that range alone.",
+        ),
     ] = False,
     shard: Annotated[
         Path | None,

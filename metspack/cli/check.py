@@ -72,6 +72,7 @@ def check(  # noqa: PLR0917 -- a command's options
         bool,
         typer.Option(
             "--strict-schema",
+            metavar=options.FLAG,
             help="Have METS files judged by a second engine, xmlschema, too; it holds each in memory. "
             "What it finds is an error (M027).",
         ),
@@ -108,7 +109,11 @@ def check(  # noqa: PLR0917 -- a command's options
     json_output: options.Json = False,
     jsonl_output: Annotated[
         bool,
-        typer.Option("--jsonl", help="Print the result as JSON lines: head, each finding, result."),
+        typer.Option(
+            "--jsonl",
+            metavar=options.FLAG,
+            help="Print the result as JSON lines: head, each finding, result.",
+        ),
     ] = False,
     created: Annotated[
         str | None,

@@ -78,6 +78,7 @@ class Dialects:
         bool,
         typer.Option(
             "--roda-ancestors",
+            metavar=options.FLAG,
             help="Name the parent in the children's structMap that RODA reads as well.",
             rich_help_panel=_CSIP,
         ),

@@ -38,6 +38,7 @@ def diff(  # noqa: PLR0917 -- a command's options
         bool,
         typer.Option(
             "--bytes",
+            metavar=options.FLAG,
             help="Read every file, listed or not, instead of taking METS's word for sizes and digests.",
         ),
     ] = False,

@@ -26,12 +26,16 @@ def inspect(
     source: options.Source,
     *,
     lobs: Annotated[
-        bool, typer.Option("--lobs", help="List every LOB as one line of JSON, in order, instead.")
+        bool,
+        typer.Option(
+            "--lobs", metavar=options.FLAG, help="List every LOB as one line of JSON, in order, instead."
+        ),
     ] = False,
     verify: Annotated[
         bool,
         typer.Option(
             "--verify",
+            metavar=options.FLAG,
             help="Read every LOB and compare it with its cell's digest and length, and with its CRC.",
         ),
     ] = False,

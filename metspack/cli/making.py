@@ -100,12 +100,17 @@ class Describing:
     accept: Accept = None
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Read every byte back from disk before the package is published."),
+        typer.Option(
+            "--verify",
+            metavar=options.FLAG,
+            help="Read every byte back from disk before the package is published.",
+        ),
     ] = False
     no_message_digest_check: Annotated[
         bool,
         typer.Option(
             "--no-message-digest-check",
+            metavar=options.FLAG,
             help="Do not compare the archive's own messageDigest with its content first: "
             "that reads it once more.",
             rich_help_panel=_SAFETY,
@@ -172,6 +177,7 @@ class Building:
         bool,
         typer.Option(
             "--write-manifest",
+            metavar=options.FLAG,
             help="Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, as md5sum -c "
             "reads it; with --layout siard22.",
             rich_help_panel=SEGMENTS,
@@ -181,6 +187,7 @@ class Building:
         bool,
         typer.Option(
             "--add-digests",
+            metavar=options.FLAG,
             help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
             "SHA-256 when a cell cannot hold that.",
             rich_help_panel=_SAFETY,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _LOCATIONS = "Where LOBs lie"
 _DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
+FLAG = ""
+"""The metavar of options that take no value: without one, help shows a type as if they did."""
+
 Source = Annotated[
     Path,
     typer.Argument(
@@ -31,7 +34,7 @@ Source = Annotated[
 Packages = Annotated[
     list[Path],
     typer.Argument(
-        metavar="PATH...",
+        metavar="PATH",
         help="Packages: their folders, METS files, or zip or tar files of them.",
         show_default=False,
     ),
@@ -68,8 +71,10 @@ Root = Annotated[
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors and warnings.")]
+Json = Annotated[bool, typer.Option("--json", metavar=FLAG, help="Print the result as JSON.")]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", metavar=FLAG, help="Print nothing but errors and warnings.")
+]
 Budget = Annotated[
     list[str] | None,
     typer.Option(

@@ -44,6 +44,7 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
         bool,
         typer.Option(
             "--siard",
+            metavar=options.FLAG,
             help="Make one archive, with all its LOBs, instead of files: as it was before it was packaged.",
             rich_help_panel=_ARCHIVE,
         ),

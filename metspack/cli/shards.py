@@ -47,7 +47,9 @@ def shards(  # noqa: PLR0917 -- a command's options
             show_default=False,
         ),
     ] = "",
-    json_output: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", metavar=options.FLAG, help="The same as --format json.")
+    ] = False,
     budget: options.Budget = None,
     quiet: options.Quiet = False,
 ) -> None:

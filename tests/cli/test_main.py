@@ -67,6 +67,12 @@ def test_help_is_there_for_every_command(metspack: Commands, command: str) -> No
         assert not re.search(r"\[/?(bold|dim)\]|\*\*|`", said), "markup that was not understood"
 
 
+def test_help_shows_no_type_where_no_value_is_taken(metspack: Commands) -> None:
+    for command in ("check", "build", "cat", "shards", "inspect", "restore", "diff"):
+        assert "<bool>" not in metspack.fine(command, "--help"), command
+    assert "{PATH}..." in metspack.fine("check", "--help")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
