@@ -110,8 +110,11 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
     try:
         parser.Parse(block, final)
     except expat.ExpatError as error:
+        what = expat.errors.messages.get(error.code, str(error))
+        if what == expat.errors.XML_ERROR_INVALID_TOKEN:  # "not well-formed (invalid token)"
+            what = "invalid token"
         raise XmlError(
-            f"not well-formed: {expat.errors.messages.get(error.code, str(error))}",
+            f"not well-formed: {what}",
             line=error.lineno,
             column=error.offset + 1,
         ) from None

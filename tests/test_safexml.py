@@ -60,11 +60,14 @@ def test_expat_gives_names_as_written() -> None:
     assert fed("<é/>".encode("latin-1"), "iso-8859-1") == ["é"]
 
 
-@pytest.mark.parametrize(("data", "line", "column"), [(b"<a>\n<b></a>", 2, 6), (b"<a>", 1, 4), (b"", 1, 1)])
+@pytest.mark.parametrize(
+    ("data", "line", "column"), [(b"<a>\n<b></a>", 2, 6), (b"<a>", 1, 4), (b"", 1, 1), (b"PK", 1, 1)]
+)
 def test_expat_says_where_a_document_breaks(data: bytes, line: int, column: int) -> None:
     with pytest.raises(XmlError, match=r"^not well-formed: ") as caught:
         fed(data)
     assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.message.count("not well-formed") == 1
 
 
 @pytest.mark.parametrize("name", ["unheard-of", "Shift_JIS", "rot13"])

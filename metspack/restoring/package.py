@@ -312,6 +312,12 @@ def _found(path: Path) -> tuple[Path, str]:
         raise SourceError(
             f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
         )
+    if path.suffix.lower() == ".siard" and path.is_file():
+        beside = f", {path.parent}" if (path.parent / _NAMES[0]).is_file() else ""
+        raise SourceError(
+            f"{path} is an archive, expected a package",
+            hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
+        )
     if path.exists():
         return path.parent, path.name
     raise SourceError(

@@ -343,21 +343,12 @@ def _check(package: Package, *, partial: bool) -> None:
         raise fault
 
 
-def _beside(archive: Path) -> str:
-    return f", {archive.parent}" if (archive.parent / "mets.xml").is_file() else ""
-
-
 def opened(path: Path, budgets: Budgets | None = None, only: tuple[str, ...] = ()) -> Packaged:
     """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
 
     Raises ``SourceError`` when it is no package, holds several archives, or a child cannot be read and
     all LOBs are asked for.
     """
-    if path.suffix.lower() == ".siard" and path.is_file():
-        raise SourceError(
-            f"{path} is an archive, expected a package",
-            hint=f"Name the folder that holds its mets.xml{_beside(path)}; metspack build makes packages.",
-        )
     package = Package(path, budgets)
     try:
         _check(package, partial=bool(only))

@@ -333,6 +333,9 @@ def test_what_is_no_package_is_told(root: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"holds no mets\.xml"):
         Package(tmp_path / "empty")
+    with pytest.raises(SourceError, match="is an archive, expected a package") as refusal:
+        Package(root / "Northwind.siard")
+    assert f"its mets.xml, {root};" in refusal.value.hint
     with (
         Package(root / mets(1)) as child,
         pytest.raises(SourceError, match="is the METS of a child IP") as caught,
