@@ -25,6 +25,10 @@ test:
     {{uv}} pytest --cov --cov-report=term
     {{uv}} coverage report --fail-under=100 --include="$(tr '\n' ',' < tests/pure_modules.txt)"
 
+# Change every byte of every METS and manifest of the sample package, one by one: each change is found.
+damage:
+    METSPACK_EVERY_BYTE=1 {{uv}} pytest -q tests/checking/test_every_damage.py
+
 # Write the golden packages anew after a change that is meant to change them.
 golden:
     {{uv}} python samples/make_golden.py
