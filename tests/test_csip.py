@@ -12,6 +12,7 @@ from lxml import etree
 
 from metspack import building, checking
 from metspack.building import BuildOptions
+from metspack.errors import ConfigError
 from metspack.identity import CsipOptions
 from metspack.mets.dialects.csip_terms import Agents
 from metspack.mets.dialects.interface import Software
@@ -121,6 +122,16 @@ def test_every_profile_and_layout_checks_without_a_finding_and_is_valid(
     package = built(tmp_path, options)
     assert findings(package) == []
     assert list(faults(package)) == []
+
+
+@pytest.mark.parametrize("profile", ["cits-siard", "sip"])
+def test_a_sip_of_a_profile_that_asks_for_it_is_submitted_by_somebody(tmp_path: Path, profile: str) -> None:
+    with pytest.raises(ConfigError, match=f"the profile {profile} wants a submitting agent in a SIP"):
+        built(tmp_path, csip(profile=profile))
+
+
+def test_a_package_of_cits_siard_that_is_no_sip_is_submitted_by_nobody(tmp_path: Path) -> None:
+    assert findings(built(tmp_path, csip(profile="cits-siard", package_type="AIP"))) == []
 
 
 def faults(package: Path) -> Iterator[str]:

@@ -179,3 +179,33 @@ def test_requirements_are_explained(id_: str) -> None:
     assert said.code.casefold() == id_.casefold()
     assert said.title == NAMED[said.code].says
     assert all((said.meaning, said.clause, said.remedy))
+
+
+# --- what the check says otherwise of such packages --------------------------------------------------------
+
+
+def test_packages_beside_each_other_have_their_manifests_beside_them(folder: Path) -> None:
+    csip.forge(folder / "package")
+    assert {each.code for each in checked(folder)} == {"F020"}
+    assert checked(folder / "package") == []
+
+
+def test_a_package_of_lobs_alone_needs_no_archive(folder: Path) -> None:
+    csip.forge(
+        folder,
+        both(
+            lambda root: (root / csip.ARCHIVE).unlink(),
+            without(r'<file ID="siard".*?</file>\n', REPRESENTATION_METS),
+            package("SIARD_2.2", "SIARD_lobs"),
+            lambda root: edit(root / REPRESENTATION_METS, "SIARD_2.2", "SIARD_lobs", count=2),
+        ),
+    )
+    assert checked(folder) == []
+
+
+def test_the_mets_of_a_representation_that_cannot_be_read_is_told_once(folder: Path) -> None:
+    csip.forge(folder)
+    (folder / REPRESENTATION_METS).write_text("<mets")
+    found = checked(folder)
+    assert rules(found) == set()
+    assert "X001" in {each.code for each in found}

@@ -51,8 +51,8 @@ class Held:
 
     @property
     def is_eark(self) -> bool:
-        """Whether the package itself, the root of all, is held against any of the standards."""
-        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok")
+        """Whether the folder that is checked is itself a package held against any of the standards."""
+        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", b"")
         return row is not None and bool(self._standards(row[0]))
 
     def findings(self) -> Iterator[Finding]:

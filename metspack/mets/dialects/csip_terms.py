@@ -102,8 +102,18 @@ class Terms:
                 f"{self.representation!r} is no name of a representation",
                 hint="It is the name of one folder, of letters, digits and . _ -, such as rep1.",
             )
-        if self.profile == "sip":
-            self._check_sip(agents)
+        is_siard = self.profile == "cits-siard" and self.package_type == "SIP"
+        if (self.profile == "sip" or is_siard) and not agents.submitter:
+            clause = "CITS SIARD, REF_SIP_1" if is_siard else "E-ARK SIP, SIP15"
+            raise ConfigError(
+                f"the profile {self.profile} wants a submitting agent in a SIP ({clause}), and none is named",
+                hint='Say who submits the package: --submitter "National Archives".',
+            )
+        if self.profile == "sip" and self.package_type != "SIP":
+            raise ConfigError(
+                f"the profile sip does not go with the package type {self.package_type}",
+                hint="E-ARK SIP's SIP4 wants SIP: leave --type out, or take another --profile.",
+            )
         if self.profile == "cits-siard" and self.content_type != CITS_SIARD:
             raise ConfigError(
                 f"the profile cits-siard does not go with the content information type {self.content_type}",
@@ -111,18 +121,6 @@ class Terms:
                 "--profile.",
             )
         self._check_version()
-
-    def _check_sip(self, agents: Agents) -> None:
-        if not agents.submitter:
-            raise ConfigError(
-                "the profile sip wants a submitting agent (E-ARK SIP, SIP15), and none is named",
-                hint='Say who submits the package: --submitter "National Archives".',
-            )
-        if self.package_type != "SIP":
-            raise ConfigError(
-                f"the profile sip does not go with the package type {self.package_type}",
-                hint="E-ARK SIP's SIP4 wants SIP: leave --type out, or take another --profile.",
-            )
 
     def _check_version(self) -> None:
         first = self.version == "1.0"
