@@ -41,7 +41,8 @@ rules:
 samples:
     {{uv}} python samples/make_northwind.py
 
-# Measure: planning, and building against the floors; figures are ratios.
+# Measure: planning, building against the floors, checking against a bare parse; figures are ratios.
 bench:
     {{uv}} python bench/plan.py
     {{uv}} python bench/build.py
+    {{uv}} python bench/check.py

@@ -259,6 +259,7 @@ def check(
     seed: int = sampling.SEED,
     schema_dir: Path | None = None,
     strict_schema: bool = False,
+    jobs: int = 1,
     profile: Profile = Profile.AUTO,
 ) -> Checking:
     """Return an iterator of what is wrong with packages: folders, METS files, zip or tar files.
@@ -267,7 +268,8 @@ def check(
     (``1%``) or number (``250``) of files to hash, chosen by ``seed``; ``summary.sampled`` says of how many.
     METS is judged by the schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``.
     ``profile`` is which of the E-ARK standards each is held against, by itself those that it says it follows
-    (docs/rules.md). Raises ``ConfigError`` when one of these cannot be had.
+    (docs/rules.md). ``jobs`` processes hash files; with more than one the calling module must be importable.
+    Raises ``ConfigError`` when one of these cannot be had.
     """
     judged_by = None if schema_dir is None else grammar.of_folder(schema_dir)
     if strict_schema:
@@ -279,6 +281,7 @@ def check(
         sample=None if sample is None else sampling.parsed(sample, seed),
         grammar=judged_by,
         strict=strict_schema,
+        jobs=jobs,
         profile=profile,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from metspack import (
     manifests,
     placing,
     planfile,
+    pooling,
     remarks,
     room,
     sealing,
@@ -45,9 +45,6 @@ from metspack.siard.departures import Departures
 from metspack.sources import opening
 from metspack.sources.opening import Source
 from metspack.staging import staged
-
-# Less than this is copied before further processes have started.
-_SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,7 +365,5 @@ def _name(source: Source, options: BuildOptions, plan: PlanFile | None) -> str:
 
 
 def _jobs(wanted: int | None, course: Course) -> int:
-    if wanted is None:
-        small = course.files < _SMALL_FILES and course.bytes < _SMALL_BYTES
-        wanted = 1 if small else os.cpu_count() or 1
-    return min(wanted, max(1, len(course.segments)))
+    jobs = pooling.useful(wanted, files=course.files, size=course.bytes)
+    return min(jobs, max(1, len(course.segments)))

@@ -7,22 +7,15 @@ comes back is small. Results are the same whoever did the work, in whatever orde
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack import fsio, placing, reading, slices
+from metspack import fsio, placing, pooling, reading, slices
 from metspack.copying import Passage
-from metspack.errors import TargetError
 from metspack.layouts import Layout
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -35,10 +28,6 @@ from metspack.mets.dialects.interface import (
 from metspack.placing import PlacedFile, Placements, Placing
 from metspack.progress import Progress
 from metspack.siard.holdings import Holdings, Shelf
-
-_REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
-_LOOK = 0.1  # seconds between two looks at what the workers say
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,107 +228,5 @@ def described(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> C
 
 
 def all_placed(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
-    """Place segments with up to ``jobs`` processes; yields what became of the tasks, in their order.
-
-    The first error, in that order, stops the rest and is raised.
-    """
-    if jobs == 1:
-        for task in tasks:
-            yield placed(task, progress.advance)
-        return
-    yield from _pooled(tasks, jobs, progress)
-
-
-def _pooled(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
-    # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
-    context = multiprocessing.get_context("spawn")
-    # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
-    counts = context.RawArray("Q", jobs)
-    stop = context.RawValue("b", 0)
-    shown = 0
-    pending: deque[Future[TaskPlaced]] = deque()
-    pool = ProcessPoolExecutor(jobs, context, _begin, (counts, context.Value("I", 0), stop))
-
-    def first() -> TaskPlaced:
-        nonlocal shown
-        while True:
-            done, _ = wait((pending[0],), timeout=_LOOK)
-            counted = sum(counts)
-            progress.advance(counted - shown)
-            shown = counted
-            if done:
-                return pending.popleft().result()
-
-    try:
-        for task in tasks:
-            with _undisturbed():
-                pending.append(pool.submit(_run, task))
-            if len(pending) > 2 * jobs:
-                yield first()
-        while pending:
-            yield first()
-    except BrokenProcessPool as error:
-        raise TargetError(
-            "a worker process was ended from outside",
-            hint="The machine may be out of memory: try fewer with -j 1.",
-        ) from error
-    finally:
-        stop.value = 1
-        pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back what ends a process while another is started: it is to start whole, or not at all."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
-    """The parent no longer wants the result."""
-
-
-_worker: dict[str, Any] = {}
-
-
-def _end_with_parent() -> None:
-    """End this process when the parent is gone, which may have been killed without a word."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _begin(counts: Any, seats: Any, stop: Any) -> None:
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with seats.get_lock():
-        _worker.update(counts=counts, seat=seats.value, stop=stop)
-        seats.value += 1
-
-
-def _run(task: SegmentTask) -> TaskPlaced:
-    unreported = 0
-    counts, seat, stop = _worker["counts"], _worker["seat"], _worker["stop"]
-
-    def report() -> None:
-        nonlocal unreported
-        counts[seat] += unreported
-        unreported = 0
-        if stop.value:
-            raise _Stopped
-
-    def moved(amount: int) -> None:
-        nonlocal unreported
-        unreported += amount
-        if unreported >= _REPORTED:
-            report()
-
-    result = placed(task, moved)
-    report()
-    return result
+    """Place segments with up to ``jobs`` processes; yields what became of the tasks, as ``pooling`` does."""
+    return pooling.results(placed, tasks, jobs, progress.advance)

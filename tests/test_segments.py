@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -131,81 +128,3 @@ def test_more_tasks_than_may_wait_are_handed_out_one_by_one(source: Path, tmp_pa
         "two are worked on and two wait for each worker; the rest is not asked for"
     )
     found.close()  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What a worker process knows, in this one."""
-
-    class Flag:
-        value = 0
-
-    known = {"counts": [0, 0, 0], "seat": 1, "stop": Flag()}
-    monkeypatch.setattr(segments, "_worker", known)
-    return known
-
-
-def test_a_worker_counts_for_itself(source: Path, tmp_path: Path, worker: dict[str, Any]) -> None:
-    given = tasks(source, tmp_path / "made")
-    segments._run(given[5])
-    segments._run(given[0])
-    assert worker["counts"] == [0, 700_000, 0]
-
-
-def test_a_worker_that_is_no_longer_wanted_ends_its_work(
-    source: Path, tmp_path: Path, worker: dict[str, Any]
-) -> None:
-    worker["stop"].value = 1
-    with pytest.raises(segments._Stopped):
-        segments._run(tasks(source, tmp_path / "made")[5])
-
-
-def test_a_worker_takes_a_seat_and_leaves_ctrl_c_to_its_parent(
-    worker: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Seats:
-        value = 2
-
-        def get_lock(self) -> threading.Lock:
-            return threading.Lock()
-
-    seats = Seats()
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(segments, "_end_with_parent", lambda: None)
-    try:
-        segments._begin([], seats, None)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert worker == {"counts": [], "seat": 2, "stop": None}
-    assert seats.value == 3
-
-
-def test_a_process_without_a_parent_goes_on() -> None:
-    segments._end_with_parent()
-
-
-def test_a_process_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Parent:
-        joined = False
-
-        def join(self) -> None:
-            self.joined = True
-
-    parent, codes = Parent(), list[int]()
-    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
-    monkeypatch.setattr("os._exit", codes.append)
-    segments._end_with_parent()
-    assert (parent.joined, codes) == (True, [1])
-
-
-def test_signals_wait_while_a_worker_is_started() -> None:
-    got: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda number, _frame: got.append(number))
-    try:
-        with segments._undisturbed():
-            signal.raise_signal(signal.SIGTERM)
-            assert got == []
-        assert got == [signal.SIGTERM]
-    finally:
-        signal.signal(signal.SIGTERM, before)

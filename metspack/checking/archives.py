@@ -10,7 +10,7 @@ from metspack.checking import entrynames, mapping
 from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
-from metspack.checking.fixity import Progress, Text, length_found
+from metspack.checking.hashing import Progress, Text, length_found
 from metspack.checking.holders import Places
 from metspack.checking.lobplaces import Finder, Proof
 from metspack.checking.packagefiles import Files

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import codecs
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from metspack import pooling
 from metspack.checking import lineends
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import of_opening
-from metspack.checking.holders import Content, Places
+from metspack.checking.hashing import (
+    Asked,
+    Batch,
+    Hashed,
+    Outcome,
+    Progress,
+    all_hashed,
+    hashed,
+    length_found,
+)
+from metspack.checking.holders import Places
 from metspack.checking.sampling import Sampled
 from metspack.checking.structure import source_of
-from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.model import Digest, Finding
 
-Progress = Callable[[int], None]
-Hashed = Callable[[Sampled], None]
+Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
+_FILES_AT_ONCE, _BYTES_AT_ONCE = 200, 32 << 20  # that another process is asked for
+Group = tuple[bytes, list[Row]]
 
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE = range(1, 6)
@@ -73,47 +84,14 @@ class _Claim:
     digest: Digest
 
 
-class Text:
-    """Counts the code points and UTF-16 units of a stream of blocks; none when it is not UTF-8."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self.valid = True
-        self.characters = 0
-        self.units = 0
-
-    def update(self, block: bytes, *, final: bool = False) -> None:
-        """Take the next bytes."""
-        if not self.valid:
-            return
-        try:
-            text = self._decoder.decode(block, final)
-        except UnicodeDecodeError:
-            self.valid = False
-            return
-        self.characters += len(text)
-        self.units += len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-    def fits(self, length: int) -> bool:
-        """Whether the text has this length in characters or in UTF-16 units."""
-        return self.valid and length in {self.characters, self.units}
-
-
-def length_found(size: int, text: Text) -> str:
-    """Return how long a file is, in all the units a cell may count."""
-    if not text.valid:
-        return f"{size:,} bytes"
-    return f"{size:,} bytes, {text.characters:,} characters, {text.units:,} UTF-16 units"
-
-
 class Fixity:
     """Reads files and keeps in the catalogue which statements about them are wrong."""
 
-    def __init__(self, catalogue: Catalogue, places: Places, progress: Progress, hashed: Hashed) -> None:
+    def __init__(self, catalogue: Catalogue, places: Places, progress: Progress, counted: Counted) -> None:
         self._catalogue = catalogue
         self._places = places
         self._progress = progress
-        self._hashed_file = hashed
+        self._counted = counted
         self._likenesses = 0
 
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
@@ -122,73 +100,96 @@ class Fixity:
         yield from self._read(_OF_METS.format(statements))
         yield from self._wrong()
 
-    def of_files(self, *, sampled: bool = False) -> Iterator[Finding]:
+    def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
         """Read every file that anything is said about; files that are swapped give one finding.
 
-        With ``sampled`` those of the sample alone, and the METS documents.
+        With ``sampled`` those of the sample alone, and the METS documents. ``jobs`` processes read them,
+        None for as many as are of use.
         """
+        files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
+        jobs = pooling.useful(jobs, files=files, size=size or 0)
         statements = _ALL
         if sampled:
             statements = _IN_SAMPLE.format(statements)
-        yield from self._read(_OF_FILES.format(statements))
+        yield from self._read(_OF_FILES.format(statements), jobs)
         yield from self._swapped()
         yield from self._wrong()
 
-    def _read(self, sql: str) -> Iterator[Finding]:
-        for path, rows in groupby(self._catalogue.rows(sql), key=lambda row: row[0]):
-            yield from self._opened(path, list(rows))
+    def _read(self, sql: str, jobs: int = 1) -> Iterator[Finding]:
+        groups = (
+            (path, list(rows)) for path, rows in groupby(self._catalogue.rows(sql), key=lambda row: row[0])
+        )
+        if jobs > 1 and self._places.are_unpacked:
+            yield from self._read_together(groups, jobs)
+            return
+        for path, rows in groups:
+            yield from self._read_one(path, rows)
+
+    def _read_together(self, groups: Iterator[Group], jobs: int) -> Iterator[Finding]:
+        """Have other processes read the files, some at a time; what they find is judged in order, here."""
+        given: deque[list[Group]] = deque()
+
+        def batches() -> Iterator[Batch]:
+            for group in self._batched(groups):
+                given.append(group)
+                files = ((self._places.below(path), rows) for path, rows in group)
+                yield [(where, _asked(rows)) for where, rows in files if where is not None]
+
+        for outcomes in pooling.results(all_hashed, batches(), jobs, self._progress):
+            for (path, rows), outcome in zip(given.popleft(), outcomes, strict=True):
+                yield from self._judged(path, rows, outcome)
+
+    def _batched(self, groups: Iterator[Group]) -> Iterator[list[Group]]:
+        batch: list[Group] = []
+        size = 0
+        for path, rows in groups:
+            batch.append((path, rows))
+            size += self._catalogue.number("SELECT size FROM disk WHERE path = ?", path)
+            if len(batch) >= _FILES_AT_ONCE or size >= _BYTES_AT_ONCE:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
     def of_part(self, path: bytes, take: Callable[[bytes], None]) -> Generator[Finding, None, bool]:
         """Read one file, and hand its bytes on as well; returns whether they could all be read."""
         self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", path)
-        return (yield from self._opened(path, list(self._catalogue.rows(_OF_ONE.format(_ALL), path)), take))
+        rows = list(self._catalogue.rows(_OF_ONE.format(_ALL), path))
+        return (yield from self._read_one(path, rows, take))
 
-    def _opened(
+    def _read_one(
         self, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None = None
     ) -> Generator[Finding, None, bool]:
+        outcome: Outcome
         try:
             with self._places.content(path) as content:
-                yield from self._file(content, path, rows, take)
-            if self._catalogue.row(_IS_METS, path) is None:
-                self._hashed_file(Sampled(hashed=1))
+                chunks = content.chunks() if take is None else _told(content.chunks(), take)
+                outcome = hashed(chunks, _asked(rows), self._progress)
         except (OSError, MetspackError) as error:
-            yield of_opening(path, error)
+            outcome = error
+        return (yield from self._judged(path, rows, outcome))
+
+    def _judged(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
+        """Hold what is said about a file against what it is; returns whether it could be read."""
+        if not isinstance(outcome, Hashed):
+            yield of_opening(path, outcome)
             return False
+        for row in rows:
+            if row[1] == _ARCHIVE and outcome.until[row[5]] != row[6]:
+                # The archive's messageDigest is that of what lies before header/.
+                found = outcome.until[row[5]]
+                yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
+        yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
+        self._compared(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
+        if self._catalogue.row(_IS_METS, path) is None:
+            self._counted(Sampled(hashed=1))
         return True
 
-    def _file(
-        self, content: Content, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None
-    ) -> Iterator[Finding]:
-        prefix = [row for row in rows if row[1] == _ARCHIVE]
-        lengths = [row for row in rows if row[1] == _LENGTH]
-        hashers = Hashers(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH))
-        text = Text() if lengths else None
-        boundary = prefix[0][2] if prefix else 0
-        before = hashers.copy()
-        for block in _cut(content.chunks(), boundary):
-            self._hashed(block, hashers, text)
-            if take is not None:
-                take(block)
-            if hashers.size == boundary:
-                before = hashers.copy()
-        for row in prefix:
-            yield from _content_digest(path, row, before)
-        if text is not None:
-            text.update(b"", final=True)
-            yield from self._lengths(path, lengths, hashers.size, text)
-        self._compared(content, path, [self._claim(row) for row in rows if row[1] <= _CELL], hashers)
-
-    def _hashed(self, block: bytes, hashers: Hashers, text: Text | None) -> None:
-        hashers.update(block)
-        if text is not None:
-            text.update(block)
-        self._progress(len(block))
-
-    def _lengths(self, path: bytes, rows: list[Row], size: int, text: Text) -> Iterator[Finding]:
+    def _lengths(self, path: bytes, rows: list[Row], file: Hashed) -> Iterator[Finding]:
         for row in rows:
-            if not text.fits(row[7]):
+            if file.text is not None and not file.text.fits(row[7]):
                 archive = self._catalogue.row("SELECT archive FROM cell WHERE id = ?", row[2]) or (b"",)
-                found = length_found(size, text)
+                found = length_found(file.size, file.text)
                 yield Code.LENGTH_DIFFERS.at(
                     shown(archive[0]), 0, row[4], file=shown(path), expected=f"{row[7]:,}", found=found
                 )
@@ -205,9 +206,9 @@ class Fixity:
             source = f"cell {place}"
         return _Claim(rank=rank, place=place, source=source, digest=Digest(algorithm=algorithm, value=value))
 
-    def _compared(self, content: Content, path: bytes, claims: list[_Claim], hashers: Hashers) -> None:
+    def _compared(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
         """Keep the wrong statements; when all are wrong the file is, and the first speaks for all."""
-        wrong = [each for each in claims if hashers.digest(each.digest.algorithm) != each.digest]
+        wrong = [each for each in claims if file.digests[each.digest.algorithm] != each.digest.value]
         right = [each.source for each in claims if each not in wrong]
         if right:
             others = f"{', '.join(right)} agree{'s' if len(right) == 1 else ''} with the file"
@@ -224,17 +225,21 @@ class Fixity:
                 each.source,
                 each.digest.algorithm,
                 each.digest.value,
-                hashers.digest(each.digest.algorithm).value,
+                file.digests[each.digest.algorithm],
                 others,
-                self._likeness(content, each.digest),
+                self._likeness(path, file.size, each.digest),
             )
 
-    def _likeness(self, content: Content, expected: Digest) -> str:
+    def _likeness(self, path: bytes, size: int, expected: Digest) -> str:
         """Return how like a file is to what it should be; large files, and the thousandth, are not asked."""
-        if content.size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
+        if size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
             return ""
         self._likenesses += 1
-        return lineends.likeness(content.chunks(), expected)
+        try:
+            with self._places.content(path) as content:
+                return lineends.likeness(content.chunks(), expected)
+        except (OSError, MetspackError):  # it could be read a moment ago; a hint is not worth more words
+            return ""
 
     def _code(self, path: bytes, rank: int) -> Rule:
         if rank == _MANIFEST:
@@ -274,20 +279,15 @@ class Fixity:
             )
 
 
-def _cut(blocks: Iterable[bytes], boundary: int) -> Iterator[bytes]:
-    """Yield blocks, the one that goes over the boundary in two."""
-    at = 0
+def _asked(rows: list[Row]) -> Asked:
+    return Asked(
+        algorithms=tuple(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH)),
+        boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
+        as_text=any(row[1] == _LENGTH for row in rows),
+    )
+
+
+def _told(blocks: Iterable[bytes], take: Callable[[bytes], None]) -> Iterator[bytes]:
     for block in blocks:
-        if at < boundary < at + len(block):
-            yield block[: boundary - at]
-            yield block[boundary - at :]
-        else:
-            yield block
-        at += len(block)
-
-
-def _content_digest(path: bytes, row: Row, content: Hashers) -> Iterator[Finding]:
-    """Yield the archive's messageDigest when it is not that of what lies before ``header/``."""
-    found = content.digest(row[5])
-    if found.value != row[6]:
-        yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=f"{found.value}")
+        yield block
+        take(block)

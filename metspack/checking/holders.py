@@ -151,6 +151,11 @@ class Places:
                 at = at[: max(at.rfind(b"/"), 0)]
         return self.base, path
 
+    @property
+    def are_unpacked(self) -> bool:
+        """Whether all that lies there is files of their own."""
+        return not any(each.is_packed for each in (self.base, *self._mounts.values()))
+
     def content(self, path: bytes) -> AbstractContextManager[Content]:
         """Open a file as its holder does."""
         holder, inner = self.held(path)

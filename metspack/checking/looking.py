@@ -55,7 +55,8 @@ class Looking:
 
     ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
-    are held against. Raises ``ConfigError`` for a sample at a level that hashes no files.
+    are held against. ``jobs`` processes hash files, None for as many as are of use; what is found is the
+    same. Raises ``ConfigError`` for a sample at a level that hashes no files.
     """
 
     level: Level = Level.FULL
@@ -63,6 +64,7 @@ class Looking:
     sample: Sample | None = None
     grammar: Grammar | None = None
     strict: bool = False
+    jobs: int | None = 1
     profile: Profile = Profile.AUTO
 
     def __post_init__(self) -> None:

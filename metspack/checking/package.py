@@ -214,7 +214,7 @@ class Checking(Iterator[Finding]):
             yield from manifests.against_mets(catalogue)
         if level.hashes:
             yield from wholes.findings(catalogue, fixity, sampled=sampled)
-            yield from fixity.of_files(sampled=sampled)
+            yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         else:
             yield from fixity.of_documents(manifests=True)
 
@@ -252,6 +252,7 @@ def check(
     sample: Sample | None = None,
     grammar: Grammar | None = None,
     strict: bool = False,
+    jobs: int | None = 1,
     profile: Profile = Profile.AUTO,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
@@ -259,8 +260,8 @@ def check(
     ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
     folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
-    ``grammar``, ``strict`` and ``profile`` are as ``Looking`` has them. Nothing is written but a temporary
-    database. Raises ``ConfigError`` as ``Looking`` does.
+    ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
+    temporary database. Raises ``ConfigError`` as ``Looking`` does.
     """
     looking = Looking(
         level=level,
@@ -268,6 +269,7 @@ def check(
         sample=sample,
         grammar=grammar,
         strict=strict,
+        jobs=jobs,
         profile=profile,
     )
     return Checking(path, looking, progress, roots)

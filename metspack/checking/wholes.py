@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code
-from metspack.checking.fixity import Fixity, Text, length_found
+from metspack.checking.fixity import Fixity
+from metspack.checking.hashing import Text, length_found
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.model import Digest, Finding, LobCell

@@ -77,6 +77,17 @@ def check(  # noqa: PLR0917 -- a command's options
             "What it finds is an error (M027).",
         ),
     ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Processes that hash files, as many as help when left out; the result is always the same.",
+            show_default=False,
+        ),
+    ] = None,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -175,7 +186,9 @@ def check(  # noqa: PLR0917 -- a command's options
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
     failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
-    looking = _looking(level, sample, seed, schema_dir, strict=strict_schema, profile=profile, budget=budget)
+    looking = _looking(
+        level, sample, seed, schema_dir, strict=strict_schema, jobs=jobs, profile=profile, budget=budget
+    )
     chosen = looking.level
     if json_output and jsonl_output:
         raise ConfigError(
@@ -239,6 +252,7 @@ def _looking(
     schema_dir: Path | None,
     *,
     strict: bool,
+    jobs: int | None,
     profile: str,
     budget: list[str] | None,
 ) -> Looking:
@@ -259,6 +273,7 @@ def _looking(
         sample=None if sample is None else sampling.parsed(sample, sampling.SEED if seed is None else seed),
         grammar=judged_by,
         strict=strict,
+        jobs=jobs,
         profile=Profile(profile),
     )
 

@@ -28,6 +28,7 @@ from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
+from tests.packages import forge
 from tests.trees import names
 
 INTERRUPTED = (
@@ -297,6 +298,22 @@ def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: 
     again = program("build", large, "-o", "out", cwd=tmp_path)
     assert again.code == 4
     assert "out.partial exists already: an earlier build was stopped" in again.err
+
+
+@pytest.mark.parametrize("everybody", [True, False])
+def test_an_interrupted_check_ends_its_workers_and_says_what_it_found(
+    program: Program, tmp_path: Path, everybody: bool
+) -> None:
+    out = forge.forge(tmp_path / "out")
+    for each in forge.LOBS:  # minutes of hashing, and no room taken
+        os.truncate(out / f"Northwind_lobseg_{each.segment}" / each.path, 20 << 30)
+    run = program.start("check", out, "--level", "fixity", "-j", "2", "--json", cwd=tmp_path)
+    _until(lambda: len([each for each in _group(run.pid) if b"spawn_main" in _command(each)]) == 2)
+    (os.killpg if everybody else os.kill)(run.pid, signal.SIGINT)
+    said, err = run.communicate(timeout=30)
+    assert (run.returncode, err) == (130, INTERRUPTED)
+    assert json.loads(said)["is_complete"] is False
+    _until(lambda: _gone(run.pid), 5)
 
 
 @pytest.mark.parametrize("segments", ["1", "100000"])

@@ -1,0 +1,150 @@
+"""Work that several processes share: results in the order of the tasks, whoever was done first.
+
+A task and what comes of it are sent from one process to the other, so both are small. With one process the
+work is done where it is asked for.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from metspack.errors import TargetError
+
+_REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
+_LOOK = 0.1  # seconds between two looks at what the workers say
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Less than this is read before further processes have started.
+_SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Moved = Callable[[int], None]
+"""Is told the bytes as they go."""
+
+
+def useful(wanted: int | None, *, files: int, size: int) -> int:
+    """Return how many processes to work with: as many as are wanted, or of use for files of that size."""
+    if wanted is not None:
+        return wanted
+    return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
+
+
+def results(
+    work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
+) -> Iterator[Result]:
+    """Yield what ``work`` makes of the tasks, in their order, with up to ``jobs`` processes.
+
+    ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
+    ``TargetError`` when a process was ended from outside.
+    """
+    if jobs == 1:
+        for task in tasks:
+            yield work(task, moved)
+        return
+    yield from _pooled(work, tasks, jobs, moved)
+
+
+def _pooled(
+    work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
+) -> Iterator[Result]:
+    # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
+    context = multiprocessing.get_context("spawn")
+    # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
+    counts = context.RawArray("Q", jobs)
+    stop = context.RawValue("b", 0)
+    shown = 0
+    pending: deque[Future[Result]] = deque()
+    pool = ProcessPoolExecutor(jobs, context, _begin, (counts, context.Value("I", 0), stop))
+
+    def first() -> Result:
+        nonlocal shown
+        while True:
+            done, _ = wait((pending[0],), timeout=_LOOK)
+            counted = sum(counts)
+            moved(counted - shown)
+            shown = counted
+            if done:
+                return pending.popleft().result()
+
+    try:
+        for task in tasks:
+            with _undisturbed():
+                pending.append(pool.submit(_run, work, task))
+            if len(pending) > 2 * jobs:
+                yield first()
+        while pending:
+            yield first()
+    except BrokenProcessPool as error:
+        raise TargetError(
+            "a worker process was ended from outside",
+            hint="The machine may be out of memory: try fewer with -j 1.",
+        ) from error
+    finally:
+        stop.value = 1
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back what ends a process while another is started: it is to start whole, or not at all."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+    """The parent no longer wants the result."""
+
+
+_worker: dict[str, Any] = {}
+
+
+def _end_with_parent() -> None:
+    """End this process when the parent is gone, which may have been killed without a word."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _begin(counts: Any, seats: Any, stop: Any) -> None:
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with seats.get_lock():
+        _worker.update(counts=counts, seat=seats.value, stop=stop)
+        seats.value += 1
+
+
+def _run(work: Callable[[Task, Moved], Result], task: Task) -> Result:
+    unreported = 0
+    counts, seat, stop = _worker["counts"], _worker["seat"], _worker["stop"]
+
+    def report() -> None:
+        nonlocal unreported
+        counts[seat] += unreported
+        unreported = 0
+        if stop.value:
+            raise _Stopped
+
+    def moved(amount: int) -> None:
+        nonlocal unreported
+        unreported += amount
+        if unreported >= _REPORTED:
+            report()
+
+    result = work(task, moved)
+    report()
+    return result

@@ -1,0 +1,107 @@
+"""Work shared by processes: order, progress, and how workers begin and end."""
+
+import os
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from metspack import pooling
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a worker process knows, in this one."""
+
+    class Flag:
+        value = 0
+
+    known = {"counts": [0, 0, 0], "seat": 1, "stop": Flag()}
+    monkeypatch.setattr(pooling, "_worker", known)
+    return known
+
+
+def moved_in_turn(sizes: tuple[int, ...], moved: pooling.Moved) -> int:
+    """Work that moves as many bytes as its task says."""
+    for size in sizes:
+        moved(size)
+    return sum(sizes)
+
+
+def test_a_worker_counts_for_itself(worker: dict[str, Any]) -> None:
+    assert pooling._run(moved_in_turn, (300_000, 7)) == 300_007
+    assert pooling._run(moved_in_turn, (1,)) == 1
+    assert worker["counts"] == [0, 300_008, 0]
+
+
+def test_a_worker_that_is_no_longer_wanted_ends_its_work(worker: dict[str, Any]) -> None:
+    worker["stop"].value = 1
+    with pytest.raises(pooling._Stopped):
+        pooling._run(moved_in_turn, (300_000, 7))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_tasks_with_all_bytes_told(jobs: int) -> None:
+    told: list[int] = []
+    tasks = [(number,) * 3 for number in range(7)]
+    assert list(pooling.results(moved_in_turn, tasks, jobs, told.append)) == [3 * n for n in range(7)]
+    assert sum(told) == 63
+
+
+def test_only_as_many_processes_as_are_of_use() -> None:
+    assert pooling.useful(None, files=1_999, size=99_999_999) == 1
+    assert pooling.useful(None, files=2_000, size=0) == (os.cpu_count() or 1)
+    assert pooling.useful(None, files=1, size=100_000_000) == (os.cpu_count() or 1)
+    assert pooling.useful(3, files=1, size=1) == 3
+
+
+def test_a_worker_takes_a_seat_and_leaves_ctrl_c_to_its_parent(
+    worker: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Seats:
+        value = 2
+
+        def get_lock(self) -> threading.Lock:
+            return threading.Lock()
+
+    seats = Seats()
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(pooling, "_end_with_parent", lambda: None)
+    try:
+        pooling._begin([], seats, None)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert worker == {"counts": [], "seat": 2, "stop": None}
+    assert seats.value == 3
+
+
+def test_a_process_without_a_parent_goes_on() -> None:
+    pooling._end_with_parent()
+
+
+def test_a_process_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parent:
+        joined = False
+
+        def join(self) -> None:
+            self.joined = True
+
+    parent, codes = Parent(), list[int]()
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
+    monkeypatch.setattr("os._exit", codes.append)
+    pooling._end_with_parent()
+    assert (parent.joined, codes) == (True, [1])
+
+
+def test_signals_wait_while_a_worker_is_started() -> None:
+    got: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: got.append(number))
+    try:
+        with pooling._undisturbed():
+            signal.raise_signal(signal.SIGTERM)
+            assert got == []
+        assert got == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
