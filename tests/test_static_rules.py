@@ -266,7 +266,7 @@ def test_reading_opens_for_reading_only() -> None:
             ("cli/",),
             "only the command line prints, asks or exits:",
         ),
-        (r"os\._exit", ("segments.py",), "only a worker whose parent is gone ends at once:"),
+        (r"os\._exit", ("pooling.py",), "only a worker whose parent is gone ends at once:"),
         (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
     ],
     ids=["uuid", "clock", "surroundings", "locale", "printing", "ending", "streams"],
