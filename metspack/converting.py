@@ -16,6 +16,7 @@ from pathlib import Path
 from metspack import building, reading
 from metspack.building import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
+from metspack.mets import tops
 from metspack.progress import Progress, Silent
 from metspack.restoring import packaged
 from metspack.restoring.packaged import Packaged
@@ -55,7 +56,7 @@ def converted(path: Path, target: Path, options: BuildOptions, progress: Progres
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and not any(each.name.lower() == _METS for each in path.iterdir()):
+    if path.is_dir() and not _has_mets(path):
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive
@@ -67,6 +68,11 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
             )
         with packaged.opened(path, options.budgets) as source:
             yield source
+
+
+def _has_mets(folder: Path) -> bool:
+    """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
+    return any(each.name.lower() == _METS for each in folder.iterdir()) or tops.top(folder) is not None
 
 
 def _check_never_had_mets(folder: Path) -> None:

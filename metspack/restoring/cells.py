@@ -15,7 +15,7 @@ from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
 from metspack.progress import Progress
 from metspack.restoring.package import Package
 from metspack.siard import tables
-from metspack.siard.archive import Archive
+from metspack.siard.archive import Archive, Grants
 from metspack.siard.metadata import Table
 
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
@@ -53,7 +53,14 @@ def archive_place(package: Package, path: tuple[str, ...]) -> Path:
 
 def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
     """Return an archive of a package; raises ``SourceError`` when it cannot be read."""
-    return Archive(archive_place(package, path), budgets)
+    return Archive(archive_place(package, path), budgets, grants(package, path))
+
+
+def grants(package: Package, path: tuple[str, ...]) -> Grants:
+    """Return the folders of a package in which the LOBs of one of its archives may lie."""
+    if len(path) == 1:
+        return Grants()  # its own folder, which is the package's root
+    return Grants(lob_roots=(package.root,), divided=package.index.divided(path[:-1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +145,12 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
     return None
 
 
+def from_root(path: tuple[str, ...], extent: FileExtent) -> tuple[str, ...]:
+    """Return the names from the package's root of a file that a cell of the archive at ``path`` means."""
+    # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
+    return extent.path if extent.root else (*path[:-1], *extent.path)
+
+
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
     """Return what a cell of the archive at ``path`` means; raises ``SourceError`` when it means nothing.
 
@@ -150,7 +163,7 @@ def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Tabl
     first = found.extents[0]
     where = "a packed segment"
     if isinstance(first, FileExtent):
-        file = (*path[:-1], *first.path)
+        file = from_root(path, first)
         where = "/".join(file)
         if (lob := package.index.lob_at(file)) is not None:
             return Meant(lob=lob, entries=(), extents=found.extents)

@@ -11,7 +11,7 @@ from typing import Self
 from metspack import scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets, Digest, FileExtent, LobCell, LobPlace
-from metspack.restoring.cells import Meant, cells, meant, opened_archive
+from metspack.restoring.cells import Meant, cells, from_root, meant, opened_archive
 from metspack.restoring.package import Package
 from metspack.siard.archive import Archive
 from metspack.siard.metadata import Table
@@ -102,7 +102,7 @@ class CellTable:
             held = self._package.lob(lob)
         except SourceError:  # told where the LOB itself is
             return ""
-        files = [(*path[:-1], *each.path) for each in found.extents if isinstance(each, FileExtent)]
+        files = [from_root(path, each) for each in found.extents if isinstance(each, FileExtent)]
         if len(files) == len(found.extents) and files == [part.path for part in held.parts]:
             return ""
         return (
@@ -157,7 +157,7 @@ class CellTable:
 def _first(path: tuple[str, ...], found: Meant) -> str:
     """Return the first file that a cell means, for people."""
     first = found.extents[0]
-    return shown("/".join((*path[:-1], *first.path)) if isinstance(first, FileExtent) else first.name)
+    return shown("/".join(from_root(path, first)) if isinstance(first, FileExtent) else first.name)
 
 
 def _values(cell: LobCell) -> tuple[object, ...]:

@@ -15,16 +15,25 @@ from typing import Any
 
 from metspack import digests, reading, safexml, scratch
 from metspack.errors import MetspackError, SourceError
-from metspack.mets import reader
+from metspack.mets import reader, tops
 from metspack.model import Budgets, Digest
 from metspack.restoring.held import HeldSegment, NamedMets
-from metspack.restoring.meaning import archive_of, digest_of, located, size_of
+from metspack.restoring.meaning import (
+    LOB_ID,
+    METS_NAME,
+    archive_of,
+    digest_of,
+    is_aside,
+    is_representation,
+    located,
+    size_of,
+    split_lob,
+)
 
 SPLIT = "SPLITLOB"
 """TYPE of the structMap that says in which children the parts of LOBs are."""
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
-_METS_NAME = "mets.xml"
 _SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
 _BLOCK = 1 << 16
 _BATCH = 2_000
@@ -41,8 +50,9 @@ CREATE TABLE whole (
 );
 CREATE INDEX whole_lob ON whole (lob);
 CREATE TABLE mptr (
-    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, line INTEGER
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, div INTEGER, line INTEGER
 );
+CREATE INDEX mptr_div ON mptr (mets, div);
 CREATE TABLE mapped (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, child TEXT, place TEXT, line INTEGER
 )
@@ -53,11 +63,12 @@ _PUT_ENTRY = """INSERT INTO entry
 _PUT_WHOLE = (
     "INSERT INTO whole (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, line) VALUES (?, ?, ?, ?, ?)"
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _TABLES = ("entry", "whole", "mptr", "mapped")
 _DOWN = (
-    "SELECT m.href, m.url, m.line, e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
+    "SELECT m.href, m.url, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets AND o.div = m.div "
+    "AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
     "FROM mptr m LEFT JOIN entry e ON e.id = "
     "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets) "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
@@ -129,6 +140,22 @@ class Index:
         """Return the first row of a query, None when it has none."""
         return next(self.rows(sql, *values), None)
 
+    def divided(self, data: tuple[str, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
+
+        ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
+        those from there. Nothing when it is no such folder.
+        """
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        if not is_representation(data):
+            return found
+        shared = data[-3:]
+        for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
+            folder = tuple(path.split("/"))[:-1]
+            if folder[1:4] == shared and folder[:4] != data:
+                found.setdefault(folder[4:], folder)
+        return found
+
     def holds(self, lob: str) -> bool:
         """Return whether the METS documents list a LOB with this id."""
         return any(
@@ -171,7 +198,7 @@ class Index:
             self._flush(sql)
 
     def _read(self, name: str) -> None:
-        first: tuple[str, ...] = (name,)
+        first = tuple(name.split("/"))
         ahead = deque([NamedMets(path=first)])
         seen = {first}
         while ahead:
@@ -208,7 +235,7 @@ class Index:
         self._do("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
         if number == 1:
             self.objid = document.objid
-        else:
+        elif not is_representation(path):
             self._segments.append(HeldSegment(objid=document.objid, mets=path))
         return True
 
@@ -228,17 +255,16 @@ class Index:
             self._put(
                 _PUT_MAPPED,
                 document.number,
-                document.pointed,
+                split_lob(fact) or document.pointed,
                 fact.contentids,
                 fact.href,
                 fact.order,
                 fact.line,
             )
             return
-        labels = (fact.structmap_label or "", fact.structmap_type or "", *fact.div_labels)
         url = (fact.loctype or "").upper() == "URL"
-        up = any("parent" in label.casefold() for label in labels)
-        self._put(_PUT_MPTR, document.number, fact.href, url, up, fact.line)
+        up = tops.leads_up(fact)
+        self._put(_PUT_MPTR, document.number, fact.href, url, up, fact.div, fact.line)
 
     def _file(self, document: _Document, fact: reader.File) -> None:
         size, digest = size_of(fact), digest_of(fact)
@@ -251,13 +277,17 @@ class Index:
             return
         path, refused = located(document.folder, fact.href)
         # In a child's group of a segment even an archive is a LOB like any other.
-        in_segment = document.number > 1 and any(map(_SEGMENT.fullmatch, fact.groups))
+        in_segment = document.number > 1 and (
+            LOB_ID.fullmatch(fact.id or "") is not None or any(map(_SEGMENT.fullmatch, fact.groups))
+        )
         if path is not None and not in_segment and (archive := archive_of(path)) is not None:
             self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
             if digest is not None:
                 self._archive_digests.setdefault(path, digest)
             return
-        lob = None if document.number == 1 else fact.id or f"{document.objid} line {fact.line}"
+        lob = None
+        if document.number > 1 and not is_aside(fact.groups, path):
+            lob = fact.id or f"{document.objid} line {fact.line}"
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
         child = "child" in "\n".join(fact.groups).casefold()
         self._put(
@@ -270,7 +300,7 @@ class Index:
             *said,
             None if path is None else "/".join(path),
             refused,
-            child or (document.number == 1 and path is not None and path[-1].lower() == _METS_NAME),
+            child or (document.number == 1 and path is not None and path[-1].lower() == METS_NAME),
             fact.line,
         )
 
@@ -282,7 +312,7 @@ class Index:
         """Yield the METS of each child that a METS names."""
         name = "/".join(path)
         down = False
-        for href, url, line, listed, why, entry, *said in list(self.rows(_DOWN, number)):
+        for href, url, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
             child: NamedMets | None = None
             refused = why
             if entry is not None:
@@ -290,26 +320,33 @@ class Index:
                 self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
             elif url and href:
                 place, refused = located(path[:-1], href)
-                child = None if place is None else self._by_url(number, name, "/".join(place))
-            elif number > 1:
-                continue  # the link to the parent, without a label that says so
+                child = None if place is None else self._by_url(number, name, place, beside)
+            elif number > 1 or beside is not None:
+                continue  # the link to the parent, without a label that says so; or a name beside a place
             if child is not None:
-                down = True
+                down = down or not is_representation(child.path)
                 yield child
             else:
                 self.faults.append(_nowhere(f"{name} line {line}", href, refused))
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
-            down = True
+            down = down or not is_representation(tuple(listed.split("/")))
             self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
             yield _child(listed, xml_id, name, said)
         if number == 1 and not down:
             self._check_is_no_child(name)
 
-    def _by_url(self, number: int, name: str, listed: str) -> NamedMets:
-        """Return the child that a METS points to by its path, with what the METS says of that file."""
+    def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
+        """Return the child that a METS points to by its path, with what the METS says of that file.
+
+        ``objid`` is what the child is called; a representation is called as the package that it is in.
+        """
+        listed = "/".join(place)
+        if is_representation(place):
+            row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
+            objid = str(row[0]) if row else None
         self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
         sql = "SELECT size, algorithm, digest, line FROM entry WHERE path = ? AND mets = ? ORDER BY id"
-        return _child(listed, "", name, self.row(sql, listed, number) or (None, None, None, 0))
+        return _child(listed, objid, name, self.row(sql, listed, number) or (None, None, None, 0))
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")

@@ -11,6 +11,11 @@ from metspack.model import Digest
 _ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
 _METADATA = ("header", "metadata.xml")
 _SIZE_DIGITS = 18
+_ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
+_REPRESENTATIONS = "representations"
+
+METS_NAME = "mets.xml"
+"""What METS documents are called, in small letters."""
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
@@ -46,3 +51,25 @@ def digest_of(fact: reader.File) -> Digest | None:
     found = None if algorithm is None else digests.parsed(fact.checksum, algorithm)
     unread = Digest(algorithm=algorithm or fact.checksum_type or "unknown", value=fact.checksum.strip())
     return found or unread
+
+
+LOB_ID = re.compile(r"s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?")
+"""The file/@ID of a LOB or of a part of one."""
+
+
+def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
+    """Return whether a file of a package is none of its data: documentation, a schema, a METS (CSIP)."""
+    return any(each.partition("/")[0] in _ASIDE for each in groups) or (
+        path is not None and path[-1].lower() == METS_NAME
+    )
+
+
+def is_representation(path: tuple[str, ...]) -> bool:
+    """Return whether a METS is that of a representation in a package (CSIP)."""
+    return path[-3:-2] == (_REPRESENTATIONS,)
+
+
+def split_lob(mptr: reader.Mptr) -> str | None:
+    """Return the LOB that an mptr leads to a part of, as the div around that of the part is labelled."""
+    label = mptr.div_labels[-2] if len(mptr.div_labels) > 1 else None
+    return label if label is not None and LOB_ID.fullmatch(label) else None

@@ -14,10 +14,12 @@ from typing import Self
 
 from metspack import reading
 from metspack.errors import SourceError
+from metspack.mets import tops
 from metspack.model import Budgets, Digest
 from metspack.restoring.chains import chained
 from metspack.restoring.held import HeldLob, HeldSegment, Mapped, Part, Whole
 from metspack.restoring.index import Index, Row
+from metspack.restoring.meaning import is_representation
 
 _NAMES = ("mets.xml", "METS.xml")
 _NEAR = 200
@@ -132,8 +134,8 @@ class Package:
         return self._split(lob, parts, said)
 
     def _split(self, lob: str, parts: list[Part], said: list[Row]) -> HeldLob:
-        whole = _whole(said[0]) if said else None
         named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]
+        whole = _whole(said[0]) if said else _mapped_whole(parts, named)
         if not parts:
             raise self._partless(lob, named, said[0])
         try:
@@ -295,6 +297,13 @@ def _whole(row: Row) -> Whole:
     return Whole(size=size, digest=digest, media_type=media, source=_said(row))
 
 
+def _mapped_whole(parts: list[Part], named: list[Mapped]) -> Whole | None:
+    """Return a whole of which the map says all: in CSIP METS lists no file that lies nowhere (CSIP76)."""
+    if named and all(is_representation(tuple(part.mets.split("/"))) for part in parts):
+        return Whole(size=None, digest=None, media_type=None, source=named[0].source)
+    return None
+
+
 def _mapped(row: Row) -> Mapped:
     part, child, place, mets, line = row
     return Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
@@ -309,6 +318,8 @@ def _found(path: Path) -> tuple[Path, str]:
         for name in (*_NAMES, *names):
             if name in names:
                 return path, name
+        if (found := tops.top(path)) is not None:
+            return path, "/".join(found)
         raise SourceError(
             f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
         )

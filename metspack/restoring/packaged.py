@@ -20,11 +20,11 @@ from metspack.media import Stamp
 from metspack.mediatypes import DEFAULT
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.progress import Progress
-from metspack.restoring.cells import altered, archive_place
+from metspack.restoring.cells import altered, archive_place, grants
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
-from metspack.siard.archive import Archive, Grants, Located, Tallies, extension_of
+from metspack.siard.archive import Archive, Located, Tallies, extension_of
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
@@ -104,7 +104,9 @@ class _Lobs:
         known = [self._known(part.digest) for part in held.parts]
         if not held.is_split:
             return Proofs(whole=known[0])
-        return Proofs(whole=self._known(held.digest), extents=tuple(known))
+        # That every part is proven, and the map names them all, proves a whole that METS has no digest of.
+        whole = None if held.digest is None and held.is_mapped and all(known) else self._known(held.digest)
+        return Proofs(whole=whole, extents=tuple(known))
 
     def _known(self, digest: Digest | None) -> Digest | None:
         if digest is not None and digest.algorithm in OCTETS:
@@ -184,7 +186,7 @@ class PackagedArchive(Archive):
         place = archive_place(package, path)
         # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
         self._root = 0 if len(path) == 1 else 1
-        super().__init__(place, budgets, Grants(lob_roots=(package.root,) if self._root else ()))
+        super().__init__(place, budgets, grants(package, path))
         self._lobs = _Lobs(package)
 
     def located(

@@ -17,6 +17,7 @@ from metspack.mediatypes import media_type
 from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
 from metspack.siard import faults, metadata, opening, tables
 from metspack.siard.faults import LobMissing, LobRefused, LobUnresolved
+from metspack.siard.granted import Spot
 from metspack.siard.holdings import Holdings
 from metspack.siard.losses import LobsUnresolved, Losses
 from metspack.siard.mapping import mapping_beside, read_mapping
@@ -48,11 +49,14 @@ class Grants:
     """What a person allows beside the folder of the .siard: further folders, and folders that drives mean.
 
     ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one that lies beside the .siard is taken by itself.
+    ``divided`` are folders that should lie below that of the .siard and lie below the first of
+    ``lob_roots`` instead: the names from there to there.
     """
 
     lob_roots: tuple[Path, ...] = ()
     drives: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
     mapping: Path | None = None
+    divided: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +143,9 @@ class Archive:
             lob_folder=self.metadata.lob_folder,
             drives=grants.drives,
             mapping=mapping,
+            divided={
+                names: Spot(root=1 + len(opened.own), path=path) for names, path in grants.divided.items()
+            },
             budgets=self.budgets,
             version=self.metadata.version,
         )

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from unicodedata import normalize
 
 from metspack import reading
@@ -57,11 +58,12 @@ class Granted:
     """The granted roots: the .siard's folder, further ones, then those that drives stand for.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
-    when there is none.
+    when there is none. ``divided`` are folders below the .siard's that lie elsewhere, in part or whole.
     """
 
     __slots__ = (
         "_absent",
+        "_divided",
         "_drives",
         "_further",
         "_inside",
@@ -73,13 +75,20 @@ class Granted:
         "roots",
     )
 
-    def __init__(self, roots: Sequence[Path], drives: Mapping[str, Path], mapping: Mapped) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        drives: Mapping[str, Path],
+        mapping: Mapped,
+        divided: Mapping[tuple[str, ...], Spot] = MappingProxyType({}),
+    ) -> None:
         if not roots:
             raise ValueError("the folder of the .siard is always granted")
         self.roots = (*roots, *drives.values())
         self._further = range(1, len(roots))
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
+        self._divided = divided
         self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
         # What was looked for and not found: folders that are not there, and what is in those that are.
         self._absent: set[tuple[int, tuple[str, ...]]] = set()
@@ -148,7 +157,17 @@ class Granted:
         return str(self.roots[spot.root].joinpath(*spot.path))
 
     def file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file.
+        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
+        return next((found for each in self._all(spot) if (found := self._file(each)) is not None), None)
+
+    def _all(self, spot: Spot) -> Iterator[Spot]:
+        """Yield a spot, and the one that it is elsewhere when its folder is divided."""
+        yield spot
+        if spot.root == 0 and (moved := self._divided.get(spot.path[:-1])) is not None:
+            yield Spot(root=moved.root, path=(*moved.path, spot.path[-1]))
+
+    def _file(self, spot: Spot) -> FileExtent | None:
+        """Return the file at a spot as ``file`` does, wherever else it may be.
 
         While LOBs are looked for, folders are taken to stay as they are: one that is not there, or that was
         listed after many look-ups for nothing, is not asked again.
@@ -181,8 +200,9 @@ class Granted:
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
         """Return those of the names that stand in the folder of a spot."""
         found: list[str] = []
-        with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
-            found = [name for name in names if mode_of(name, folder) is not None]
+        for each in self._all(spot):
+            with suppress(OSError), self._folder(each.root, each.path[:-1]) as folder:
+                found += [name for name in names if mode_of(name, folder) is not None]
         return found
 
     def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:

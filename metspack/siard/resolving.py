@@ -19,7 +19,7 @@ from metspack.media import Held
 from metspack.model import Budgets, Extent, LobCell
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
-from metspack.siard.granted import Granted, Mapped
+from metspack.siard.granted import Granted, Mapped, Spot
 from metspack.siard.mapping import read_mapping
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
@@ -89,11 +89,12 @@ class Resolver:
         lob_folder: str | None = None,
         drives: Mapping[str, Path] = MappingProxyType({}),
         mapping: Mapped = MappingProxyType({}),
+        divided: Mapping[tuple[str, ...], Spot] = MappingProxyType({}),
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
         version: str = "",
     ) -> None:
         self._tree = tree
-        granted = Granted(roots, drives, mapping)
+        granted = Granted(roots, drives, mapping, divided)
         self._packed = Packed(granted.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
         self._lob_folder = lob_folder
