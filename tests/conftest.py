@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
@@ -19,6 +20,10 @@ def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
     if event in _NETWORK:
         raise NetworkUsedError(f"{event}{arguments!r}: metspack and its tests never use the network")
 
+
+# A busy machine, and coverage, make any example slow now and then: no law is about time.
+settings.register_profile("metspack", deadline=None)
+settings.load_profile("metspack")
 
 # An audit hook sees what C code does too; once added it stays for the whole process.
 sys.addaudithook(_refuse_network)
