@@ -119,7 +119,7 @@ def forged(root: Path, lobs: Sequence[Lob] = LOBS) -> Path:
         children[segment] = _child(segment, [_file(lob, number) for lob, number in held]).encode()
         (folder / "mets.xml").write_bytes(children[segment])
     cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in lobs]
-    archive = forge.siard(forge.table(cells, NAME))
+    archive = forge.siard(forge.table(cells, NAME), rows=len(cells))
     root.mkdir(parents=True, exist_ok=True)
     (root / f"{NAME}.siard").write_bytes(archive)
     text = forge.parent(archive, children, NAME).decode()
