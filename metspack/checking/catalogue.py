@@ -32,7 +32,6 @@ CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
-CREATE INDEX entry_id ON entry (mets, xml_id);
 CREATE TABLE run (mets INTEGER, element TEXT, grp TEXT, algorithm TEXT, folder BLOB);
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
@@ -169,8 +168,13 @@ class Catalogue(scratch.Scratch):
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
         return self.put(sql, path, folder, parent, called, done, segment, key, found, named_by)
 
+    def index_entries(self) -> None:
+        """Build the index of files by METS and ID: after the first METS, which may be the only large one."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS entry_id ON entry (mets, xml_id)")
+
     def index(self) -> None:
         """Build the indexes by path; cheaper once everything is in than row by row."""
+        self.index_entries()
         for statement in _INDEXES:
             self._database.execute(statement)
 

@@ -150,6 +150,7 @@ class Links:
             number, path, parent, called = row
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
             yield from Document(self._catalogue, self._places, number, path, self._looking).findings()
+            self._catalogue.index_entries()
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
             objid, line, ok = found or (None, 0, 0)
             mets = _Mets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))

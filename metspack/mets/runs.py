@@ -107,9 +107,12 @@ class Shape:
         Longer stretches are tried the longer the runs have been, so that little is looked at in vain.
         """
         stop = data.rfind(self._end, at, at + self._window)
-        cut = None if stop < 0 else self._cut(data[at : stop + len(self._end)], fact)
-        whole = cut is not None and at + cut.size == stop + len(self._end)
-        self._window = min(self._window * 4, _LAST_WINDOW) if whole else _FIRST_WINDOW
+        if stop < 0:
+            return None
+        stop += len(self._end)
+        cut = self._cut(data[at:stop], fact)
+        is_whole = cut is not None and at + cut.size == stop
+        self._window = min(self._window * 4, _LAST_WINDOW) if is_whole else _FIRST_WINDOW
         return cut
 
     def may_go_on(self, data: bytes, at: int) -> bool:
