@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from metspack import safexml
-from metspack.checking import entrynames, mapping
+from metspack.checking import archiveforms, entrynames, mapping, wholes
+from metspack.checking.archiveforms import CompressedError, Entries, Form
 from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
@@ -17,19 +19,12 @@ from metspack.checking.packagefiles import Files
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.media import Below
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
 from metspack.siard.container import Container
 from metspack.siard.metadata import Metadata, Table
 
-_LISTED = """
-SELECT DISTINCT s.path, d.path IS NOT NULL FROM siard s
-LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f'
-WHERE s.filed >= (SELECT max(filed) FROM siard o WHERE o.mets = s.mets) AND (s.named
-OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path)) ORDER BY s.path
-"""
 _LENGTHS = """
 SELECT archive, place, path, length, bytes FROM (
     SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
@@ -104,17 +99,13 @@ def findings(
     The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
     sampled alone when the check is of a sample (``sampled``).
     """
-    listed = list(catalogue.rows(_LISTED))
+    listed = list(archiveforms.listed(catalogue))
     files = Files(catalogue, root)
     complete = read = 0
-    for path, is_there in listed:
-        if is_there:
-            where = places.below(path)
-            if where is None:
-                yield Code.ARCHIVE_PACKED.at(shown(path), found=places.held(path)[0].shown)
-                continue
-            read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, path) is None)
-            archive = _Archive(catalogue, places, files, where, path=path, budgets=budgets, whole=read_whole)
+    for form in listed:
+        if archiveforms.is_there(catalogue, form):
+            read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, form.files[0]) is None)
+            archive = _Archive(catalogue, places, files, form, budgets=budgets, whole=read_whole)
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
@@ -176,19 +167,18 @@ class _Archive:
         catalogue: Catalogue,
         places: Places,
         files: Files,
-        where: Below,
+        form: Form,
         *,
-        path: bytes,
         budgets: Budgets,
         whole: bool,
     ) -> None:
         self._catalogue = catalogue
         self._places = places
         self._files = files
-        self._where = where
-        self._path = path
+        self._form = form
+        self._path = form.path
         self._budgets = budgets
-        self._name = shown(path)
+        self._name = shown(form.path)
         self._whole = whole
         self._mapping = mapping.Mapping()
         self._reported: set[str] = set()
@@ -196,23 +186,28 @@ class _Archive:
 
     def findings(self, progress: Progress) -> Iterator[Finding]:
         try:
-            container = Container.opened(self._where, self._budgets)
+            container = archiveforms.opened(self._form, self._catalogue, self._places, self._budgets)
+        except CompressedError:
+            yield Code.ARCHIVE_PACKED.at(self._name, found=self._places.held(self._path)[0].shown)
+            return
         except (SourceError, OSError) as error:
             yield Code.CONTAINER.at(self._name, reason=self._told(error))
             return
         yield from mapping.read(self._catalogue, self._places, self._files, self._path, self._mapping)
-        with container:
+        with closing(container):
             metadata = yield from self._metadata(container)
             if metadata is not None:
                 self.complete = True
-                self._content_digests(container, metadata)
+                yield from self._content_digests(container, metadata)
+                yield from archiveforms.versions(self._catalogue, self._form, container, metadata.version)
                 for table in metadata.tables:
                     yield from self._table(container, metadata, table)
             if self._whole:
                 yield from entrynames.findings(self._catalogue, container, self._name)
-                yield from self._entries(container, progress)
+                if isinstance(container, Container):  # the files of an unpacked one are the package's
+                    yield from self._entries(container, progress)
 
-    def _metadata(self, container: Container) -> Generator[Finding, None, Metadata | None]:
+    def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
         if extent is None:
             ending = f"/{siard_metadata.NAME}"
@@ -244,17 +239,28 @@ class _Archive:
 
     def _told(self, error: Exception) -> str:
         """Return what is wrong without the place where the package happens to lie."""
-        return str(error).removeprefix(f"{self._where}: ").replace(str(self._where), self._name)
+        where = str(self._places.stretch(self._form.files[0]))
+        return str(error).removeprefix(f"{where}: ").replace(where, self._name)
 
-    def _content_digests(self, container: Container, metadata: Metadata) -> None:
+    def _content_digests(self, container: Entries, metadata: Metadata) -> Iterator[Finding]:
         """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
+        if self._whole:
+            unread = metadata.unread_digests
+            if unread or (self._form.is_unpacked and metadata.digests):
+                reason = f"it is {unread[0]!r}" if unread else "it is of the zip file that was unpacked"
+                yield Code.ARCHIVE_DIGEST_OPEN.at(self._name, 0, siard_metadata.NAME, reason=reason)
+        if self._form.is_unpacked:
+            return
         extents = (container.extent(name) for name in container.names("header/"))
         boundary = min((extent.offset for extent in extents if extent is not None), default=0)
         for digest in metadata.digests:
-            sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
-            self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
+            if self._form.is_in_parts:
+                wholes.put_archive(self._catalogue, self._path, self._form.files, boundary, digest)
+            else:
+                sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
+                self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
 
-    def _table(self, container: Container, metadata: Metadata, table: Table) -> Iterator[Finding]:
+    def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
         extent = container.extent(table.path)
         if extent is None:
             self.complete = False
@@ -264,7 +270,7 @@ class _Archive:
         tally = tables.Tally()
         cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
-        reader = Cells(self._catalogue, finder, self._path, metadata, table)
+        reader = Cells(self._catalogue, finder, self._form, metadata, table)
         try:
             for cell in cells:
                 yield from reader.taken(cell)
@@ -280,7 +286,7 @@ class _Archive:
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
 
-    def _proof(self, container: Container) -> Proof | None:
+    def _proof(self, container: Entries) -> Proof | None:
         """Return what tells whether bytes have a digest, None when no LOB's bytes are to be read."""
 
         def proven(extents: Sequence[Extent], digest: Digest) -> bool:

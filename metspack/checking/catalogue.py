@@ -25,7 +25,7 @@ PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
-    key TEXT, found TEXT, named_by TEXT
+    key TEXT, found TEXT, named_by TEXT, type TEXT
 );
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
@@ -62,7 +62,9 @@ CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) 
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
 ) WITHOUT ROWID;
-CREATE TABLE said (whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT);
+CREATE TABLE said (
+    whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT, boundary INTEGER
+);
 CREATE INDEX said_whole ON said (whole);
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);

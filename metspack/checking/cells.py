@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from metspack.checking import wholes
+from metspack.checking.archiveforms import Form
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.lobplaces import Column, Finder, Found, Lost
@@ -43,13 +44,15 @@ class Cells:
     """The cells of one table on their way into the catalogue, each with the place of its LOB."""
 
     def __init__(
-        self, catalogue: Catalogue, finder: Finder, archive: bytes, metadata: Metadata, table: Table
+        self, catalogue: Catalogue, finder: Finder, form: Form, metadata: Metadata, table: Table
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
         self._finder = finder
-        self._archive = archive
-        self._name = shown(archive)
+        self._archive = form.path
+        # What is inside an unpacked archive is a file of the package.
+        self._folder = form.path + b"/" if form.is_unpacked else None
+        self._name = shown(form.path)
         self._metadata = metadata
         self._table = table
         self._columns: dict[str, Column] = {}
@@ -101,6 +104,8 @@ class Cells:
 
     def _put(self, cell: LobCell, path: bytes, size: int | None, *, inside: bool, whole: bool = True) -> None:
         digest = cell.digest if whole else None
+        if inside and self._folder is not None:
+            inside, path, size = False, self._folder + path, None
         self._batch.add(
             _PUT,
             self._archive,
@@ -120,8 +125,9 @@ class Cells:
         """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
         for path, size in pieces:
             self._put(cell, path, size if inside else None, inside=inside, whole=False)
-        if not inside:
-            wholes.put_cell(self._batch, self._archive, cell, [path for path, _ in pieces])
+        folder = self._folder if inside else b""
+        if folder is not None:
+            wholes.put_cell(self._batch, self._archive, cell, [folder + path for path, _ in pieces])
         where = (self._name, 0, cell.place.id)
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 from metspack import digests, safexml, uris
-from metspack.checking import grammar, plainly, schema
+from metspack.checking import archiveforms, grammar, plainly, schema
 from metspack.checking.catalogue import Batch, Catalogue, fault, is_mets_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Content, Places
@@ -178,9 +178,8 @@ class Document:
 
     def _opened(self, root: reader.Root) -> Iterator[Finding]:
         objid = (root.objid or "").strip()
-        self._catalogue.put(
-            "UPDATE mets SET objid = ?, line = ? WHERE id = ?", objid or None, root.line, self._mets
-        )
+        sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
+        self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
         if not objid:
             yield Code.NO_OBJID.at(self._name, root.line)
 
@@ -244,8 +243,8 @@ class Document:
 
     def _archive(self, path: bytes, fact: reader.File) -> None:
         # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
-        named = path[-len(_ARCHIVE) :].lower() == _ARCHIVE.encode()
         filed = _ARCHIVES in fact.groups
+        named = archiveforms.is_named(path, filed=filed)
         if filed or (named and not any(map(_SEGMENT.fullmatch, fact.groups))):
             self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
 

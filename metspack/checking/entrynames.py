@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import Batch, Catalogue, folded_name, shown
 from metspack.checking.codes import Code
 from metspack.model import Finding
-from metspack.siard.container import Container
 
 _ROOTS = ("content/", "header/")
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
@@ -18,7 +18,7 @@ FROM folded_entry f WHERE other IS NOT NULL ORDER BY f.name
 _FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
 
 
-def findings(catalogue: Catalogue, container: Container, archive: str) -> Iterator[Finding]:
+def findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
     """Yield entries at the root that SIARD does not know, and names that are alike; ``archive`` is its path.
 
     Memory is flat: only names that are not their own folded form are kept, on disk.

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import folder_of, path_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.mapping import Mapping
@@ -20,7 +21,6 @@ from metspack.errors import SourceError
 from metspack.location import LocationError
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.siard import conventions, parts
-from metspack.siard.container import Container
 from metspack.siard.conventions import Candidate, Convention, Levels
 from metspack.siard.levels import is_content, local_texts
 from metspack.siard.metadata import Metadata, Table
@@ -122,7 +122,7 @@ class Finder:
     """
 
     def __init__(
-        self, files: Files, container: Container, path: bytes, mapping: Mapping, proof: Proof | None = None
+        self, files: Files, container: Entries, path: bytes, mapping: Mapping, proof: Proof | None = None
     ) -> None:
         self.mapping = mapping
         self.proof = proof

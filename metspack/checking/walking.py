@@ -31,6 +31,8 @@ _NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
 _LONGEST = 255
+# An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
+_IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 
 
 def findings(catalogue: Catalogue, places: Places, start: bytes = b"", *, whole: bool) -> Iterator[Finding]:
@@ -69,6 +71,11 @@ def _folder(batch: Batch, places: Places, path: bytes, *, whole: bool) -> Iterat
         empty = False
         yield from _taken(batch, prefix, item, whole=whole)
     if empty and whole:
+        yield from _empty(path)
+
+
+def _empty(path: bytes) -> Iterator[Finding]:
+    if not _IS_VERSION.fullmatch(path):
         yield Code.EMPTY_FOLDER.at(shown(path) or ".")
 
 
@@ -80,11 +87,11 @@ def _packed(catalogue: Catalogue, holder: Holder, start: bytes, *, whole: bool) 
     try:
         for item in holder.everything():
             if last is not None and whole and not item.name.startswith(last.name + b"/"):
-                yield Code.EMPTY_FOLDER.at(shown(prefix + last.name))
+                yield from _empty(prefix + last.name)
             last = item if item.kind == "d" else None
             yield from _taken(batch, prefix, item, whole=whole)
         if last is not None and whole:
-            yield Code.EMPTY_FOLDER.at(shown(prefix + last.name))
+            yield from _empty(prefix + last.name)
     except PackedError as error:
         yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
     batch.flush()

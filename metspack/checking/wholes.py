@@ -1,8 +1,8 @@
-"""LOBs in parts: the parts joined, against what METS and cells say of the whole; each part is read once."""
+"""LOBs and archives in parts: the parts joined, against what is said of the whole; each part is read once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
@@ -15,7 +15,7 @@ from metspack.model import Digest, Finding, LobCell
 
 _BY_METS, _BY_NAMES = 0, 1  # who says which parts a LOB has; what METS says goes before the parts' names
 _PUT_PIECE = "INSERT OR IGNORE INTO piece VALUES (?, ?, ?, ?)"
-_PUT_SAID = "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_SAID = "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PARTS = """
 SELECT x.groupid, p.part, p.id, x.path FROM mptr p
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = p.mets AND xml_id = p.href)
@@ -24,7 +24,7 @@ LEFT JOIN entry x ON x.id = (SELECT min(id) FROM entry WHERE mets = c.id AND xml
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _PUT_SAID_BY_METS = """
-INSERT INTO said SELECT e.xml_id, m.path, e.line, e.size, e.algorithm, e.digest
+INSERT INTO said SELECT e.xml_id, m.path, e.line, e.size, e.algorithm, e.digest, NULL
 FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path IS NULL AND e.href IS NULL AND e.xml_id IN (SELECT whole FROM piece) ORDER BY e.id
 """
@@ -35,7 +35,7 @@ _PIECES = """
 SELECT p.path, d.size FROM piece p LEFT JOIN disk d ON d.path = p.path AND d.kind = 'f'
 WHERE p.whole = ? AND p.origin = ? ORDER BY p.position
 """
-_SAID = "SELECT path, line, size, algorithm, digest FROM said WHERE whole = ? ORDER BY rowid"
+_SAID = "SELECT path, line, size, algorithm, digest, boundary FROM said WHERE whole = ? ORDER BY rowid"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _LONGEST_CHARACTER = 4  # bytes of UTF-8
 
@@ -44,13 +44,15 @@ _LONGEST_CHARACTER = 4  # bytes of UTF-8
 class _Said:
     """What is said of a whole LOB, in which file; ``line`` is 0 for a cell of an archive.
 
-    ``size`` is bytes in METS; in a cell it may be characters.
+    ``size`` is bytes in METS; in a cell it may be characters. An archive's messageDigest is of what lies
+    before its ``boundary``.
     """
 
     path: bytes
     line: int
     size: int | None
     digest: Digest | None
+    boundary: int | None
 
     def fits(self, size: int) -> bool:
         """Whether the parts' bytes can be the whole's; where they cannot, that was told from the sizes."""
@@ -68,7 +70,16 @@ def put_cell(batch: Batch, archive: bytes, cell: LobCell, paths: list[bytes]) ->
     for position, path in enumerate(paths):
         batch.add(_PUT_PIECE, cell.place.id, _BY_NAMES, position, path)
     algorithm, value = (None, None) if cell.digest is None else (cell.digest.algorithm, cell.digest.value)
-    batch.add(_PUT_SAID, cell.place.id, archive, 0, cell.length, algorithm, value)
+    batch.add(_PUT_SAID, cell.place.id, archive, 0, cell.length, algorithm, value, None)
+
+
+def put_archive(
+    catalogue: Catalogue, path: bytes, files: Sequence[bytes], boundary: int, digest: Digest
+) -> None:
+    """Take the parts of an archive, in their order, and its messageDigest."""
+    name = f"/{shown(path)}"  # no LOB is called so
+    catalogue.put_many(_PUT_PIECE, [(name, _BY_NAMES, number, file) for number, file in enumerate(files)])
+    catalogue.put(_PUT_SAID, name, path, 0, None, digest.algorithm, digest.value, boundary)
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
@@ -100,33 +111,48 @@ def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator
         if sampled and catalogue.row(_IS_SAMPLED, paths[0]) is None:
             continue
         told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
-        joined = Hashers(dict.fromkeys(each.digest.algorithm for each in told if each.digest is not None))
-        text = Text() if any(each.size not in {None, size} for each in told) else None
-
-        def take(block: bytes, joined: Hashers = joined, text: Text | None = text) -> None:
-            joined.update(block)
-            if text is not None:
-                text.update(block)
-
+        joined = _Joined(told, size)
         is_read = True
         for path in paths:
-            is_read &= yield from fixity.of_part(path, take)
+            is_read &= yield from fixity.of_part(path, joined.update)
         if is_read:
-            yield from _compared(whole, told, len(paths), joined, text)
+            yield from _compared(whole, told, len(paths), joined)
 
 
-def _compared(
-    whole: str, told: list[_Said], count: int, joined: Hashers, text: Text | None
-) -> Iterator[Finding]:
+class _Joined:
+    """The digests of parts as they are read one after the other."""
+
+    def __init__(self, told: Sequence[_Said], size: int) -> None:
+        algorithms = [each.digest.algorithm for each in told if each.digest is not None]
+        self.whole = Hashers(dict.fromkeys(algorithms))
+        self.text = Text() if any(each.size not in {None, size} for each in told) else None
+        # An archive has one boundary, whatever the algorithms.
+        self.boundary = next((each.boundary for each in told if each.boundary is not None), None)
+        self.before = Hashers(dict.fromkeys(algorithms))
+
+    def update(self, block: bytes) -> None:
+        if self.boundary is not None and self.before.size < self.boundary:
+            self.before.update(block[: self.boundary - self.before.size])
+        self.whole.update(block)
+        if self.text is not None:
+            self.text.update(block)
+
+
+def _compared(whole: str, told: list[_Said], count: int, joined: _Joined) -> Iterator[Finding]:
     for said in told:
         where = (shown(said.path), said.line, whole)
-        if said.digest is not None and (found := joined.digest(said.digest.algorithm)) != said.digest:
+        if said.boundary is not None and said.digest is not None:
+            found = joined.before.digest(said.digest.algorithm)
+            if found != said.digest:
+                facts = {"algorithm": found.algorithm, "found": found.value, "expected": said.digest.value}
+                yield Code.ARCHIVE_DIGEST.at(shown(said.path), **facts)
+        elif said.digest is not None and (found := joined.whole.digest(said.digest.algorithm)) != said.digest:
             facts = {"algorithm": found.algorithm, "found": found.value, "expected": said.digest.value}
             yield Code.WHOLE_DIGEST.at(*where, count=count, source=said.source, **facts)
-        if text is not None and said.size not in {None, joined.size}:
-            text.update(b"", final=True)
-            if not text.fits(said.size or 0):
-                facts = {"found": length_found(joined.size, text), "expected": f"{said.size:,}"}
+        if joined.text is not None and said.size not in {None, joined.whole.size}:
+            joined.text.update(b"", final=True)
+            if not joined.text.fits(said.size or 0):
+                facts = {"found": length_found(joined.whole.size, joined.text), "expected": f"{said.size:,}"}
                 yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
 
 
@@ -139,6 +165,6 @@ def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:
 
 
 def _all_said(catalogue: Catalogue, whole: str) -> Iterator[_Said]:
-    for path, line, size, algorithm, value in catalogue.rows(_SAID, whole):
+    for path, line, size, algorithm, value, boundary in catalogue.rows(_SAID, whole):
         digest = None if value is None else Digest(algorithm=algorithm, value=value)
-        yield _Said(path=path, line=line, size=size, digest=digest)
+        yield _Said(path=path, line=line, size=size, digest=digest, boundary=boundary)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Code, Level, check, explained, ordered
 from metspack.checking import walking as checking_walking
+from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.holders import Folder, Places
 from metspack.checking.lobplaces import Finder, Found, Lost
@@ -490,7 +491,7 @@ _CELLS = st.sampled_from(
 )  # fmt: skip
 
 
-def _document(container: Container, name: str) -> bytes:
+def _document(container: Entries, name: str) -> bytes:
     extent = container.extent(name)
     assert extent is not None
     return b"".join(container.contents(extent))

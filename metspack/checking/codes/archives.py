@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import CELLS, ERROR, INDEX, REBUILD, RESTORE, STATEMENT, WARNING, rule
+from metspack.checking.codes.rule import CELLS, ERROR, INDEX, INFO, REBUILD, RESTORE, STATEMENT, WARNING, rule
 
 
 class Archives:
@@ -145,10 +145,32 @@ class Archives:
 
     ARCHIVE_PACKED = rule(
         "Z023", WARNING, "Archive not looked into",
-        "the archive lies packed in {found!r}; its bytes are checked, its cells are not",
+        "the archive is compressed once more in {found!r}; its bytes are checked, its cells are not",
         "metspack, roots",
-        "Only an archive that is a file of its own can be read cell by cell.",
-        "Unpack the package and check that.",
+        "Cell by cell an archive can be read where its bytes lie as they are: as a file, in a tar file, or "
+        "stored in a zip file.",
+        "Unpack the package and check that, or pack the archive without compressing it (zip -0).",
+    )  # fmt: skip
+    ARCHIVE_DIGEST_OPEN = rule(
+        "Z024", INFO, "Archive's messageDigest not compared",
+        "the archive's messageDigest cannot be compared with its content: {reason}",
+        "SIARD 2.2, M_5.1 (messageDigest)",
+        "That the tables are those of the day the archive was made is not proven by the archive itself.",
+        "Nothing; the digests in METS and manifests are compared.",
+    )  # fmt: skip
+    VERSION_LABEL = rule(
+        "Z025", WARNING, "METS names another SIARD version",
+        "the METS is of TYPE {found!r}, but {file!r} is of version {expected}",
+        "recommendation 0.16, Parent IP mets file, TYPE",
+        "Software that goes by the METS reads the archive by the wrong rules.",
+        "Find out which is right, and correct the other.",
+    )  # fmt: skip
+    VERSION_FOLDER = rule(
+        "Z026", WARNING, "Two SIARD versions in one archive",
+        "the folder in header/siardversion/ says {found}, metadata.xml says {expected}",
+        "SIARD 2.2, P_4.2-4",
+        "Software that goes by the folder reads the archive by the wrong rules.",
+        "Find out which is right; write the archive again with the tool that made it.",
     )  # fmt: skip
     LOB_AMBIGUOUS = rule(
         "Z030", ERROR, "LOB in two places",
