@@ -194,7 +194,8 @@ def siard(
         whole = document or metadata(
             version, tables, digests=filled, lob_folder=lob_folder, codec=codec, prefix=prefix
         )
-        add({"header/siardversion/2.2/": b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
+        said = f"header/siardversion/{version}/"
+        add({said: b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
         if packing.header_first:
             add(content)
     path.write_bytes(target.getvalue())

@@ -89,6 +89,13 @@ class Segments:
         "another LOB, or too few.",
         RESTORE,
     )  # fmt: skip
+    PART_DIGEST = rule(
+        "S018", WARNING, "Cell has the digest of the last part alone",
+        "the cell's {algorithm}, {expected}, is that of the last of {count} parts; joined they have {found}",
+        "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
+        "DBPTK writes cells like that. The cell proves nothing of the other parts; METS and manifests do.",
+        "Write the whole LOB's digest into the cell; until then keep what METS and manifests say.",
+    )  # fmt: skip
     MAPPING_LINE = rule(
         "S020", WARNING, "Line of mapping.txt not understood",
         "{found!r} maps no segment folder: {reason}",
