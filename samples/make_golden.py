@@ -13,7 +13,13 @@ import tempfile
 from pathlib import Path
 
 NORTHWIND = Path(__file__).resolve().parent / "northwind"
-SAMPLES = ("Northwind", "Northwind-full")
+SAMPLES = {
+    "Northwind": ("Northwind", ()),
+    "Northwind-full": ("Northwind-full", ()),
+    "Northwind-csip": ("Northwind", ("--dialect", "csip")),
+}
+"""The golden packages: each one's sample, and the options it is built with beside ``OPTIONS``."""
+
 CLOCK = "1456185600"
 """The one time these packages know: 2016-02-23, the day of the recommendation's 0.16."""
 
@@ -21,9 +27,10 @@ OPTIONS = ("--max-files", "4", "--max-bytes", "45000")
 
 
 def built(name: str, target: Path) -> None:
-    """Build a sample's golden package at ``target``."""
-    source = NORTHWIND / f"{name}.siard"
-    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(target), *OPTIONS]
+    """Build a golden package at ``target``."""
+    sample, options = SAMPLES[name]
+    source = NORTHWIND / f"{sample}.siard"
+    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(target), *OPTIONS, *options]
     environment = os.environ | {"SOURCE_DATE_EPOCH": CLOCK}
     subprocess.run([*command, "--verify", "-q"], env=environment, check=True)  # noqa: S603 -- ourselves
 

@@ -48,11 +48,13 @@ def test_making_the_golden_packages_again_replaces_them(
     assert tree(tmp_path) == {
         "Northwind/": b"",
         "Northwind/Northwind.siard": b"new",
+        "Northwind-csip/": b"",
+        "Northwind-csip/Northwind-csip.siard": b"new",
         "Northwind-full/": b"",
         "Northwind-full/Northwind-full.siard": b"new",
     }
 
 
-@pytest.mark.parametrize("name", ["Northwind", "Northwind-full"])
+@pytest.mark.parametrize("name", ["Northwind", "Northwind-full", "Northwind-csip"])
 def test_the_golden_packages_check_without_a_finding(name: str) -> None:
     assert list(checking.check(GOLDEN / name, checking.Level.FULL)) == []

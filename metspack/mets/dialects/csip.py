@@ -135,13 +135,14 @@ class Csip(Saying):
     def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write what the parent is beside the archive, its links to the children above all."""
         ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
-        holds = "the SIARD archive" if content.siard else "the list of its LOBs"
+        if content.siard is None:
+            raise AssertionError("there is no archive, which check would have told")
         part = _Part(
-            role=f"the parent IP with {holds}",
-            label=self.label(holds),
+            role="the parent IP with the SIARD archive",
+            label=self.label("the SIARD archive"),
             children=tuple(each.objid for each in content.children),
         )
-        group = None if content.siard is None else self._archive_group(ip, content, content.siard, part.label)
+        group = self._archive_group(ip, content, content.siard, part.label)
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.tree("documentation", self.documentation, documentation)
@@ -224,7 +225,7 @@ class Csip(Saying):
         self,
         ip: Ip,
         part: _Part,
-        representation: Group | None,
+        representation: Group,
         schemas: Placements,
         documentation: Files | None = None,
     ) -> dict[str, Any]:
@@ -252,7 +253,7 @@ class Csip(Saying):
                 files=lambda: _followed(about, documentation),
             ),
             Group(id=ip.id("schema group"), use="Schemas", div="Schemas", files=schemas.files),
-            *([] if representation is None else [representation]),
+            representation,
         ]
         return {
             "id": ip.id("package"),

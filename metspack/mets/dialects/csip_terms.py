@@ -102,6 +102,11 @@ class Terms:
                 f"{self.representation!r} is no name of a representation",
                 hint="It is the name of one folder, of letters, digits and . _ -, such as rep1.",
             )
+        if self.version is None:
+            raise ConfigError(
+                "an E-ARK package of a database wants a SIARD archive, and there is none (CSIP114)",
+                hint="LOBs alone are packaged by the recommendation's dialect: leave --dialect out.",
+            )
         is_siard = self.profile == "cits-siard" and self.package_type == "SIP"
         if (self.profile == "sip" or is_siard) and not agents.submitter:
             clause = "CITS SIARD, REF_SIP_1" if is_siard else "E-ARK SIP, SIP15"
