@@ -9,7 +9,8 @@ IDs once, FILEIDs met, every file in a fptr, and SIZE, CHECKSUM and href of each
 schema's part runs in a thread beside: "cpu" is the processor time of all threads. *Package* is the whole of
 check --level structure with the files there (empty ones), which is to find only that there are no manifests.
 *metsrw* is its parse alone, METSDocument.fromfile, of a METS of 4,000 files with a div for each, which it
-asks for; it is measured when it can be imported (pip install metsrw).
+asks for; it is measured when it can be imported (pip install metsrw). Before it, a METS of a gigabyte: a
+thousand divs with a LABEL of a million characters each, just within the budget.
 """
 
 from __future__ import annotations
@@ -54,6 +55,17 @@ def written(path: Path, files: int, pointer: str = '<fptr FILEID="{}"/>') -> Non
         mets.write('</fileGrp></fileSec>\n<structMap TYPE="physical"><div TYPE="Directory" LABEL="lobs">\n')
         mets.writelines(f"{pointer.format(f's0.t2.c4.r{number}')}\n" for number in range(files))
         mets.write("</div></structMap></mets>\n")
+
+
+def written_large(path: Path) -> None:
+    """Write a METS of a gigabyte with one file, which is in the first of many divs."""
+    label = "a" * 1_000_000
+    written(path, 1, '<div><fptr FILEID="{}"/></div>')
+    head, mark, tail = path.read_text().partition("</div>\n")
+    with path.open("w") as mets:
+        mets.write(head + mark)
+        mets.writelines(f'<div LABEL="{label}"/>\n' for _ in range(1_000))
+        mets.write(tail)
 
 
 def name(number: int) -> str:
@@ -135,6 +147,12 @@ def main(arguments: list[str]) -> None:
         shown("bare iterparse", floor, floor[0])
         for what in ("document", "package"):
             shown(what, measured(what, path), floor[0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mets.xml"
+        written_large(path)
+        print(f"1 file, METS of {path.stat().st_size:,} bytes")
+        large = measured("document", path)
+        shown("document", large, large[0])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mets.xml"
         written(path, _BESIDE_METSRW, _ITEM)
