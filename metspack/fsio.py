@@ -254,15 +254,41 @@ class Journal:
 
     def record(self, **event: object) -> None:
         """Append one event."""
-        line = json.dumps(event, sort_keys=True).encode() + b"\n"
+        _append(self._descriptor, self._path, json.dumps(event, sort_keys=True))
         with explained(self._path):
-            if os.write(self._descriptor, line) != len(line):
-                raise OSError(errno.EIO, "short write")
             os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+
+class Log:
+    """A file that lines are appended to, made when it is not there; several runs may share one.
+
+    Raises ``TargetError`` when it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # nobody reads a pipe?
+        with explained(path):
+            self._descriptor = os.open(path, flags, 0o644)
+
+    def record(self, **event: object) -> None:
+        """Append one event as a line of JSON, its facts in the order given."""
+        _append(self._descriptor, self._path, json.dumps(event))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def _append(descriptor: int, path: Path, text: str) -> None:
+    line = text.encode() + b"\n"
+    with explained(path):
+        if os.write(descriptor, line) != len(line):  # one call: lines of other processes do not mix with it
+            raise OSError(errno.EIO, "short write")
 
 
 def check_vacant(target: Path) -> tuple[Path, Path]:

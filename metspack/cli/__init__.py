@@ -50,12 +50,20 @@ def _run() -> int:
     if sys.platform == "win32":
         sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
         return EXIT_TARGET
-    from metspack.cli import console  # noqa: PLC0415 -- heavy: only once it is clear that we run
+    from metspack.cli import logfile  # noqa: PLC0415 -- heavy: only once it is clear that we run
 
     # From here on: before, there is nothing to clean up, and the signal's own way to end is right.
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, _interrupt)
+
+    code = _ended()
+    logfile.end(code)
+    return code
+
+
+def _ended() -> int:
+    from metspack.cli import console  # noqa: PLC0415 -- heavy
 
     try:
         console.prepare()
@@ -79,11 +87,16 @@ def _run() -> int:
 
 
 def _called() -> int:
+    from typer import TyperException  # noqa: PLC0415
+
     from metspack.cli.app import app  # noqa: PLC0415
+    from metspack.cli.configured import refusal  # noqa: PLC0415
 
     code: object = None
     try:
-        app(prog_name="metspack")
+        code = app(prog_name="metspack", standalone_mode=False)
+    except TyperException as error:
+        raise refusal(error) from None
     except SystemExit as leaving:
         code = leaving.code
     return code if isinstance(code, int) else int(code is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -10,21 +11,26 @@ from metspack.cli import (
     build,
     cat,
     check,
+    config,
     convert,
     diff,
     inspect,
     links,
+    logfile,
     plan,
     restore,
     roundtrip,
     sample,
     shards,
 )
+from metspack.cli.configured import Common, Configured
+from metspack.cli.groups import extended
+from metspack.cli.logfile import Logged
 from metspack.version import __version__
 
 app = typer.Typer(
     name="metspack",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,6 +47,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def metspack(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
@@ -55,18 +62,29 @@ def metspack(
     is, 70 a fault of metspack, 130 interrupted.
     """
     del version
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
 
 
-app.command("inspect")(inspect.inspect)
-app.command("plan")(plan.plan)
-app.command("build")(build.build)
-app.command("check")(check.check)
+def _add(name: str, function: Callable[..., None], *, is_long: bool = True) -> None:
+    """Add a command that can be configured; one that works long may write a log."""
+    if is_long:
+        function = extended(function, Logged, logfile.begin)
+    app.command(name, cls=Configured)(extended(function, Common))
+
+
+_add("inspect", inspect.inspect)
+_add("plan", plan.plan)
+_add("build", build.build)
+_add("check", check.check)
 app.command("explain")(check.explain)
-app.command("links")(links.links)
-app.command("diff")(diff.diff)
-app.command("convert")(convert.convert)
-app.command("restore")(restore.restore)
-app.command("cat")(cat.cat)
-app.command("shards")(shards.shards)
-app.command("roundtrip")(roundtrip.roundtrip)
-app.command("sample")(sample.sample)
+_add("links", links.links)
+_add("diff", diff.diff)
+_add("convert", convert.convert)
+_add("restore", restore.restore)
+_add("cat", cat.cat)
+_add("shards", shards.shards)
+_add("roundtrip", roundtrip.roundtrip)
+_add("sample", sample.sample, is_long=False)
+app.add_typer(config.app, name="config")

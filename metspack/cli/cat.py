@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import choices, console, options
 from metspack.errors import ConfigError, SourceError
 from metspack.sizes import counted
 
@@ -72,6 +72,7 @@ def cat(  # noqa: PLR0917 -- a command's options
         str | None,
         typer.Option(
             "--unit",
+            autocompletion=choices.of("bytes"),
             metavar="UNIT",
             help="What offsets and lengths count in a shard file that does not say it: bytes.",
             rich_help_panel="Shard files",

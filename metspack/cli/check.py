@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metspack import clock
-from metspack.cli import Interrupted, console, options
+from metspack.cli import Interrupted, choices, console, logfile, options
 from metspack.errors import ConfigError
 from metspack.model import Limits, Severity
 from metspack.sizes import count, size
@@ -39,6 +39,7 @@ def check(  # noqa: PLR0917 -- a command's options
         str,
         typer.Option(
             "--level",
+            autocompletion=choices.levels,
             metavar="LEVEL",
             help="How far to look: links (METS files only), structure (all that needs no LOB's bytes), "
             "fixity (size and digests of every file, not into the archive), full (every byte).",
@@ -92,6 +93,7 @@ def check(  # noqa: PLR0917 -- a command's options
         str,
         typer.Option(
             "--fail-on",
+            autocompletion=choices.of(*_FAIL_ON),
             metavar="SEVERITY",
             help="Exit with 1 from which severity on: error, warning, info, or never.",
         ),
@@ -161,6 +163,7 @@ def check(  # noqa: PLR0917 -- a command's options
         str,
         typer.Option(
             "--profile",
+            autocompletion=choices.checked_profiles,
             metavar="PROFILE",
             help="The E-ARK standards that each METS is held against: those it says it follows (auto), none "
             "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
@@ -229,6 +232,7 @@ def check(  # noqa: PLR0917 -- a command's options
         _print(
             frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
         )
+        logfile.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
         files.write(frame, kept, folders)
     if interrupted is not None:
         raise interrupted
@@ -324,6 +328,7 @@ def explain(
         str,
         typer.Argument(
             metavar="CODE",
+            autocompletion=choices.codes,
             help="A finding's code, such as L001, or a requirement of E-ARK's: CSIP66.",
             show_default=False,
         ),

@@ -27,7 +27,9 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from metspack.cli import logfile
 from metspack.errors import ConfigError, TargetError
+from metspack.progress import Progress as Shown
 from metspack.progress import Silent
 from metspack.sizes import shown
 
@@ -43,6 +45,8 @@ def escaped(text: str) -> str:
 
 def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print an error, what it sums up line by line, and what to do about it."""
+    details = tuple(details)
+    logfile.tell("error", message=message, details=details, hint=hint)
     _errors.print("error:", style="bold red", end=" ")
     _errors.print(escaped(message), markup=False)
     for each in details:
@@ -54,12 +58,14 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
 
 def warning(message: str) -> None:
     """Print a warning."""
+    logfile.tell("warning", message=message)
     _errors.print("warning:", style="bold yellow", end=" ")
     _errors.print(escaped(message), markup=False)
 
 
 def fault() -> None:
     """Print the traceback of an error that is ours, and how to report it."""
+    logfile.tell("fault", traceback=traceback.format_exc())
     traceback.print_exc()
     error(
         "this is a fault of metspack, not of your archive",
@@ -254,12 +260,15 @@ class _Lines:
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[_Bar | _Lines | Silent]:
-    """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+def progress(*, quiet: bool) -> Iterator[Shown]:
+    """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+
+    The log, if there is one, is told the stages in any case.
+    """
     if quiet:
-        yield Silent()
+        yield logfile.telling(Silent())
     elif _errors.is_terminal:
         with _Bar() as bar:
-            yield bar
+            yield logfile.telling(bar)
     else:
-        yield _Lines()
+        yield logfile.telling(_Lines())

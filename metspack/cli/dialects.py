@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import options
+from metspack.cli import choices, options
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Dialects:
         str | None,
         typer.Option(
             "--dialect",
+            autocompletion=choices.dialects,
             metavar="NAME",
             help="How the package is described: recommendation (E-ARK's for LOBs outside the SIARD file; the "
             "default) or csip (every IP a package of its own after E-ARK CSIP 2.2.0).",
@@ -37,6 +38,7 @@ class Dialects:
         str | None,
         typer.Option(
             "--profile",
+            autocompletion=choices.mets_profiles,
             metavar="NAME",
             help="Whose METS profile the packages declare: csip (the default), cits-siard or sip.",
             rich_help_panel=_CSIP,
@@ -47,6 +49,7 @@ class Dialects:
         str | None,
         typer.Option(
             "--type",
+            autocompletion=choices.package_types,
             metavar="TYPE",
             help="OAIS package type: SIP (the default), AIP or DIP.",
             rich_help_panel=_CSIP,
@@ -57,6 +60,7 @@ class Dialects:
         str | None,
         typer.Option(
             "--content-type",
+            autocompletion=choices.content_types,
             metavar="TYPE",
             help="Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
             rich_help_panel=_CSIP,
@@ -67,6 +71,7 @@ class Dialects:
         str | None,
         typer.Option(
             "--link-style",
+            autocompletion=choices.link_styles,
             metavar="STYLE",
             help="How parent and children name each other: aip (E-ARK AIP; the default), csip-large (CSIP's "
             "text on large packages) or recommendation.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metspack import sizes
-from metspack.cli import options
+from metspack.cli import choices, options
 from metspack.errors import ConfigError
 from metspack.model import Limits
 from metspack.planning import DEFAULT_PRESET, PRESETS
@@ -30,7 +30,8 @@ class Dividing:
         typer.Option(
             "--max-files",
             metavar="N",
-            help="LOB files a segment may hold; none for no limit.",
+            help="LOB files a segment may hold; none for no limit. DBPTK's --export-external-lobs-per-folder "
+            "is understood.",
             rich_help_panel="Limits",
             show_default=False,
         ),
@@ -40,7 +41,8 @@ class Dividing:
         typer.Option(
             "--max-bytes",
             metavar="SIZE",
-            help="Bytes of LOBs a segment may hold: 45000, 4GB (decimal), 4GiB (binary); none for no limit.",
+            help="Bytes of LOBs a segment may hold: 45000, 4GB (decimal), 4GiB (binary); none for no limit. "
+            "DBPTK's --export-external-lobs-folder-size is understood, in its MB.",
             rich_help_panel="Limits",
             show_default=False,
         ),
@@ -49,6 +51,7 @@ class Dividing:
         str | None,
         typer.Option(
             "--preset",
+            autocompletion=choices.presets,
             metavar="NAME",
             help="Limits by name: recommendation-0.28 (100,000 files, 4 GB; the default), "
             "recommendation-0.16 (10,000 files, 1 TB), dbptk (1,000 files).",
@@ -60,7 +63,10 @@ class Dividing:
         str | None,
         typer.Option(
             "--external-lobs-per-folder",
+            "--export-external-lobs-per-folder",
+            "--export-lobs-per-folder",
             "-elpf",
+            "-eelpf",
             metavar="N",
             help="DBPTK's name for --max-files.",
             rich_help_panel="Limits",
@@ -72,7 +78,10 @@ class Dividing:
         str | None,
         typer.Option(
             "--external-lobs-folder-size",
+            "--export-external-lobs-folder-size",
+            "--export-lobs-folder-size",
             "-elfs",
+            "-eelfs",
             metavar="MB",
             help="DBPTK's name for --max-bytes, in units of 1,048,576 bytes; 0 for no limit.",
             rich_help_panel="Limits",
@@ -84,6 +93,7 @@ class Dividing:
         str | None,
         typer.Option(
             "--layout",
+            autocompletion=choices.layouts,
             metavar="LAYOUT",
             help="How folders and files are named: lobseg (Northwind_lobseg_0/content/..., one series of "
             "folders for all LOBs; the default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., a series for "
@@ -96,6 +106,7 @@ class Dividing:
         str | None,
         typer.Option(
             "--split",
+            autocompletion=choices.splits,
             metavar="HOW",
             help="What becomes of a LOB larger than --max-bytes: fill (cut into parts, the first fills what "
             "is left of the open folder; the default), alone (its parts share their folders with no other "

@@ -31,6 +31,32 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
         function(**given)
 
+    return _shown(command, function, parameters)
+
+
+def extended(
+    function: Callable[..., None], group: type[Any], begin: Callable[[Any], None] | None = None
+) -> Callable[..., None]:
+    """Return a command that has the options of one more group, and does not get them.
+
+    ``begin`` gets them, before the command does anything.
+    """
+    function = grouped(function)
+    signature = inspect.signature(function)
+
+    def command(**given: object) -> None:
+        value = group(**{each.name: given.pop(each.name) for each in fields(group)})
+        if begin is not None:
+            begin(value)
+        function(**given)
+
+    return _shown(command, function, [*signature.parameters.values(), *_options(group)])
+
+
+def _shown(
+    command: Callable[..., None], function: Callable[..., None], parameters: list[Parameter]
+) -> Callable[..., None]:
+    """Return a command that Typer sees these parameters of, and the function's help."""
     command.__doc__ = function.__doc__
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     # What Typer looks at; functools.wraps would show it the function instead.

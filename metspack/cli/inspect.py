@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import choices, console, options
 from metspack.cli.groups import grouped
 from metspack.cli.options import Locations
 from metspack.errors import ConfigError
@@ -43,6 +43,7 @@ def inspect(
         list[str] | None,
         typer.Option(
             "--accept",
+            autocompletion=choices.accepted,
             metavar="WHAT",
             help="With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
             "only that of its last part). Repeatable.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import choices, console, options
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -21,7 +21,13 @@ def links(
     packages: options.Packages,
     root: options.Root = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help="tree, table, json, mermaid or svg.")
+        str,
+        typer.Option(
+            "--format",
+            autocompletion=choices.of(*_FORMATS),
+            metavar="FORM",
+            help="tree, table, json, mermaid or svg.",
+        ),
     ] = "tree",
     json_output: options.Json = False,
     budget: options.Budget = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metspack import clock
-from metspack.cli import console, options
+from metspack.cli import choices, console, logfile, options
 from metspack.cli.dialects import Dialects
 from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.options import Locations
@@ -30,6 +30,7 @@ Accept = Annotated[
     list[str] | None,
     typer.Option(
         "--accept",
+        autocompletion=choices.accepted,
         metavar="WHAT",
         help="Take what would be refused: dbptk-part-digest (a split LOB whose digest is only that of "
         "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
@@ -59,6 +60,7 @@ class Describing:
         str | None,
         typer.Option(
             "--checksum",
+            autocompletion=choices.of(*_CHECKSUMS),
             metavar="TYPE",
             help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}; when left out MD5, in the dialect "
             "csip SHA-256.",
@@ -91,6 +93,7 @@ class Describing:
         str,
         typer.Option(
             "--href",
+            autocompletion=choices.href_styles,
             metavar="STYLE",
             help="How METS files name files: relative, or file-uri (file:///... from the package's root, "
             "as recommendation 0.16 writes them).",
@@ -154,6 +157,7 @@ class Building:
         str | None,
         typer.Option(
             "--lob-folder-style",
+            autocompletion=choices.folder_styles,
             metavar="STYLE",
             help="How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
             "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
@@ -293,19 +297,19 @@ def _tell(
 ) -> None:
     for each in made.warnings:
         console.warning(each)
+    document = {
+        "target": str(target),
+        "objid": made.objid,
+        "name": made.name,
+        "children": made.segments,
+        "lobs": made.files,
+        **facts,
+        "bytes": made.bytes,
+        "checked": "full" if verify else "structure",
+    }
+    logfile.tell("result", **document)
     if json_output:
-        document = {
-            "target": str(target),
-            "objid": made.objid,
-            "name": made.name,
-            "children": made.segments,
-            "lobs": made.files,
-            **facts,
-            "bytes": made.bytes,
-            "checked": "full" if verify else "structure",
-            "warnings": list(made.warnings),
-        }
-        console.document(document)
+        console.document(document | {"warnings": list(made.warnings)})
     elif not quiet:
         words = (
             f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",

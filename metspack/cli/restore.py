@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, making, options
+from metspack.cli import choices, console, logfile, making, options
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -53,6 +53,7 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
         str | None,
         typer.Option(
             "--into",
+            autocompletion=choices.targets,
             metavar="WHERE",
             help="With --siard, where the LOBs go: inside (into the archive, TARGET is its file; the "
             "default), or folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as "
@@ -93,8 +94,10 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
             restored = files.restored_files(package, output, settings, progress)
     for each in restored.warnings:
         console.warning(each)
+    document = _document(restored, output, into=where.value if siard else None)
+    logfile.tell("result", **document)
     if json_output:
-        console.document(_document(restored, output, into=where.value if siard else None))
+        console.document(document)
     elif not quiet:
         _tell(restored, output, siard=siard)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import console, logfile, options
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def roundtrip(
             _document(package, proof)
         else:
             _listed(proof, quiet=quiet)
+    said = proof.summary
+    logfile.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
         _verdict(package, proof.summary)
     if proof.summary.disagreements:

@@ -8,11 +8,19 @@ from typing import Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import choices, console, options
 
 
 def sample(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which sample: northwind.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=choices.of("northwind"),
+            help="Which sample: northwind.",
+            show_default=False,
+        ),
+    ],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write it.", show_default=False)],
     quiet: options.Quiet = False,
 ) -> None:

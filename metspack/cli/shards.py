@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import choices, console, options
 from metspack.errors import ConfigError, SourceError
 from metspack.sizes import counted
 
@@ -33,6 +33,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         str | None,
         typer.Option(
             "--format",
+            autocompletion=choices.of(*_FORMS),
             metavar="FORM",
             help="json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
             show_default=False,

@@ -117,4 +117,5 @@ def program() -> Program:
     """Runs a command as a program: ``program("plan", path, cwd=folder)``."""
     kept = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    return Program(environment=environment | {"NO_COLOR": "1", "PYTHONWARNINGS": "error"})
+    own = {"NO_COLOR": "1", "PYTHONWARNINGS": "error", "XDG_CONFIG_HOME": "/nowhere"}
+    return Program(environment=environment | own)

@@ -1,0 +1,95 @@
+"""What the shell is told when a person presses the tabulator key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Commands, Outcome, Program
+
+CASES = {
+    "": {"build", "check", "config", "restore"},
+    "bu": {"build"},
+    "config ": {"show", "check", "path", "example"},
+    "build --lay": {"--layout"},
+    "build --layout ": {"lobseg", "siard22"},
+    "build --split a": {"alone"},
+    "build --preset d": {"dbptk"},
+    "build --lob-folder-style ": {"dilcis", "sfa"},
+    "build --checksum SHA-2": {"SHA-256"},
+    "build --href f": {"file-uri"},
+    "build --accept ": {"dbptk-part-digest"},
+    "build --dialect ": {"recommendation", "csip"},
+    "build --profile ": {"csip", "cits-siard", "sip"},
+    "build --type A": {"AIP"},
+    "build --content-type SIARDD": {"SIARDDK"},
+    "build --link-style csip": {"csip-large"},
+    "check --level f": {"fixity", "full"},
+    "check --fail-on n": {"never"},
+    "check --profile a": {"auto"},
+    "links --format s": {"svg"},
+    "shards --format ": {"json", "doms"},
+    "restore --into i": {"inside"},
+    "cat --unit ": {"bytes"},
+    "explain L00": {"L001"},
+    "sample n": {"northwind"},
+    "build --use nat": {"national"},
+}
+
+
+def asked(shell: str, words: str) -> dict[str, str]:
+    """Return what a shell puts into the environment to ask what may follow."""
+    line = f"metspack {words}"
+    environment = {"_METSPACK_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
+    if shell == "bash":
+        environment |= {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    if shell == "fish":
+        environment["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    return environment
+
+
+def answers(outcome: Outcome, shell: str) -> set[str]:
+    assert (outcome.code, outcome.err) == (0, "")
+    if shell == "zsh":
+        return {each.split('"')[1] for each in outcome.out.splitlines() if '"' in each}
+    return {each.split("\t")[0] for each in outcome.out.splitlines()} - {""}
+
+
+def completed(metspack: Commands, monkeypatch: pytest.MonkeyPatch, words: str) -> set[str]:
+    for name, value in asked("bash", words).items():
+        monkeypatch.setenv(name, value)
+    return answers(metspack(), "bash")
+
+
+@pytest.mark.parametrize("words", CASES)
+def test_commands_options_and_values_are_completed(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, words: str, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "metspack.toml").write_text("[profile.national]\n")
+    found = completed(metspack, monkeypatch, words)
+    assert CASES[words] <= found
+    assert all(each.startswith(words.rpartition(" ")[2]) for each in found)
+
+
+def test_a_file_that_is_wrong_does_not_disturb_the_shell(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "metspack.toml").write_text("no toml")
+    assert completed(metspack, monkeypatch, "build --use ") == set()
+    assert "build" in completed(metspack, monkeypatch, "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_is_answered(program: Program, shell: str, tmp_path: Path) -> None:
+    words = "check --level f"
+    assert answers(program(cwd=tmp_path, **asked(shell, words)), shell) == CASES[words]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_its_script(program: Program, shell: str, tmp_path: Path) -> None:
+    outcome = program(cwd=tmp_path, _METSPACK_COMPLETE=f"source_{shell}")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"_METSPACK_COMPLETE=complete_{shell}" in outcome.out

@@ -1,0 +1,134 @@
+"""``--log``: what a run tells of itself, and a log that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import fsio
+from metspack.errors import TargetError
+from metspack.version import __version__
+from tests.cli.conftest import Commands
+from tests.trees import tree
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+    return tmp_path
+
+
+def test_a_run_tells_of_itself(metspack: Commands, northwind: Path, here: Path) -> None:
+    arguments = ["build", str(northwind), "-o", "out", "--max-files", "4", "-j", "1", "--log", "log"]
+    metspack(*arguments, "-q")
+    first = events(here / "log")
+    assert {each["time"] for each in first} == {"2016-02-23T00:00:00Z"}
+    assert [each["event"] for each in first][:2] == ["start", "stage"]
+    assert first[0]["metspack"] == __version__
+    assert first[0]["arguments"] == [*arguments, "-q"]
+    assert "Placing" in [each.get("name") for each in first if each["event"] == "stage"]
+    assert first[-2]["event"] == "result"
+    assert (first[-2]["children"], first[-2]["lobs"]) == (2, 8)
+    assert first[-1] == {"time": first[0]["time"], "event": "end", "exit_code": 0}
+    metspack("build", northwind, "-o", "other", "--max-files", "4", "-j", "1", "-q")
+    assert tree(here / "out") == tree(here / "other"), "no package depends on a log"
+    (here / "out" / "Northwind_lobseg_0" / "mets.xml").unlink()
+    assert metspack("check", "out", "--log", "log").code == 1
+    more = events(here / "log")
+    assert more[: len(first)] == first, "a log is appended to"
+    assert more[-1]["exit_code"] == 1
+    assert more[-2]["event"] == "result"
+    assert more[-2]["errors"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        (("roundtrip", "out"), {"lobs": 8, "disagreements": 0}),
+        (("restore", "out", "-o", "lobs"), {"lobs": 8, "target": "lobs"}),
+        (("check", "out"), {"errors": 0, "warnings": 0}),
+        (("convert", "out", "-o", "new", "-j", "1"), {"lobs": 8, "children": 1}),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_results_are_told(
+    metspack: Commands, northwind: Path, here: Path, words: tuple[str, ...], result: dict[str, object]
+) -> None:
+    metspack("build", northwind, "-o", "out", "--max-files", "4", "-j", "1")
+    assert metspack(*words, "--log", "log", "-q").code == 0
+    told = next(each for each in events(here / "log") if each["event"] == "result")
+    assert told.items() >= result.items()
+
+
+def test_errors_and_warnings_are_told(metspack: Commands, northwind_full: Path, here: Path) -> None:
+    assert metspack("plan", "none.siard", "--log", "log").code == 3
+    told = events(here / "log")
+    assert [each["event"] for each in told] == ["start", *["stage"] * (len(told) - 3), "error", "end"]
+    assert told[-2]["message"].startswith("none.siard")
+    assert told[-1]["exit_code"] == 3
+    metspack("build", northwind_full, "-o", "o", "--layout", "siard22", "--lob-folder-style", "sfa", "-q")
+    metspack("plan", "o/Northwind-full.siard", "--log", "log2")
+    assert "found by convention H" in "".join(
+        each["message"] for each in events(here / "log2") if each["event"] == "warning"
+    )
+
+
+def test_a_fault_is_told_with_its_traceback(
+    metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("metspack.drafting.drafted", failing)
+    assert metspack("plan", "x", "--log", "log").code == 70
+    told = events(here / "log")
+    assert [each["event"] for each in told] == ["start", "fault", "error", "end"]
+    assert "ZeroDivisionError" in told[1]["traceback"]
+
+
+@pytest.mark.parametrize("log", ["none/log", ".", "pipe", "/dev/full"])
+def test_a_log_that_cannot_be_written_ends_the_run_before_it_begins(
+    metspack: Commands, northwind: Path, here: Path, log: str
+) -> None:
+    os.mkfifo(here / "pipe")
+    if log.startswith("/") and not Path(log).exists():
+        pytest.skip(f"there is no {log} here")
+    before = set(os.listdir(here))
+    outcome = metspack("build", northwind, "-o", "out", "--log", log)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err.startswith(f"error: cannot write {log}: ")
+    assert set(os.listdir(here)) == before
+
+
+def test_a_log_that_fails_later_is_given_up(
+    metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = fsio.Log.record
+
+    def record(log: fsio.Log, **event: object) -> None:
+        if event["event"] != "start":
+            raise TargetError("cannot write log: No space left on device")
+        true(log, **event)
+
+    monkeypatch.setattr(fsio.Log, "record", record)
+    outcome = metspack("plan", northwind, "--log", "log")
+    assert outcome.code == 0
+    assert outcome.err == "warning: the log ends here: cannot write log: No space left on device\n"
+    assert [each["event"] for each in events(here / "log")] == ["start"]
+
+
+def test_the_log_can_be_set_too(
+    metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METSPACK_LOG", "log")
+    metspack.fine("plan", northwind)
+    assert events(here / "log")[-1]["event"] == "end"
