@@ -371,3 +371,12 @@ def test_documentation_that_cannot_be_in_a_package_is_refused(tmp_path: Path, na
 def test_a_folder_without_schemas_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no XML schema"):
         built(tmp_path, csip(schemas=tmp_path))
+
+
+def test_other_content_information_types_say_no_more_of_what_they_hold(tmp_path: Path) -> None:
+    package = built(tmp_path, csip(content_type="SIARD2"))
+    for path in documents(package, "METS.xml"):
+        document = root(path)
+        assert document.get(f"{C}CONTENTINFORMATIONTYPE") == "SIARD2"
+        assert not document.findall(f".//*[@{C}OTHERCONTENTINFORMATIONTYPE]")
+    assert findings(package) == []
