@@ -191,7 +191,12 @@ class _Work:
         spots = [self._spot(course, number) for number in course.ordered()]
         files = self._parent(staging, siard, spots, placed)
         manifests.write(staging.package, staging.work, ((spot.ip, spot.number) for spot in spots), files)
-        closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
+        closingcheck.passed(
+            staging.package,
+            self.progress,
+            whole=self.options.verify,
+            miscounted=() if self.archive is None else self.archive.miscounted,
+        )
         remarked = remarks.remarks(self.source, course, placed, self.sharing, added=self.options.add_digests)
         return Built(
             target=staging.target,

@@ -123,7 +123,7 @@ class _Work:
             self.folder.unchanged()
             self._warn(archive, standing)
         self.insertion.put(self.put)
-        self._check()
+        self._check(archive)
         counts = standing.counted
         return Described(
             folder=self.root,
@@ -295,9 +295,15 @@ class _Work:
             )
         self.warnings += archive.conventions()
 
-    def _check(self) -> None:
+    def _check(self, archive: Archive) -> None:
         options = self.options
-        wrong = closingcheck.errors(self.root, self.progress, whole=options.verify, budgets=options.budgets)
+        wrong = closingcheck.errors(
+            self.root,
+            self.progress,
+            whole=options.verify,
+            budgets=options.budgets,
+            miscounted=archive.miscounted,
+        )
         if wrong:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(

@@ -141,6 +141,17 @@ def test_an_error_while_planning_leaves_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == {"A.siard"}
 
 
+@pytest.mark.parametrize("stays", [None, 10])
+def test_rows_that_the_source_lost_are_said_and_kept_as_they_are(tmp_path: Path, stays: int | None) -> None:
+    parts = siards.parts(siards.lobs(b"one", b"two")) | {siards.METADATA: siards.metadata(3)}
+    source = siards.packed(tmp_path / "A.siard", parts)
+    built = building.build(source, tmp_path / "out", replace(options(1, None), min_size=stays))
+    (said,) = [each for each in built.warnings if "Z031" in each]
+    assert said.startswith(f"table S.T ({siards.TABLE}) has 2 rows where metadata.xml says 3: rows were lost")
+    found = checking.check(tmp_path / "out", checking.Level.FULL)
+    assert [(each.code, each.place) for each in found] == [("Z031", siards.TABLE)]
+
+
 def test_a_relative_target_is_beside_its_partial_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ class Archive:
         self.name = opened.name
         self.size = opened.size
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
+        self.miscounted: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
@@ -195,6 +196,7 @@ class Archive:
         Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
         known: set[str] = set()
+        tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
         if read is not None:
             blocks = _told(blocks, read)
@@ -209,6 +211,11 @@ class Archive:
                     )
                 known.add(path)
             yield self._located(table, cell)
+        if table.rows not in {None, tally.rows}:
+            self.miscounted[table.path] = (
+                f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
+                f"says {table.rows:,}: rows were lost or added before this; kept as it is (metspack explain Z031)"
+            )
 
     def _located(self, table: Table, cell: LobCell) -> Located:
         try:
@@ -308,9 +315,10 @@ class Archive:
             raise LobsUnresolved(str(self.path), losses)
 
     def conventions(self) -> Iterator[str]:
-        """Yield, for the columns whose LOBs were not all found as the statement says, a sentence each.
+        """Yield a sentence for each column whose LOBs were not all found as the statement says.
 
-        They are those that ``lobs`` found when it last came to its end, else all cells looked at so far.
+        And one for each table that has another number of rows than metadata.xml says. They are those
+        that ``lobs`` found when it last came to its end, else all cells looked at so far.
         """
         yield from self._conventions() if self._said is None else self._said
 
@@ -332,6 +340,7 @@ class Archive:
                 f"{named(tables[path], cell)}: {counted(number, 'reference')} not well written ({what}), "
                 "read as meant (metspack explain P120)"
             )
+        yield from self.miscounted.values()
 
     def holdings(self) -> Holdings:
         """Return what the LOBs found so far are read from."""
