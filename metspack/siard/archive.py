@@ -214,7 +214,7 @@ class Archive:
         if table.rows not in {None, tally.rows}:
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
-                f"says {table.rows:,}: rows were lost or added before this; kept as it is (metspack explain Z031)"
+                f"says {table.rows:,}: rows were lost or added before; kept as it is (metspack explain Z031)"
             )
 
     def _located(self, table: Table, cell: LobCell) -> Located:
