@@ -22,8 +22,13 @@ MANIFEST = "manifest.txt"
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
-def check(layout: Layout, mapping: str | None, *, manifest: bool) -> None:
+def check(layout: Layout, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
     """Raise ``ConfigError`` when the layout has no such files, or ``mapping`` is no URI."""
+    if manifest and is_packed:
+        raise ConfigError(
+            f"{MANIFEST} names the files of LOBs, and those are packed",
+            hint="Leave --write-manifest or --pack out: every packed IP has METS with the digests.",
+        )
     if (mapping is not None or manifest) and layout is not siard22.LAYOUT:
         raise ConfigError(
             f"{MAPPING} and {MANIFEST} are files of SIARD 2.2's layout, not of {layout.name}",

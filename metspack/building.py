@@ -33,6 +33,7 @@ from metspack.layouts import FolderStyle, Layout, lobseg, siard22
 from metspack.mets.dialects import csip
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
+from metspack.packing import Packing
 from metspack.planfile import PlanFile
 from metspack.planning import Division, Split
 from metspack.progress import Progress, Silent
@@ -55,7 +56,8 @@ class BuildOptions(PackageOptions):
     ``layout`` None is the dialect's: SIARD 2.2's own for such an archive in CSIP, else the recommendation's.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
-    ``lob_manifest`` ask for the files of ``accompanying``.
+    ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
+    that is a folder one file.
     """
 
     limits: Limits
@@ -68,6 +70,7 @@ class BuildOptions(PackageOptions):
     add_digests: bool = False
     mapping_uri: str | None = None
     lob_manifest: bool = False
+    pack: str | None = None
     jobs: int | None = 1
 
 
@@ -146,7 +149,15 @@ class _Work:
                 f"the dialect {csip.NAME} has no {accompanying.MAPPING} and no {accompanying.MANIFEST}",
                 hint="Its METS and PREMIS say as much: leave --write-mapping and --write-manifest out.",
             )
-        accompanying.check(self.layout, options.mapping_uri, manifest=options.lob_manifest)
+        accompanying.check(
+            self.layout,
+            options.mapping_uri,
+            manifest=options.lob_manifest,
+            is_packed=options.pack is not None,
+        )
+        self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
+        if self.packing is not None:
+            self.packing.check()
         if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -189,8 +200,9 @@ class _Work:
                 siard = None
         journal.record(event="rewritten")
         spots = [self._spot(course, number) for number in course.ordered()]
-        files = self._parent(staging, siard, spots, placed)
-        manifests.write(staging.package, staging.work, ((spot.ip, spot.number) for spot in spots), files)
+        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
+        segmented = ((self._fragment(spot), spot.number) for spot in spots)
+        manifests.write(staging.package, staging.work, segmented, files)
         closingcheck.passed(
             staging.package,
             self.progress,
@@ -249,6 +261,7 @@ class _Work:
                 parent=self.objid,
                 dialect=self.dialect,
                 layout=self.layout,
+                packing=self.packing,
                 add_digests=segments.digest_for_cells(self.options.checksum)
                 if self.options.add_digests
                 else None,
@@ -294,7 +307,7 @@ class _Work:
             corrected=segments.corrected(placed),
             stays=self.stays,
         )
-        target = staging.package / self.dialect.archive_path(self.objid, self.name)
+        target = self._parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         fsio.make_directories(target.parent)
         return relocation.written(
             target,
@@ -313,8 +326,9 @@ class _Work:
     ) -> dict[str, Hashers]:
         """Describe the parent; returns the files beside the segments."""
         checksum = self.options.checksum
+        root = self._parent_root(staging)
         files = accompanying.written(
-            staging.package,
+            root,
             staging.work,
             spots,
             mets=self.dialect.mets,
@@ -326,7 +340,7 @@ class _Work:
         described: SiardFile | None = None
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
-            with Container.opened(staging.package / path, self.options.budgets) as written:
+            with Container.opened(root / path, self.options.budgets) as written:
                 zip64 = written.zip64
             described = SiardFile(
                 path=path, size=siard.size, checksum=siard.digest(checksum).value, zip64=zip64
@@ -343,7 +357,34 @@ class _Work:
             parts=lambda: segments.split_parts(staging.work, split),
             others=lambda: iter(others),
         )
-        return files | self.dialect.parent_written(staging.package, content)
+        return files | self.dialect.parent_written(root, content)
+
+    def _parent_folder(self) -> str:
+        """Return the folder that the parent is packed from, "" when it is not."""
+        return "" if self.packing is None else self.dialect.parent_folder(self.objid)
+
+    def _parent_root(self, staging: fsio.Staging) -> Path:
+        """Return the folder in which the parent is written: one that does not stay, when it is packed."""
+        if not self._parent_folder():
+            return staging.package
+        root = staging.work / "parent"
+        fsio.make_directories(root)
+        return root
+
+    def _parent_packed(self, staging: fsio.Staging, files: dict[str, Hashers]) -> dict[str, Hashers]:
+        """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
+        ip, packing = self._parent_folder(), self.packing
+        if not ip or packing is None:
+            return files
+        work = staging.work / "pack-parent"
+        fsio.make_directory(work)
+        with packing.opened(staging.package, ip, work, placing.MANIFESTS) as pack:
+            pack.take(self._parent_root(staging), ip, files)
+            return {packing.file(ip): pack.finished()}
+
+    def _fragment(self, spot: SegmentSpot) -> str:
+        """Return what the paths of a segment in the manifests begin with."""
+        return f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip)
 
 
 def _is_for_siard22(options: BuildOptions, archive: Archive | None) -> bool:

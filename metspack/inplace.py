@@ -115,8 +115,8 @@ class _Work:
             standing.read(self.insertion, options.accepted, self.progress)
             children = self._children(standing, spots, package)
             files = self._parent(standing, children, package)
-            fragments = [(spot.ip, spot.number) for spot in spots.values()]
-            fragments += [(name, len(spots))] if archive.container is None else []
+            fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
+            fragments += [(f"{name}/", len(spots))] if archive.container is None else []
             manifests.write(self.insertion.package, self.insertion.work, fragments, files)
             self.put += [*sorted(manifests.NAMES.values()), package.dialect.mets]
             archive.unchanged()

@@ -16,12 +16,10 @@ def write(
 ) -> None:
     """Write both manifests from the segments' fragments in ``work`` and the files beside the segments.
 
-    ``segments`` are their folders and numbers, in any order; no folder lies in another. Raises
-    ``TargetError``.
+    ``segments`` are what all their paths begin with, a folder and its slash or a packed segment's path, and
+    their numbers, in any order; no folder lies in another. Raises ``TargetError``.
     """
-    # All of a segment's paths begin with its folder and a slash, so sorting the folders sorts the files.
-    entries: list[tuple[str, Hashers | int]] = [(f"{folder}/", number) for folder, number in segments]
-    entries += files.items()
+    entries: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
     for algorithm, manifest in NAMES.items():
         with fsio.NewFile(package / manifest) as target:
             for path, hashers in sorted(entries, key=lambda entry: entry[0].encode()):

@@ -17,6 +17,7 @@ from metspack.copying import Passage
 from metspack.digests import Hashers
 from metspack.layouts import Layout
 from metspack.model import LobRef, Part
+from metspack.packing import Destination
 from metspack.siard.holdings import Shelf
 
 MANIFESTS = ("MD5", "SHA-256")
@@ -123,27 +124,22 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def placed(self, entries: Iterable[tuple[LobRef, Part | None]], segment: Path) -> Iterator[PlacedFile]:
-        """Place LOBs and parts in a new segment folder, yielding each file once it is on disk.
+    def placed(
+        self, entries: Iterable[tuple[LobRef, Part | None]], segment: Destination
+    ) -> Iterator[PlacedFile]:
+        """Place LOBs and parts in a segment, yielding each file once it is written.
 
         Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
         where writing fails.
         """
-        fsio.make_directories(segment.parent)
-        fsio.make_directory(segment)
-        made: set[str] = set()
         for lob, part in entries:
             path = self._layout.lob_path(lob.place, lob.extension)
             if part is not None:
                 path += self._layout.part_suffix(part)
-            folder = path.rpartition("/")[0]
-            if folder not in made:
-                fsio.make_directories(segment / folder)
-                made.add(folder)
             if part is None:
-                yield self._file(lob, path, self._whole(lob, segment / path))
+                yield self._file(lob, path, self._whole(lob, path, segment))
             else:
-                hashers = self._part(lob, part, segment / path)
+                hashers = self._part(lob, part, path, segment)
                 yield replace(
                     self._file(lob, path, hashers),
                     id=f"{lob.place.id}.p{part.number}",
@@ -154,30 +150,37 @@ class Placing:
     def _file(self, lob: LobRef, path: str, hashers: Hashers) -> PlacedFile:
         return placed_file(lob.place.id, path, lob.media_type, hashers, self._checksum)
 
-    def _whole(self, lob: LobRef, target: Path) -> Hashers:
+    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Hashers:
         passage = Passage(lob, self._shelf, (*self._of_file, *self._of_whole), self._accepted)
-        with fsio.NewFile(target) as file:
-            for block in passage.portion():
-                file.write(block)
-                self._moved(len(block))
-            passage.end()
+        segment.put(path, self._passing(passage), lob.size)
         self._ended(passage)
         return passage.hashers
 
-    def _part(self, lob: LobRef, part: Part, target: Path) -> Hashers:
+    def _passing(
+        self,
+        passage: Passage,
+        size: int | None = None,
+        hashers: Hashers | None = None,
+        *,
+        is_last: bool = True,
+    ) -> Iterator[bytes]:
+        """Yield the next ``size`` bytes of a LOB; the last ones are yielded before the LOB is proven."""
+        for block in passage.portion(size):
+            if hashers is not None:
+                hashers.update(block)
+            yield block
+            self._moved(len(block))
+        if is_last:
+            passage.end()
+
+    def _part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0:
             self._split = Passage(lob, self._shelf, self._of_whole, self._accepted)
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
         hashers = Hashers(dict.fromkeys(self._of_file))
-        with fsio.NewFile(target) as file:
-            for block in passage.portion(part.size):
-                hashers.update(block)
-                file.write(block)
-                self._moved(len(block))
-            if part.is_last:
-                passage.end()
+        segment.put(path, self._passing(passage, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None
             self._ended(passage)
@@ -210,6 +213,13 @@ def manifest_fragments(
         for path, md5_value, sha256_value in heapq.merge(placed, others):
             md5.write(manifest_line(md5_value, path))
             sha256.write(manifest_line(sha256_value, path))
+
+
+def pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
+    """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
+    for algorithm in MANIFESTS:
+        with fsio.NewFile(fragment(work, number, algorithm)) as file:
+            file.write(manifest_line(pack.digest(algorithm).value, path))
 
 
 def manifest_line(digest: str, path: str) -> bytes:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metspack import fsio, placing, pooling, reading, slices
 from metspack.copying import Passage
+from metspack.digests import Hashers
 from metspack.layouts import Layout
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -25,6 +26,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.packing import Destination, Folder, Pack, Packing
 from metspack.placing import PlacedFile, Placements, Placing
 from metspack.progress import Progress
 from metspack.siard.holdings import Holdings, Shelf
@@ -34,8 +36,9 @@ from metspack.siard.holdings import Holdings, Shelf
 class SegmentTask:
     """Segments to be placed and described together: one, or those that share split LOBs, in order.
 
-    ``parent`` is the parent's OBJID. ``add_digests`` is the algorithm of the digests that cells without
-    one are to get; ``accepted`` what a LOB may be in spite of its cell.
+    ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
+    the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
+    of its cell.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -45,6 +48,7 @@ class SegmentTask:
     parent: str
     dialect: Dialect
     layout: Layout
+    packing: Packing | None = None
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
 
@@ -194,13 +198,13 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 joined=ended.whole,
             )
             for spot in task.segments:
-                with closing(Placements()) as placements:
+                with closing(Placements()) as placements, _room(task, spot) as room:
                     entries = slices.entries(slices.path(task.work, spot.number))
-                    for file in course.placed(entries, task.package / spot.content):
+                    for file in course.placed(entries, room.lobs):
                         placements.add(file)
                         if file.part_of:
                             ended.part(file, spot.objid)
-                    children.append(described(placements, spot, task))
+                    children.append(room.described(placements))
             shelf.unchanged()
         ended.close()
     except BaseException:
@@ -215,11 +219,72 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     )
 
 
+class _FolderRoom:
+    """A segment that becomes a folder of the package."""
+
+    def __init__(self, task: SegmentTask, spot: SegmentSpot) -> None:
+        self._task = task
+        self._spot = spot
+        self.lobs: Destination = Folder(task.package / spot.content)
+
+    def described(self, placements: Placements) -> ChildMets:
+        """Describe the segment once its LOBs were placed."""
+        return described(placements, self._spot, self._task)
+
+
+class _PackRoom:
+    """A segment that becomes one file: its LOBs go there at once, its documents by way of ``work``."""
+
+    def __init__(
+        self, task: SegmentTask, spot: SegmentSpot, packing: Packing, pack: Pack, work: Path
+    ) -> None:
+        self._task = task
+        self._spot = spot
+        self._packing = packing
+        self._pack = pack
+        self._work = work
+        self.lobs = pack.below(spot.content.removeprefix(spot.ip).removeprefix("/"))
+
+    def described(self, placements: Placements) -> ChildMets:
+        """Describe the segment once its LOBs were placed."""
+        task, spot = self._task, self._spot
+        fsio.make_directories(self._work / spot.ip)
+        files = _documents(placements, spot, task, self._work)
+        self._pack.take(self._work, spot.ip, files)
+        packed = self._pack.finished()
+        placing.pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
+        return _child(files, spot, task)
+
+
+@contextmanager
+def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackRoom]:
+    """Give what a segment is placed in for the length of a block."""
+    if task.packing is None:
+        yield _FolderRoom(task, spot)
+        return
+    work = task.work / f"pack-{spot.number}"
+    fsio.make_directory(work)
+    with task.packing.opened(task.package, spot.ip, work, placing.MANIFESTS) as pack:
+        yield _PackRoom(task, spot, task.packing, pack, work)
+    fsio.remove(work)
+
+
 def described(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
-    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
-    files = task.dialect.child_written(task.package, content)
+    files = _documents(placements, spot, task, task.package)
     placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    return _child(files, spot, task)
+
+
+def _documents(
+    placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
+) -> dict[str, Hashers]:
+    """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""
+    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
+    return task.dialect.child_written(root, content)
+
+
+def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     mets = files[f"{spot.ip}/{task.dialect.mets}"]
     checksum = mets.digest(task.dialect.checksum_type).value
     return ChildMets(

@@ -81,6 +81,7 @@ BUILDERS = {
     "drafting",
     "layouts",
     "identifiers",
+    "packing",
     "placing",
     "fsio",
     "staging",

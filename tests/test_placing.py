@@ -14,6 +14,7 @@ from metspack.copying import Passage
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
+from metspack.packing import Folder
 from metspack.placing import PlacedFile, Placements, Placing
 from metspack.siard.archive import Archive
 from metspack.siard.holdings import Shelf
@@ -27,7 +28,7 @@ def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[
         placing = Placing(
             shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
         )
-        found = list(placing.placed(((lob, None) for lob in archive.lobs()), segment))
+        found = list(placing.placed(((lob, None) for lob in archive.lobs()), Folder(segment)))
     return found, amounts
 
 

@@ -45,7 +45,8 @@ CREATE TABLE edge (
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
-CREATE TABLE pack (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
+CREATE INDEX pack_folder ON pack (folder);
 CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);

@@ -13,10 +13,9 @@ from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
 from metspack.checking.catalogue import Batch, Catalogue, fault, is_mets_name, shown
 from metspack.checking.codes import Code
-from metspack.checking.holders import Content, Places
+from metspack.checking.holders import Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
 from metspack.checking.looking import Looking
-from metspack.checking.packed import PackedError
 from metspack.checking.references import References
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
@@ -24,6 +23,7 @@ from metspack.mets import reader
 from metspack.mets.condensing import condensed
 from metspack.mets.runs import Run
 from metspack.model import Digest, Finding
+from metspack.packs import Content, PackedError
 from metspack.uris import Repair
 
 _SIZE = re.compile(r"[0-9]{1,18}")

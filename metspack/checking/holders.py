@@ -7,32 +7,15 @@ its place: from then on the package is checked as if it were whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from metspack import reading, uris
 from metspack.checking.catalogue import folder_of, path_of, segments_of, shown
 from metspack.media import Below, Stretch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """What lies in a folder: ``kind`` f (file), d (folder), l (link), s (special); size of files if asked."""
-
-    name: bytes
-    kind: str
-    size: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """A file opened for reading: its bytes, and all of them from the start in blocks."""
-
-    size: int
-    chunks: Callable[[], Iterator[bytes]]
+from metspack.packs import Content, Item
 
 
 class Holder(Protocol):

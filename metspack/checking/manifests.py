@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from metspack.checking.catalogue import Batch, Catalogue, path_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
-from metspack.checking.holders import Content, Places
+from metspack.checking.holders import Places
 from metspack.checking.roots import blocks
 from metspack.checking.structure import source_of
 from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.model import Finding
+from metspack.packs import Content
 
 EXPECTED = ("manifest-md5.txt", "manifest-sha256.txt")
 _ALGORITHMS = {
@@ -38,6 +39,11 @@ WHERE m.read AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND NOT EXISTS (
+    SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
+        (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
+    AND substr(d.path, 1, length(k.folder)) = k.folder
+)
 AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY m.id, d.path
 """
 _AGAINST_METS = """

@@ -106,14 +106,25 @@ class Mounting:
         if at is None:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
         if found.root == self._own and found.pack is not None:
-            self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?)", found.pack)
+            self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?, ?)", found.pack, folder + b"/")
         if wanted.place is not None and wanted.place != path:
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         yield from walking.findings(self._catalogue, self._places, folder, whole=self._whole)
-        facts = {"href": wanted.called, "found": found.shown}
-        yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
+        if not self._is_packed_in_place(found, folder):
+            facts = {"href": wanted.called, "found": found.shown}
+            yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
         return Outcome(path=path, found=found.shown)
+
+    def _is_packed_in_place(self, found: Found, folder: bytes) -> bool:
+        """Return whether a child's file, unpacked where it lies, gives the folder that the parent names."""
+        inside = folder_of(found.path).rstrip(b"/")
+        return (
+            found.root == self._own
+            and found.pack is not None
+            and os.path.splitext(found.pack)[0] == folder
+            and inside == folder.rpartition(b"/")[2]
+        )
 
     def found_at(self, mets: int, document: bytes, href: str) -> bytes | None:
         """Return the path of the mounted child that a location of a METS leads to outside the package."""

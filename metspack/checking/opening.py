@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.checking.catalogue import folder_of, is_mets_name, shown
 from metspack.checking.holders import Folder, Holder
 from metspack.checking.likeness import bare
-from metspack.checking.packed import SUFFIXES, Packed, PackedError, Shelf
+from metspack.checking.packed import Packed
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Below
 from metspack.mets import tops
+from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _NAMES = ("mets.xml", "METS.xml")
 _ARCHIVE = ".siard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Top:
+    """A packed IP: its ``folder``, which stands beside the file ``pack`` when that is unpacked there."""
+
+    pack: bytes
+    folder: bytes
+    holder: Holder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +36,7 @@ class Package:
     """A package to be checked: what holds it, its own METS's name (None when it has none), its number.
 
     ``root`` is its folder, or the zip or tar file; ``shown`` its path as given, for people; ``within`` the
-    folder that it is in a zip or tar file.
+    folder that it is in a zip or tar file. ``top`` is the packed IP among those side by side in a folder.
     """
 
     number: int
@@ -35,6 +45,7 @@ class Package:
     mets: str | None
     shown: str
     within: bytes = b""
+    top: Top | None = None
 
     @property
     def mets_shown(self) -> str:
@@ -46,7 +57,8 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
-        return _folder(path, path, number, _chosen(names) or _beside(path))
+        mets = _chosen(names) or _beside(path)
+        return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
     if path.name.lower().endswith(_ARCHIVE):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
@@ -70,6 +82,19 @@ def _beside(path: Path) -> str | None:
     """Return the METS of the IP at the top of those that lie side by side in a folder, as CSIP's do."""
     found = tops.top(path)
     return None if found is None else "/".join(found)
+
+
+def _packed_beside(path: Path, number: int, shelf: Shelf) -> Package:
+    """Return the package whose IPs lie packed side by side in a folder, without METS when there are none."""
+    found = tops.packed_top(path, shelf)
+    if found is None:
+        return _folder(path, path, number, None)
+    pack, folder = found
+    holder = Packed(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    return replace(
+        _folder(path, path, number, f"{folder}/{tops.METS}"),
+        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
+    )
 
 
 def _chosen(names: set[str]) -> str | None:

@@ -23,7 +23,6 @@ from metspack.checking.holders import Places
 from metspack.checking.links import Links
 from metspack.checking.looking import Level, Looking
 from metspack.checking.opening import Package, ordering, package, root
-from metspack.checking.packed import Shelf
 from metspack.checking.roots import Roots
 from metspack.checking.rules.faults import CODES
 from metspack.checking.rules.held import Held, Root
@@ -32,6 +31,7 @@ from metspack.checking.rules.table import named
 from metspack.checking.sampling import Sample, Sampled
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
+from metspack.packs import Shelf
 
 _METS = "mets.xml"
 _ARCHIVE = ".siard"
@@ -169,6 +169,10 @@ class Checking(Iterator[Finding]):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
         yield from walking.findings(catalogue, places, whole=whole)
+        if (top := each.top) is not None:
+            places.mount(top.folder, top.holder)
+            catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
+            yield from walking.findings(catalogue, places, top.folder, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
         links = Links(catalogue, places, roots, each.number, looking)

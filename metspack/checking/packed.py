@@ -4,115 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from metspack.checking.holders import Content, Item
-from metspack.checking.tars import Tar
 from metspack.errors import SourceError
 from metspack.media import Below, Stretch
-from metspack.model import Budgets
-from metspack.siard.container import Container, span
-from metspack.siard.zipformat import STORED
-
-SUFFIXES = (b".zip", b".tar")
-_OPEN = 8
-
-
-class PackedError(SourceError):
-    """A zip or tar file, or something in it, is damaged, misleading or not readable."""
-
-
-class _Zip:
-    """The entries of a zip file by their paths."""
-
-    def __init__(self, path: Below, budgets: Budgets) -> None:
-        self._path = path
-        self._container = Container.opened(path, budgets)
-
-    def items(self, prefix: bytes) -> Iterator[Item]:
-        for name in self._container.names(os.fsdecode(prefix)):
-            extent = self._container.extent(name)
-            kind = "d" if name.endswith("/") else "f"
-            size = None if extent is None else extent.size
-            yield Item(name=os.fsencode(name).rstrip(b"/"), kind=kind, size=size)
-
-    def content(self, path: bytes) -> Content | None:
-        extent = self._container.extent(os.fsdecode(path))
-        if extent is None:
-            return None
-        return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
-
-    def stretch(self, path: bytes) -> Stretch | None:
-        extent = self._container.extent(os.fsdecode(path))
-        if extent is None or extent.method != STORED:
-            return None
-        place = span(self._container.medium, extent, what=str(self._path))
-        return Stretch(file=self._path, offset=place.data, size=extent.size)
-
-    def close(self) -> None:
-        self._container.close()
-
-
-class _Tar:
-    """The members of a tar file by their paths."""
-
-    def __init__(self, path: Below, budgets: Budgets) -> None:
-        self._path = path
-        self._tar = Tar(path, budgets)
-
-    def items(self, prefix: bytes) -> Iterator[Item]:
-        for member in self._tar.members(prefix):
-            yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
-
-    def content(self, path: bytes) -> Content | None:
-        member = self._tar.member(path)
-        if member is None or member.kind != "f":
-            return None
-        return Content(size=member.size, chunks=lambda: self._tar.contents(member))
-
-    def stretch(self, path: bytes) -> Stretch | None:
-        member = self._tar.member(path)
-        if member is None or member.kind != "f":
-            return None
-        return Stretch(file=self._path, offset=member.offset, size=member.size)
-
-    def close(self) -> None:
-        self._tar.close()
-
-
-class Shelf:
-    """Zip and tar files opened as they are asked for, a few at a time; for one thread."""
-
-    def __init__(self, budgets: Budgets) -> None:
-        self._budgets = budgets
-        self._open: OrderedDict[Below, _Zip | _Tar] = OrderedDict()
-
-    def opened(self, path: Below) -> _Zip | _Tar:
-        """Return a file's directory; raises ``PackedError``."""
-        if path in self._open:
-            self._open.move_to_end(path)
-            return self._open[path]
-        kind = _Tar if str(path).lower().endswith(".tar") else _Zip
-        try:
-            self._open[path] = kind(path, self._budgets)
-        except OSError as error:
-            raise PackedError(f"cannot be opened: {error.strerror or error}") from error
-        except SourceError as error:
-            raise PackedError(_without(path, error), hint=error.hint) from error
-        if len(self._open) > _OPEN:
-            self._open.popitem(last=False)[1].close()
-        return self._open[path]
-
-    def close(self) -> None:
-        """Close what is open."""
-        while self._open:
-            self._open.popitem()[1].close()
-
-
-def _without(path: Below, error: SourceError) -> str:
-    return error.message.removeprefix(f"{path}: ")
+from metspack.packs import Content, Item, PackedError, Shelf, without
 
 
 class Packed:
@@ -163,7 +60,7 @@ class Packed:
         except PackedError:
             raise
         except SourceError as error:
-            raise PackedError(_without(self._path, error), hint=error.hint) from error
+            raise PackedError(without(self._path, error), hint=error.hint) from error
 
     def is_there(self, path: bytes) -> bool:
         """Whether there is a file of that name."""

@@ -12,14 +12,15 @@ from pathlib import Path
 from metspack import scratch
 from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.holders import Content, Folder, Holder
+from metspack.checking.holders import Folder, Holder
 from metspack.checking.likeness import bare, likeness
 from metspack.checking.linkstyles import By, is_upward, named_by
-from metspack.checking.packed import SUFFIXES, Packed, PackedError, Shelf
+from metspack.checking.packed import Packed
 from metspack.errors import MetspackError
 from metspack.media import Below
 from metspack.mets import reader
 from metspack.model import Budgets, Finding
+from metspack.packs import SUFFIXES, Content, PackedError, Shelf
 
 _SCHEMA = """
 PRAGMA cache_size = -2000;

@@ -15,9 +15,9 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.holders import Holder, Item, Places
-from metspack.checking.packed import PackedError
+from metspack.checking.holders import Holder, Places
 from metspack.model import Finding
+from metspack.packs import Item, PackedError
 
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
 _ALIKE = """

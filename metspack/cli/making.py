@@ -197,6 +197,17 @@ class Building:
             rich_help_panel=_SAFETY,
         ),
     ] = False
+    pack: Annotated[
+        str | None,
+        typer.Option(
+            "--pack",
+            metavar="FORM",
+            help="Write every segment, and in the dialect csip every IP, as one file: zip or tar. It holds "
+            "the folder that would lie there else; check, restore and cat read it where it is.",
+            rich_help_panel=SEGMENTS,
+            show_default=False,
+        ),
+    ] = None
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -216,6 +227,7 @@ class Building:
             "--add-digests": self.add_digests or None,
             "--write-mapping": self.write_mapping,
             "--write-manifest": self.write_manifest or None,
+            "--pack": self.pack,
         }
 
     def build_options(
@@ -229,6 +241,7 @@ class Building:
         """Return all options of a build; raises ``ConfigError``."""
         from metspack.building import BuildOptions  # noqa: PLC0415 -- commands load what they need
         from metspack.layouts import FolderStyle  # noqa: PLC0415
+        from metspack.packing import FORMS  # noqa: PLC0415
 
         division = dividing.division()
         style = self.lob_folder_style or FolderStyle.DILCIS.value
@@ -245,6 +258,7 @@ class Building:
             add_digests=self.add_digests,
             mapping_uri=self.write_mapping,
             lob_manifest=self.write_manifest,
+            pack=None if self.pack is None else options.one_of("--pack", self.pack, FORMS),
             jobs=self.jobs,
         )
 

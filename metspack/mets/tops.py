@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import reading, uris
 from metspack.errors import MetspackError
+from metspack.media import Below
 from metspack.mets import reader
 from metspack.model import Budgets
+from metspack.packs import SUFFIXES, Shelf
 
 METS = "METS.xml"
 """What an IP's METS is called (CSIPSTR4); in a folder of its own it makes that folder an IP."""
@@ -43,14 +45,61 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
     with os.scandir(root) as entries:
         folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
     folders = [each for each in folders if _is_file(root, each)]
+
+    def blocks(folder: str) -> Iterator[bytes]:
+        with reading.opening(root, (folder, METS)) as descriptor:
+            yield from _blocks(descriptor)
+
+    here = _top(folders, blocks, budgets or Budgets())
+    return None if here is None else (here, METS)
+
+
+def packed_top(root: Path, shelf: Shelf, budgets: Budgets | None = None) -> tuple[str, str] | None:
+    """Return file and folder of the packed IP in ``root`` that has no parent there, as ``top`` does.
+
+    Only zip and tar files are asked that hold the METS of the folder which they are named after.
+    """
+    packs = dict(_packs(root, shelf))
+
+    def blocks(folder: str) -> Iterator[bytes]:
+        content = shelf.opened(packs[folder]).content(_mets(folder))
+        for chunk in () if content is None else content.chunks():
+            yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))
+
+    here = _top(list(packs), blocks, budgets or Budgets())
+    return None if here is None else (packs[here].segments[0], here)
+
+
+def _packs(root: Path, shelf: Shelf) -> Iterator[tuple[str, Below]]:
+    """Yield the packed IPs in a folder, by their own folders."""
+    with os.scandir(root) as entries:
+        names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
+    for name in names:
+        folder, suffix = os.path.splitext(name)
+        if os.fsencode(suffix.lower()) in SUFFIXES:
+            path = Below(root=root, segments=(name,))
+            with suppress(MetspackError):
+                if shelf.opened(path).content(_mets(folder)) is not None:
+                    yield folder, path
+
+
+def _mets(folder: str) -> bytes:
+    return os.fsencode(f"{folder}/{METS}")
+
+
+Document = Callable[[str], Iterator[bytes]]
+"""Gives the METS of the IP in a folder."""
+
+
+def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None:
     seen: set[str] = set()
     here = next(iter(folders), None)
     while here is not None and here not in seen:
         seen.add(here)
-        ip = _ip(root, here, budgets or Budgets())
+        ip = _ip(document, here, budgets)
         if ip is None or not ip.ups:
-            return here, METS
-        here = _located(ip, here, folders) or _named(root, ip, folders, budgets or Budgets())
+            return here
+        here = _located(ip, here, folders) or _named(document, ip, folders, budgets)
     return None
 
 
@@ -61,18 +110,17 @@ def _is_file(root: Path, folder: str) -> bool:
     return False
 
 
-def _ip(root: Path, folder: str, budgets: Budgets, *, whole: bool = True) -> _Ip | None:
+def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True) -> _Ip | None:
     """Return what an IP's METS says, None when it cannot be read; its OBJID alone unless ``whole``."""
     objid, ups = "", []
     try:
-        with reading.opening(root, (folder, METS)) as descriptor:
-            for fact in reader.read(_blocks(descriptor), budgets):
-                if isinstance(fact, reader.Root):
-                    objid = (fact.objid or "").strip()
-                    if not whole:
-                        break
-                elif isinstance(fact, reader.Mptr) and fact.href and leads_up(fact):
-                    ups.append(fact.href)
+        for fact in reader.read(document(folder), budgets):
+            if isinstance(fact, reader.Root):
+                objid = (fact.objid or "").strip()
+                if not whole:
+                    break
+            elif isinstance(fact, reader.Mptr) and fact.href and leads_up(fact):
+                ups.append(fact.href)
     except (OSError, MetspackError):
         return None
     return _Ip(objid, tuple(ups))
@@ -95,10 +143,10 @@ def _located(ip: _Ip, folder: str, folders: list[str]) -> str | None:
     return None
 
 
-def _named(root: Path, ip: _Ip, folders: list[str], budgets: Budgets) -> str | None:
+def _named(document: Document, ip: _Ip, folders: list[str], budgets: Budgets) -> str | None:
     """Return the folder of the IP whose OBJID one of an IP's links up has."""
     for folder in folders:
-        other = _ip(root, folder, budgets, whole=False)
+        other = _ip(document, folder, budgets, whole=False)
         if other is not None and other.objid and any(_same(other.objid, href) for href in ip.ups):
             return folder
     return None

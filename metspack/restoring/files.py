@@ -16,6 +16,7 @@ from metspack import fsio, manifests, slices
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.model import LobPlace, LobRef
+from metspack.packing import Folder
 from metspack.placing import Placements, Placing
 from metspack.progress import Progress, Silent
 from metspack.restoring import packaged
@@ -160,7 +161,7 @@ def _place(source: Packaged, staging: fsio.Staging, options: RestoreOptions, pro
             joined=lambda _passage: None,
         )
         entries = slices.entries(slices.path(staging.work, 0))
-        for file in placing.placed(entries, staging.package / _CONTENT):
+        for file in placing.placed(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         shelf.unchanged()
         write_manifests(staging.package, placements)

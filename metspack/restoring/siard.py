@@ -22,6 +22,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.layouts import FolderStyle, lobseg, siard22
 from metspack.model import LobCell, LobRef, ZipExtent
+from metspack.packing import Folder
 from metspack.placing import MANIFESTS, PlacedFile, Placements, Placing
 from metspack.progress import Progress, Silent
 from metspack.restoring import packaged
@@ -311,7 +312,7 @@ class _Work:
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
                 entries = slices.entries(slices.path(self.staging.work, number))
-                for each in placing.placed(entries, self.staging.package / folder):
+                for each in placing.placed(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
             shelf.unchanged()
 

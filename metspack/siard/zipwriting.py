@@ -6,6 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from metspack import fsio
@@ -34,6 +35,7 @@ GROWTH = 32
 
 _UNIX = 3 << 8
 _OLDEST = 20
+_FIRST_YEAR, _YEARS = 1980, 127
 _FIRST_DAY = 0x21  # 1980-01-01, the earliest that a zip file can say
 _FILE_MODE = 0o100644 << 16
 _FOLDER_MODE = 0o40755 << 16 | 0x10
@@ -63,16 +65,22 @@ class ZipWriter:
         self._put(_Central(record.raw), contents, record.extent.name, GROWTH * record.extent.size)
 
     def add(
-        self, name: str, contents: Iterable[bytes], *, method: int = DEFLATED, most: int | None = None
+        self,
+        name: str,
+        contents: Iterable[bytes],
+        *,
+        method: int = DEFLATED,
+        most: int | None = None,
+        when: tuple[int, int] = (0, _FIRST_DAY),
     ) -> None:
-        """Append an entry that is in no other archive, deflated or stored, dated 1980-01-01.
+        """Append an entry that is in no other archive, deflated or stored, dated 1980-01-01 unless ``when``.
 
-        ``most`` is the bytes that ``contents`` has at most, None when that is not known: sizes of 4 GiB
-        and more need room in front of them. Raises TargetError when there are more after all.
+        ``when`` is of ``moment``; ``most`` is the bytes that ``contents`` has at most, None when that is not
+        known: sizes of 4 GiB and more need room in front of them. Raises TargetError when there are more.
         """
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = _MAX32 if most is None else most + (most >> 10) + 64
-        self._put(_Central(_new(name, method)), contents, name, most)
+        self._put(_Central(_new(name, method, when)), contents, name, most)
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""
@@ -173,12 +181,20 @@ def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
     yield from blocks
 
 
-def _new(name: str, method: int) -> bytes:
+def moment(when: datetime) -> tuple[int, int]:
+    """Return time and date as a zip file has them: in even seconds, from 1980 to 2107."""
+    if when.year < _FIRST_YEAR:
+        return 0, _FIRST_DAY
+    years = min(when.year - _FIRST_YEAR, _YEARS)
+    return when.hour << 11 | when.minute << 5 | when.second >> 1, years << 9 | when.month << 5 | when.day
+
+
+def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
     """Return the central record of an entry that is new."""
     flags = 0 if name.isascii() else _UTF8_NAME
     attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
     raw = encoded(name, flags)
-    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, 0, _FIRST_DAY, 0, 0, 0, len(raw), 0, 0, 0, 0)
+    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, *when, 0, 0, 0, len(raw), 0, 0, 0, 0)
     return _CENTRAL.pack(b"PK\x01\x02", *fields, attributes, 0) + raw
 
 

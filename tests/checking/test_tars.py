@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metspack.checking.tars import Tar
 from metspack.errors import SourceError
 from metspack.media import Below
 from metspack.model import Budgets
+from metspack.tars import Tar
 
 FORMS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 Members = dict[str, bytes | None]

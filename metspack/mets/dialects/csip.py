@@ -100,6 +100,10 @@ class Csip(Saying):
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
         return f"{folder_name(objid)}/{self.representation}/{_DATA}/{name}.siard"
 
+    def parent_folder(self, objid: str) -> str:
+        """Return the parent's folder."""
+        return folder_name(objid)
+
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a child lies: its LOBs where the representation has them when all are put together."""
         objid = csip_links.child_objid(self.terms, words.parent, words.name, words.word)

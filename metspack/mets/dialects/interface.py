@@ -173,6 +173,9 @@ class Dialect(Protocol):
     def archive_path(self, objid: str, name: str) -> str:
         """Return where the archive of the package ``name`` lies, whose parent has this OBJID."""
 
+    def parent_folder(self, objid: str) -> str:
+        """Return the folder that the parent IP is, "" when it is the package's root."""
+
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a segment comes to lie, and the OBJID of its METS."""
 

@@ -73,6 +73,10 @@ class Recommendation:
         """Return the archive's path: in the root."""
         return f"{name}.siard"
 
+    def parent_folder(self, objid: str) -> str:  # noqa: ARG002 -- whoever it is
+        """Return "": the root is the parent's."""
+        return ""
+
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a child lies: its METS beside its LOBs, in the segment's folder."""
         return SegmentSpot(
