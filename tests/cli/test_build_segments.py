@@ -200,6 +200,15 @@ def test_a_plan_says_in_json_what_is_cut(metspack: Commands, small: Path) -> Non
     [
         (("--external-lobs-per-folder", "2"), "at most 2 files and 4,000,000,000 bytes"),
         (("-elpf", "2", "-elfs", "1"), "at most 2 files and 1,048,576 bytes"),
+        (("-eelpf", "2", "-eelfs", "1"), "at most 2 files and 1,048,576 bytes"),
+        (
+            ("--export-external-lobs-per-folder", "2", "--export-external-lobs-folder-size", "1"),
+            "at most 2 files and 1,048,576 bytes",
+        ),
+        (
+            ("--export-lobs-per-folder", "2", "--export-lobs-folder-size", "1"),
+            "at most 2 files and 1,048,576 bytes",
+        ),
         (("--external-lobs-folder-size", "0"), "at most 100,000 files and any number of bytes"),
     ],
 )

@@ -248,6 +248,8 @@ ERRORS = {
     "layout = 'siard2'": (":1: 'layout' is 'siard2', which is not known", "Did you mean siard22?"),
     "accept = ['all']": (":1: 'accept' is 'all', which is not known", "Choose one of dbptk-part-digest."),
     "profile = 'sip'": (":1: 'profile' holds named profiles here", "goes into [build]"),
+    "[profile]\na = 4": (":1: 'profile' holds named profiles here", "Write [profile.NAME]"),
+    "max-files = 4\n[profile.a]\nagent = [\n'a',\n'b = 3'\n]\nmax = 4": (":7: there is no option 'max'", ""),
     "[profile.a]\nmax = 4": (":2: there is no option 'max'", ""),
     "[profile.a]\nextends = 4": (":2: 'extends' takes text, not a whole number", ""),
     "[profile.a]\nextends = 'b'": (":1: there is no profile 'b'", "There are a."),

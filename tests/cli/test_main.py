@@ -88,7 +88,9 @@ def test_help_shows_no_type_where_no_value_is_taken(metspack: Commands) -> None:
 def test_usage_errors_exit_with_2(metspack: Commands, arguments: tuple[str, ...], words: str) -> None:
     outcome = metspack(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err
+    assert words in outcome.err.splitlines()[0]
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.splitlines()[-1].startswith("hint: ")
 
 
 @pytest.mark.parametrize(
