@@ -25,7 +25,7 @@ KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING
 _RECIPE = "case.toml"
 _PACKAGE = "package"
 _NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
-_KEYS = {"about", "level", "roots", "strict", "form", "sample", "into", "lacks", "adds", "steps"}
+_KEYS = {"about", "level", "mets", "roots", "strict", "form", "sample", "into", "lacks", "adds", "steps"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Case:
     def made(self, folder: Path) -> Path:
         """Return the package: where it lies, or made by the recipe in a folder that is there and empty."""
         if self.is_of_files:
-            return self.folder / _PACKAGE
+            return self.folder / _PACKAGE / self.recipe.get("mets", "")
         root = folder / _PACKAGE
         if "sample" in self.recipe:
             self._packaged(root)
