@@ -38,12 +38,13 @@ SAYS_NOTHING = {
     **dict.fromkeys(
         (
             *("mets@TYPE", "mets@PROFILE", "structMap@TYPE", "fileGrp@USE", "agent@OTHERTYPE"),
+            *("metsHdr@RECORDSTATUS", "transformFile@TRANSFORMALGORITHM"),
             *("mptr@OTHERLOCTYPE", "file@OWNERID", "file@MIMETYPE", "fptr@CONTENTIDS"),
         ),
         "a name from no list that METS knows",
     ),
     **dict.fromkeys(("file@CHECKSUM", "mptr@xlink:href", "mets@OBJID"), "another spelling of the same value"),
-    "markup": "the name of an xsi attribute, or white space",
+    "markup": "the declaration's letters, the name of an xsi attribute, white space",
 }
 """What METS has that no other part of the package repeats, and why a change of it cannot be seen."""
 
