@@ -33,6 +33,10 @@ damage:
 golden:
     {{uv}} python samples/make_golden.py
 
+# Write docs/findings.md anew from the catalogue of codes.
+findings:
+    {{uv}} python -m tests.findings_page
+
 # Write docs/rules.md anew from the tables of requirements.
 rules:
     {{uv}} python -m tests.rules_page

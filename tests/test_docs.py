@@ -18,7 +18,7 @@ from metspack.reporting.files import SUFFIXES
 from metspack.reporting.findings import SCHEMA_VERSION
 from metspack.reporting.model import State
 from metspack.siard.conventions import Convention
-from tests import rules_page
+from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
 
 DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
@@ -75,6 +75,12 @@ def test_the_table_of_ways_to_split_has_each() -> None:
 
 def test_the_page_of_requirements_is_the_tables() -> None:
     assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "write it anew: just rules"
+
+
+def test_the_page_of_findings_is_the_catalogue() -> None:
+    text = findings_page.PAGE.read_text(encoding="utf-8")
+    assert text == findings_page.page(), "write it anew: just findings"
+    assert all(f"**{each.id} " in text for each in ALL_CODES)
 
 
 def test_the_tables_of_reports_have_each_form_and_state() -> None:

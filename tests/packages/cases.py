@@ -63,7 +63,7 @@ class Case:
     def made(self, folder: Path) -> Path:
         """Return the package: where it lies, or made by the recipe in a folder that is there and empty."""
         if self.is_of_files:
-            return self.folder / _PACKAGE / self.recipe.get("mets", "")
+            return self.folder / _PACKAGE / str(self.recipe.get("mets", ""))
         root = folder / _PACKAGE
         if "sample" in self.recipe:
             self._packaged(root)

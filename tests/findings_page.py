@@ -1,0 +1,48 @@
+# ruff: noqa: E501 -- the page is written as it is read
+"""Writes docs/findings.md from the catalogue of codes; run as a module, it writes the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metspack.checking.codes import ALL_CODES
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
+_BEFORE = """# What a check can find
+
+Each finding of `metspack check` has a code that is never renumbered and never used for something else. `metspack
+explain CODE` says the same as this page. Packages in which each of them is found, and nothing else is wrong than what
+their names say, lie in `tests/packages`: they can be used to try other software too.
+
+What a check cannot see: a change of what no other part of the package repeats (a label, a note, a date, a media type),
+made by somebody who then computes the digests of all METS and both manifests anew. Without that, every changed byte is
+found, for both manifests cover every file, and a manifest has one canonical form. Against intent only a copy of
+`manifest-sha256.txt` helps that is kept elsewhere.
+"""
+_LETTERS = {
+    "L": "Links between parent and children",
+    "F": "Fixity",
+    "S": "Segments and parts",
+    "P": "Paths and locations",
+    "M": "METS",
+    "Z": "The SIARD archive",
+    "N": "Names",
+    "X": "XML",
+}
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [_BEFORE]
+    for letter, title in _LETTERS.items():
+        parts.append(f"## {letter}: {title}\n")
+        codes = sorted((each for each in ALL_CODES if each.id[0] == letter), key=lambda each: each.id)
+        parts += [
+            f"**{each.id} {each.title}** ({each.severity.value}; {each.clause})  \n{each.why} {each.remedy}\n"
+            for each in codes
+        ]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
