@@ -380,3 +380,11 @@ def test_other_content_information_types_say_no_more_of_what_they_hold(tmp_path:
         assert document.get(f"{C}CONTENTINFORMATIONTYPE") == "SIARD2"
         assert not document.findall(f".//*[@{C}OTHERCONTENTINFORMATIONTYPE]")
     assert findings(package) == []
+
+
+def test_a_plus_is_escaped_in_references_and_stands_in_folder_names(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(OPTIONS, objid="urn:example:N"))
+    assert "urn+example+N_lobseg_0" in names(package)
+    hrefs = [each.get(f"{X}href") for each in root(package / "urn+example+N" / "METS.xml").iter(f"{M}FLocat")]
+    assert "../urn%2Bexample%2BN_lobseg_0/METS.xml" in hrefs
+    assert not [each for each in hrefs if "+" in each]

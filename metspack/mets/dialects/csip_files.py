@@ -12,6 +12,7 @@ from metspack import fsio, identifiers, mediatypes, placing, reading, scratch, u
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.mets import writer
+from metspack.mets.dialects import csip_terms
 from metspack.placing import PlacedFile, Placements
 
 _METS = "mets.xml"
@@ -50,7 +51,7 @@ class Group:
 
     def href(self, path: str) -> str:
         """Return the reference to one of its files from the METS."""
-        return uris.quoted((self.folder + path).split("/"))
+        return csip_terms.href((self.folder + path).split("/"))
 
 
 class Ip:
@@ -119,7 +120,7 @@ class Ip:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
         return Reference(
             id=file.id,
-            href=uris.quoted(file.path.removeprefix(below).split("/")),
+            href=csip_terms.href(file.path.removeprefix(below).split("/")),
             mdtype=mdtype,
             othermdtype=othermdtype,
             media_type=file.media_type,

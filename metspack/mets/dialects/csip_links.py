@@ -10,8 +10,9 @@ import re
 import uuid
 from dataclasses import dataclass
 
-from metspack import identifiers, uris
+from metspack import identifiers
 from metspack.errors import ConfigError
+from metspack.mets.dialects import csip_terms
 from metspack.mets.dialects.csip_terms import Terms, folder_name
 
 METS = "METS.xml"
@@ -92,7 +93,7 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
 
 def mets_href(objid: str) -> str:
     """Return the reference from one IP's METS to that of another IP beside it."""
-    return uris.quoted(("..", folder_name(objid), METS))
+    return csip_terms.href(("..", folder_name(objid), METS))
 
 
 def file_id(terms: Terms, parent: str, child: str) -> str:

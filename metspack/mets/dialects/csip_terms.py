@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from metspack import uris
 from metspack.errors import ConfigError
 
 PROFILES = ("csip", "cits-siard", "sip")
@@ -174,6 +176,15 @@ def folder_name(objid: str) -> str:
             hint="Use letters, digits and . _ - : such as ID.AVID.RA.18005, or leave --id out.",
         )
     return name
+
+
+def href(segments: Sequence[str]) -> str:
+    """Return the reference to a file that a METS holds; raises ``ReferenceRefused`` as ``uris.quoted``.
+
+    A ``+`` is escaped, though RFC 3986 does not ask it: E-ARK's folder names have it (AIP21), and commons-ip
+    decodes references as the form data of a web page, where it is a space.
+    """
+    return uris.quoted(segments).replace("+", "%2B")
 
 
 def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
