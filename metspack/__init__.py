@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         check,
         convert,
         describe,
+        merge,
         open_lob,
         plan,
         restore,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
     from metspack.inplace import Described
     from metspack.layouts import FolderStyle
+    from metspack.merging.merged import Merged
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.planning import Split
     from metspack.restoring.held import Disagreement
@@ -49,6 +51,7 @@ __all__ = [
     "Into",
     "Level",
     "Limits",
+    "Merged",
     "MetspackError",
     "PlanError",
     "Profile",
@@ -66,6 +69,7 @@ __all__ = [
     "check",
     "convert",
     "describe",
+    "merge",
     "open_lob",
     "plan",
     "restore",
@@ -81,6 +85,7 @@ _HOMES = {
         "check",
         "convert",
         "describe",
+        "merge",
         "open_lob",
         "plan",
         "restore",
@@ -93,6 +98,7 @@ _HOMES = {
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
     "inplace": ("Described",),
     "layouts": ("FolderStyle",),
+    "merging.merged": ("Merged",),
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
     "planning": ("Split",),
     "restoring.held": ("Disagreement",),

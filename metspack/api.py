@@ -9,14 +9,15 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from metspack import building, checking, clock, converting, drafting, inplace
+from metspack import building, checking, clock, converting, drafting, inplace, layouts
 from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import ACCEPTABLE
 from metspack.errors import ConfigError
 from metspack.identity import CHECKSUMS, DIALECTS, CsipOptions, PackageOptions
 from metspack.inplace import Described
-from metspack.layouts import LAYOUTS, FolderStyle, Layout
+from metspack.layouts import FolderStyle
+from metspack.merging.merged import Merged, merged
 from metspack.mets.dialects.interface import Software
 from metspack.model import Budgets, Limits, Segment
 from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
@@ -55,7 +56,9 @@ def plan(
     The arguments mean what they mean to ``build``. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
     options = drafting.DraftOptions(
-        division=Division(limits=limits or PRESETS[DEFAULT_PRESET], layout=_layout(layout), split=split),
+        division=Division(
+            limits=limits or PRESETS[DEFAULT_PRESET], layout=layouts.named(layout), split=split
+        ),
         name=name,
         base=base,
         grants=grants or Grants(),
@@ -208,7 +211,7 @@ def _build_options(
         created=_created(created),
         software=_SOFTWARE,
         limits=limits or PRESETS[DEFAULT_PRESET],
-        layout=None if layout is None else _layout(layout).name,
+        layout=None if layout is None else layouts.named(layout).name,
         grants=grants or Grants(),
         accepted=_accepted(accept),
         checksum=checksum or CHECKSUMS[dialect],
@@ -252,6 +255,37 @@ def describe(
         budgets=budgets or Budgets(),
     )
     return inplace.described(folder, options, progress)
+
+
+def merge(
+    paths: Sequence[Path],
+    target: Path,
+    *,
+    objid: str | None = None,
+    csip: CsipOptions | None = None,
+    checksum: str = CHECKSUMS["csip"],
+    agents: Sequence[str] = (),
+    created: datetime | None = None,
+    verify: bool = False,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Merged:
+    """Put a CSIP parent and all its children (IPs, or folders that hold them) together at ``target``.
+
+    The arguments mean what they mean to ``build``, which raises the same; then nothing is left there.
+    """
+    options = PackageOptions(
+        created=_created(created),
+        software=_SOFTWARE,
+        objid=objid,
+        checksum=checksum,
+        agents=tuple(agents),
+        dialect="csip",
+        csip=csip or CsipOptions(),
+        verify=verify,
+        budgets=budgets or Budgets(),
+    )
+    return merged(paths, target, options, progress)
 
 
 def check(
@@ -383,9 +417,3 @@ def roundtrip(
     """
     with Package(path, budgets) as package:
         yield from proven(package, progress, budgets)
-
-
-def _layout(name: str) -> Layout:
-    if name not in LAYOUTS:
-        raise ConfigError(f"there is no layout {name!r}", hint=f"Layouts are {', '.join(LAYOUTS)}.")
-    return LAYOUTS[name]

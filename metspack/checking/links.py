@@ -53,7 +53,7 @@ FROM mets m WHERE other IS NOT NULL ORDER BY m.id
 """
 _ALREADY = """
 SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
-WHERE e.parent = ? AND e.child = ? AND p.map = ? AND p.div <> ?
+WHERE e.parent = ? AND e.child = ? AND p.map = ? AND p.div <> ? AND p.part IS NULL
 """
 # Each structMap that names children names all of them, or one of them is wrong.
 _DISAGREE = """
@@ -229,6 +229,8 @@ class Links:
     def _by_objid(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
+            if pointer.again:  # a part of a split LOB that lies in this very package
+                return
             self._edge(mets, pointer, mets.id, Code.SELF_LINK)
             yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return

@@ -17,6 +17,7 @@ from metspack.cli import (
     inspect,
     links,
     logfile,
+    merge,
     plan,
     restore,
     roundtrip,
@@ -82,6 +83,7 @@ app.command("explain")(check.explain)
 _add("links", links.links)
 _add("diff", diff.diff)
 _add("convert", convert.convert)
+_add("merge", merge.merge)
 _add("restore", restore.restore)
 _add("cat", cat.cat)
 _add("shards", shards.shards)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _METS = "METS"
 _SAFETY = "Safety"
-_CHECKSUMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
+ALGORITHMS = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 
 Accept = Annotated[
     list[str] | None,
@@ -36,6 +36,24 @@ Accept = Annotated[
         "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
         rich_help_panel=_SAFETY,
         show_default=False,
+    ),
+]
+Agent = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        metavar="NAME",
+        help="Organisation that made the package, for the METS headers. Repeatable.",
+        rich_help_panel=_METS,
+        show_default=False,
+    ),
+]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        metavar=options.FLAG,
+        help="Read every byte back from disk before the package is published.",
     ),
 ]
 
@@ -60,24 +78,15 @@ class Describing:
         str | None,
         typer.Option(
             "--checksum",
-            autocompletion=choices.of(*_CHECKSUMS),
+            autocompletion=choices.of(*ALGORITHMS),
             metavar="TYPE",
-            help=f"Digest that METS files hold: {', '.join(_CHECKSUMS)}; when left out MD5, in the dialect "
+            help=f"Digest that METS files hold: {', '.join(ALGORITHMS)}; when left out MD5, in the dialect "
             "csip SHA-256.",
             rich_help_panel=_METS,
             show_default=False,
         ),
     ] = None
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            metavar="NAME",
-            help="Organisation that made the package, for the METS headers. Repeatable.",
-            rich_help_panel=_METS,
-            show_default=False,
-        ),
-    ] = None
+    agent: Agent = None
     mets_profile: Annotated[
         str | None,
         typer.Option(
@@ -101,14 +110,7 @@ class Describing:
         ),
     ] = "relative"
     accept: Accept = None
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            metavar=options.FLAG,
-            help="Read every byte back from disk before the package is published.",
-        ),
-    ] = False
+    verify: Verify = False
     no_message_digest_check: Annotated[
         bool,
         typer.Option(
@@ -137,7 +139,7 @@ class Describing:
             objid=self.objid,
             grants=locations.grants(),
             accepted=options.accepted(self.accept),
-            checksum=options.one_of("--checksum", self.checksum or CHECKSUMS[dialect], _CHECKSUMS),
+            checksum=options.one_of("--checksum", self.checksum or CHECKSUMS[dialect], ALGORITHMS),
             agents=tuple(self.agent or ()),
             mets_profile=self.mets_profile,
             href_style=options.one_of("--href", self.href, HREF_STYLES),

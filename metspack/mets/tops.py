@@ -147,10 +147,11 @@ def _named(document: Document, ip: _Ip, folders: list[str], budgets: Budgets) ->
     """Return the folder of the IP whose OBJID one of an IP's links up has."""
     for folder in folders:
         other = _ip(document, folder, budgets, whole=False)
-        if other is not None and other.objid and any(_same(other.objid, href) for href in ip.ups):
+        if other is not None and other.objid and any(same(other.objid, href) for href in ip.ups):
             return folder
     return None
 
 
-def _same(objid: str, href: str) -> bool:
+def same(objid: str, href: str) -> bool:
+    """Return whether an href names the IP with an OBJID, which may lack the ``urn:`` before it."""
     return href == objid or (href.casefold().startswith("urn:") and href.endswith(f":{objid}"))

@@ -43,7 +43,9 @@ from metspack.premis import FileObject, Identifier, Relationship, Whole
 
 NAME = "csip"
 
-_DATA = "data"
+DATA = "data"
+"""The folder of a representation's files."""
+
 _DESCRIPTIVE = "metadata/descriptive"
 _DUBLIN_CORE = f"{_DESCRIPTIVE}/dublin-core.xml"
 
@@ -51,14 +53,18 @@ Files = Callable[[], Iterable[PlacedFile]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """What an IP is among the others; ``title`` and ``parent`` are "" for the parent."""
+class Part:
+    """What an IP is among the others; ``title`` and ``parent`` are "" for the parent.
+
+    ``is_whole``: there are no others.
+    """
 
     role: str
     label: str
     title: str = ""
     parent: str = ""
     children: tuple[str, ...] = ()
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +104,7 @@ class Csip(Saying):
 
     def archive_path(self, objid: str, name: str) -> str:
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
-        return f"{folder_name(objid)}/{self.representation}/{_DATA}/{name}.siard"
+        return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}.siard"
 
     def parent_folder(self, objid: str) -> str:
         """Return the parent's folder."""
@@ -108,7 +114,7 @@ class Csip(Saying):
         """Return where a child lies: its LOBs where the representation has them when all are put together."""
         objid = csip_links.child_objid(self.terms, words.parent, words.name, words.word)
         ip = folder_name(objid)
-        content = f"{ip}/{self.representation}/{_DATA}/{words.folder}"
+        content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
         return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
 
     def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
@@ -116,8 +122,8 @@ class Csip(Saying):
         spot = content.spot
         ip = Ip(package, spot.ip, spot.objid, self.checksum_type)
         title = f"LOBs, segment {spot.index}"
-        part = _Part(role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent)
-        data = self._data_group(
+        part = Part(role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent)
+        data = self.data_group(
             ip, content.files, spot.content.removeprefix(f"{spot.ip}/{self.representation}/"), archive=""
         )
         representation = self.representation_written(
@@ -128,7 +134,7 @@ class Csip(Saying):
             done=(SPLITTING,) if any(each.part_of for each in content.files()) else (),
         )
         with closing(Placements()) as schemas:
-            facts = self._package_facts(ip, part, self._group(ip, representation, data), schemas)
+            facts = self.package_facts(ip, part, self.group(ip, representation, data), schemas)
             above = csip_links.linked(self.terms, spot.objid, content.parent, label="the parent IP")
             facts["parent"] = {"words": csip_links.parent_map(self.terms, spot.objid), "ip": above}
             if self.roda_ancestors:
@@ -141,7 +147,7 @@ class Csip(Saying):
         ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
         if content.siard is None:
             raise AssertionError("there is no archive, which check would have told")
-        part = _Part(
+        part = Part(
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
             children=tuple(each.objid for each in content.children),
@@ -150,7 +156,7 @@ class Csip(Saying):
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.tree("documentation", self.documentation, documentation)
-            facts = self._package_facts(ip, part, group, schemas, documentation.files)
+            facts = self.package_facts(ip, part, group, schemas, documentation.files)
             if content.children:
                 self._add_children(facts, content)
             ip.from_template(METS, "mets.xml.j2", facts)
@@ -158,7 +164,7 @@ class Csip(Saying):
 
     # --- the representation -----------------------------------------------------------------------------
 
-    def _data_group(self, ip: Ip, files: Files, folder: str, *, archive: str) -> Group:
+    def data_group(self, ip: Ip, files: Files, folder: str, *, archive: str) -> Group:
         """Return the group of a representation's data; ``archive`` is the ID of the archive in it, if any."""
         other = self.terms.other_type(has_archive=bool(archive))
         return Group(
@@ -178,7 +184,7 @@ class Csip(Saying):
         file = _listed(
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
         )
-        data = self._data_group(ip, lambda: (file,), _DATA, archive=identifier)
+        data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
         mets = self.representation_written(
             ip,
             data,
@@ -186,18 +192,21 @@ class Csip(Saying):
             objects=self._archive_objects(file, content),
             done=(RELOCATION,) if content.children else (),
         )
-        return self._group(ip, mets, data)
+        return self.group(ip, mets, data)
 
     def _archive_objects(self, file: PlacedFile, content: ParentContent) -> Iterator[FileObject]:
         yield FileObject(
             id=file.id,
-            path=f"{_DATA}/{file.path}",
+            path=f"{DATA}/{file.path}",
             size=file.size,
             media_type=file.media_type,
             digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
         )
-        parts = groupby(content.parts(), attrgetter("lob"))
-        for lob, (_, named) in zip(content.split(), parts, strict=True):
+        yield from self.split_objects(content.split(), content.parts())
+
+    def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
+        """Yield the objects of split LOBs, whose parts come in the same order."""
+        for lob, (_, named) in zip(lobs, groupby(parts, attrgetter("lob")), strict=True):
             yield self._split_object(lob, named)
 
     def _split_object(self, lob: SplitLob, parts: Iterator[SplitPart]) -> FileObject:
@@ -211,7 +220,7 @@ class Csip(Saying):
             relationships=(has,),
         )
 
-    def _group(self, ip: Ip, mets: PlacedFile, data: Group) -> Group:
+    def group(self, ip: Ip, mets: PlacedFile, data: Group) -> Group:
         """Return the group of the package's METS that a representation's METS is in."""
         return Group(
             id=ip.id("representation group"),
@@ -225,10 +234,10 @@ class Csip(Saying):
 
     # --- the package ------------------------------------------------------------------------------------
 
-    def _package_facts(
+    def package_facts(
         self,
         ip: Ip,
-        part: _Part,
+        part: Part,
         representation: Group,
         schemas: Placements,
         documentation: Files | None = None,
@@ -273,7 +282,7 @@ class Csip(Saying):
             "said": self.said(),
         }
 
-    def _descriptive_written(self, ip: Ip, part: _Part) -> Reference:
+    def _descriptive_written(self, ip: Ip, part: Part) -> Reference:
         given = self.descriptive
         if given is not None and not part.parent:
             file = ip.copied(f"{_DESCRIPTIVE}/{given.path.name}", given.path)
@@ -281,13 +290,14 @@ class Csip(Saying):
         terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.from_template(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
-    def _about_written(self, ip: Ip, part: _Part) -> PlacedFile:
+    def _about_written(self, ip: Ip, part: Part) -> PlacedFile:
         text = csip_about.text(
             title=part.label,
             objid=ip.objid,
             role=part.role,
             parent=part.parent,
-            data=f"{self.representation}/{_DATA}/",
+            data=f"{self.representation}/{DATA}/",
+            is_whole=part.is_whole,
         )
         return ip.from_blocks(f"documentation/{csip_about.NAME}", [text.encode()])
 
@@ -297,7 +307,7 @@ class Csip(Saying):
         for each in content.children:
             file = csip_links.file_id(self.terms, content.objid, each.objid)
             files.append(_listed(file, f"../{each.folder}/{METS}", each.size, each.checksum))
-            label = each.content.rpartition(f"/{_DATA}/")[2]
+            label = each.content.rpartition(f"/{DATA}/")[2]
             linked.append(csip_links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = csip_links.children_map(self.terms, content.objid)
         facts["children"] = {"words": words, "ips": linked}

@@ -1,0 +1,1 @@
+"""Putting the containers of a divided representation together into one package."""

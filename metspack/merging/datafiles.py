@@ -1,0 +1,269 @@
+"""The data files of containers: what METS says of each, and that no two have the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from metspack import reading, scratch, walking
+from metspack.digests import Hashers
+from metspack.errors import SourceError
+from metspack.mediatypes import DEFAULT
+from metspack.merging.containers import REPRESENTATIONS, Container, Said, facts, said_of_mets, unreadable
+from metspack.mets import reader, tops
+from metspack.model import Budgets, Digest
+from metspack.restoring.meaning import digest_of, located, size_of
+from metspack.uris import shown
+
+_DATA = "data"
+_KEEPING = "the files of the containers"
+_EXAMPLES = 3
+_OF_EVERY_IP = frozenset({"schemas", "METS.xml"})
+_ABOUT = ("documentation", "about-this-package.txt")
+_DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
+_PRESERVATION = ("metadata", "preservation")
+
+_SCHEMA = """
+CREATE TABLE file (
+    n INTEGER PRIMARY KEY, container INTEGER, path TEXT UNIQUE, id TEXT UNIQUE, part_of TEXT, seq INTEGER,
+    size INTEGER, algorithm TEXT, digest TEXT, media TEXT, source TEXT
+);
+CREATE TABLE document (n INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, algorithm TEXT, digest TEXT)
+"""
+_COLUMNS = "container, path, id, part_of, seq, size, algorithm, digest, media, source"
+_PUT = f"INSERT OR IGNORE INTO file ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+# The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
+_ORDERED = f"""SELECT {_COLUMNS} FROM (
+    SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM file
+) ORDER BY turn, seq, n"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file of the representation's data; ``path`` is relative to that folder.
+
+    ``part_of`` is the LOB that it is a part of, "" for none, ``sequence`` the part's number.
+    """
+
+    container: Container
+    path: str
+    id: str
+    media_type: str
+    said: Said
+    part_of: str = ""
+    sequence: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names from the container's folder."""
+        return (REPRESENTATIONS, self.container.representations[0], _DATA, *self.path.split("/"))
+
+
+class DataFiles(scratch.Scratch):
+    """All data files of containers, as their METS list them, kept on disk; a context manager.
+
+    ``containers`` begin with the parent. Raises ``SourceError`` when two files have the same path or ID
+    (AIP2), when one has no digest or is listed by nobody, and when a METS is not what another says of it.
+    """
+
+    def __init__(self, containers: Sequence[Container], budgets: Budgets) -> None:
+        super().__init__(*_SCHEMA.split(";"), "BEGIN")
+        self._containers = containers
+        self._budgets = budgets
+        self.left_out = 0
+        self.examples: tuple[str, ...] = ()
+        self.unproven: list[str] = []
+        try:
+            with scratch.explained(_KEEPING):
+                for number, container in enumerate(containers):
+                    self._take(number, container)
+                    self._find(number, container)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def representation(self) -> str | None:
+        """The representation's name in all containers, None when none has one."""
+        return next((each.representations[0] for each in self._containers if each.representations), None)
+
+    def files(self) -> Iterator[DataFile]:
+        """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
+        for number, path, identifier, part_of, seq, *said, media, source in self._database.execute(_ORDERED):
+            yield DataFile(
+                container=self._containers[number],
+                path=path,
+                id=identifier,
+                media_type=media,
+                said=_said(*said, by=source),
+                part_of=part_of,
+                sequence=seq,
+            )
+
+    def archives(self) -> list[DataFile]:
+        """Return the first SIARD archives among the files, two at the most."""
+        return [each for each in self.files() if each.path.lower().endswith(".siard")][:2]
+
+    def amounts(self) -> tuple[int, int]:
+        """Return how many files there are, and their bytes together."""
+        files, size = self._database.execute("SELECT count(*), coalesce(sum(size), 0) FROM file").fetchone()
+        return int(files), int(size)
+
+    def documents(self) -> Iterator[tuple[tuple[str, ...], Said]]:
+        """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
+        for path, *said in self._database.execute(
+            "SELECT path, size, algorithm, digest FROM document ORDER BY path"
+        ):
+            yield tuple(path.split("/")), _said(*said, by=str(self._containers[0].mets))
+
+    # --- what METS lists ----------------------------------------------------------------------------------
+
+    def _take(self, number: int, container: Container) -> None:
+        """Take what the METS of a container and of its representation list."""
+        said = said_of_mets(self._containers[0], container) if number else None
+        if number and (said is None or not said.algorithms):
+            self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
+        listed = self._document(number, (tops.METS,), said)
+        if not container.representations:
+            return
+        below = (REPRESENTATIONS, container.representations[0], tops.METS)
+        if below in listed:
+            self._document(number, below, listed[below])
+
+    def _document(
+        self, number: int, names: tuple[str, ...], said: Said | None
+    ) -> dict[tuple[str, ...], Said]:
+        """Take the files that one METS lists; returns those that are METS documents."""
+        container = self._containers[number]
+        hashers = Hashers(said.algorithms if said else ())
+        folder = container.folder.resolve().name
+        documents: dict[tuple[str, ...], Said] = {}
+        mets = container.folder.joinpath(*names)
+        for fact in facts(container.folder, names, self._budgets, hashers):
+            if not isinstance(fact, reader.File) or not fact.href:
+                continue
+            path, refused = located((folder, *names[:-1]), fact.href)
+            if path is None:
+                raise SourceError(f"{mets} line {fact.line}: {refused}", hint="Correct the METS.")
+            if path[0] != folder:
+                continue
+            own = path[1:]
+            of_file = Said(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
+            if own[-1] == tops.METS:
+                documents[own] = of_file
+            elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
+                self._listed(number, own[3:], fact, of_file)
+            elif number == 0 and _is_kept(own):
+                self._database.execute(
+                    "INSERT OR IGNORE INTO document (path, size, algorithm, digest) VALUES (?, ?, ?, ?)",
+                    ("/".join(own), *_row(of_file)),
+                )
+        if said is not None:
+            said.check(str(mets), hashers)
+        return documents
+
+    def _listed(self, number: int, path: tuple[str, ...], fact: reader.File, said: Said) -> None:
+        container = self._containers[number]
+        if not said.algorithms:
+            raise SourceError(
+                f"{said.by}: {shown('/'.join(path))} has no digest that can be compared",
+                hint="Nothing would prove its bytes: have METS written anew with digests, or leave it out.",
+            )
+        sequence = int(fact.seq) if fact.groupid and fact.seq and fact.seq.isdecimal() else None
+        identifier = fact.id or ""
+        row = (
+            number,
+            "/".join(path),
+            identifier,
+            fact.groupid if sequence is not None else "",
+            sequence,
+            *_row(said),
+            fact.mimetype or DEFAULT,
+            said.by,
+        )
+        if not self._database.execute(_PUT, row).rowcount:
+            self._refuse_second(container, "/".join(path), identifier)
+
+    def _refuse_second(self, container: Container, path: str, identifier: str) -> None:
+        other = self._database.execute("SELECT container FROM file WHERE path = ?", (path,)).fetchone()
+        what, clause = f"the path {shown(path)}", "AIP2: sub-paths are unique across the containers"
+        if other is None:
+            other = self._database.execute(
+                "SELECT container FROM file WHERE id = ?", (identifier,)
+            ).fetchone()
+            what, clause = f"the ID {identifier!r}", "IDs are unique in the METS of a representation"
+        first = self._containers[other[0]]
+        raise SourceError(
+            f"{first.folder} and {container.folder} both have {what} in {REPRESENTATIONS}/"
+            f"{container.representations[0]}/{_DATA}",
+            hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
+        )
+
+    # --- what lies there ----------------------------------------------------------------------------------
+
+    def _find(self, number: int, container: Container) -> None:
+        """Compare what lies in a container with what is listed; count what will not be taken over."""
+        with closing(walking.entries(container.folder)) as found:
+            for entry in found:
+                if entry.stamp is None:
+                    continue
+                path = entry.path
+                if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
+                    self._check_listed(number, container, path)
+                elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
+                    self.left_out += 1
+                    if len(self.examples) < _EXAMPLES:
+                        self.examples += (str(container.folder.joinpath(*path)),)
+
+    def _check_listed(self, number: int, container: Container, path: tuple[str, ...]) -> None:
+        row = self._database.execute(
+            "SELECT 1 FROM file WHERE path = ? AND container = ?", ("/".join(path[3:]), number)
+        ).fetchone()
+        if row is None:
+            raise SourceError(
+                f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
+                hint="Nothing proves its bytes, or that it belongs there: take it away, or find out what it "
+                "is.",
+            )
+
+
+def proven(container: Container, names: tuple[str, ...], said: Said) -> None:
+    """Read a file and raise ``SourceError`` when it is not what METS says of it."""
+    what = container.folder.joinpath(*names)
+    hashers = Hashers(said.algorithms)
+    try:
+        with reading.opening(container.folder, names) as descriptor:
+            for block in reading.chunks(descriptor):
+                hashers.update(block)
+    except (OSError, SourceError) as error:
+        raise unreadable(what, error) from None
+    said.check(str(what), hashers)
+
+
+def _is_kept(path: tuple[str, ...]) -> bool:
+    """Return whether a file of the parent is a person's documentation or description, and goes along."""
+    if path[:2] == _DUBLIN_CORE[:2]:
+        return path != _DUBLIN_CORE
+    return path[:1] == _ABOUT[:1] and path != _ABOUT
+
+
+def _is_made_anew(path: tuple[str, ...]) -> bool:
+    own = path[2:] if path[:1] == (REPRESENTATIONS,) else path
+    return (
+        path[0] in _OF_EVERY_IP
+        or own[:2] == _PRESERVATION
+        or own[-1] == tops.METS
+        or (path in {_ABOUT, _DUBLIN_CORE})
+    )
+
+
+def _row(said: Said) -> tuple[int | None, str | None, str | None]:
+    if said.digest is None:
+        return said.size, None, None
+    return said.size, said.digest.algorithm, said.digest.value
+
+
+def _said(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> Said:
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value or "")
+    return Said(size=size, digest=digest, by=by)

@@ -1,0 +1,210 @@
+"""Putting the containers of a divided representation together into one CSIP package.
+
+METS, PREMIS and schemas are made anew. Every data file is copied as it is, compared with its digest in the
+same pass; nothing is overwritten, and the containers are only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metspack import closingcheck, fsio, identifiers, identity, manifests, placing, reading
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.identity import PackageOptions
+from metspack.merging.containers import Container, ordered, unreadable
+from metspack.merging.datafiles import DataFile, DataFiles, proven
+from metspack.merging.wholes import Wholes
+from metspack.mets.dialects import csip, csip_merged
+from metspack.mets.dialects.csip import DATA, Csip
+from metspack.mets.dialects.csip_merged import MergedContent
+from metspack.mets.dialects.csip_terms import folder_name
+from metspack.placing import PlacedFile, Placements
+from metspack.progress import Progress, Silent
+from metspack.siard.archive import Archive
+from metspack.sizes import counted
+from metspack.staging import staged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What was put together: the target, its OBJID, containers, data files and their bytes, what to know."""
+
+    target: Path
+    objid: str
+    containers: int
+    files: int
+    bytes: int
+    warnings: tuple[str, ...]
+
+
+def merged(
+    paths: Sequence[Path], target: Path, options: PackageOptions, progress: Progress | None = None
+) -> Merged:
+    """Put the containers in some folders together at ``target``, which must not exist.
+
+    ``paths`` are IPs of the dialect csip, or folders that hold them side by side: a parent and all of its
+    children. The package has the parent's OBJID unless the options give one, and its descriptive metadata
+    and documentation unless they name others. Raises ``SourceError``, ``TargetError`` and ``ConfigError``;
+    then nothing is left at the target, and the containers are as they were.
+    """
+    progress = progress or Silent()
+    _check_outside(paths, target)
+    progress.stage("Reading METS", None)
+    containers = ordered(paths, options.budgets)
+    with DataFiles(containers, options.budgets) as found, staged(target) as staging:
+        result = _Work(containers, found, options, progress).done(staging)
+        staging.publish()
+    return result
+
+
+def _check_outside(paths: Sequence[Path], target: Path) -> None:
+    fsio.check_vacant(target)
+    for path in paths:
+        if target.resolve().is_relative_to(path.resolve()):
+            raise TargetError(
+                f"the target {target} lies inside {path}",
+                hint="Choose a target outside it: containers are only read.",
+            )
+
+
+class _Work:
+    """The containers of one package on their way into one."""
+
+    def __init__(
+        self,
+        containers: Sequence[Container],
+        found: DataFiles,
+        options: PackageOptions,
+        progress: Progress,
+    ) -> None:
+        self.containers = containers
+        self.found = found
+        self.progress = progress
+        self.parent = containers[0]
+        self.objid = identifiers.given_objid(options.objid or self.parent.objid)
+        self.documentation: list[tuple[str, ...]] = []
+        self.warnings = [*found.unproven]
+        self.options = replace(options, objid=self.objid, csip=self._csip(options))
+        self.archive = self._archive()
+
+    def _csip(self, options: PackageOptions) -> identity.CsipOptions:
+        """Return what the package says, with what the parent has of a person's."""
+        descriptive = options.csip.descriptive
+        for names, said in self.found.documents():
+            if names[0] == "documentation":
+                if options.csip.documentation is None:
+                    proven(self.parent, names, said)
+                    self.documentation.append(names)
+            elif descriptive is None:
+                proven(self.parent, names, said)
+                descriptive = self.parent.folder.joinpath(*names)
+            elif options.csip.descriptive is None:
+                self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
+        name = self.found.representation or options.csip.representation
+        return replace(options.csip, descriptive=descriptive, representation=name)
+
+    def _archive(self) -> DataFile:
+        archives = self.found.archives()
+        if len(archives) != 1:
+            found = ", ".join(each.path for each in archives) or "no SIARD archive"
+            raise SourceError(
+                f"{self.parent.folder} and its children hold {found}, expected one archive",
+                hint="What is put together is one archive and its LOBs.",
+            )
+        return archives[0]
+
+    def _dialect(self) -> Csip:
+        path = self.archive.container.folder.joinpath(*self.archive.names)
+        with Archive(path, self.options.budgets) as archive:
+            dialect = identity.dialect(self.options, archive.stem, self.objid, archive)
+        if not isinstance(dialect, Csip):
+            raise ConfigError(
+                f"packages are put together in the dialect {csip.NAME} alone", hint="Ask for it."
+            )
+        return dialect
+
+    def done(self, staging: fsio.Staging) -> Merged:
+        """Make the whole package in the staging folder."""
+        dialect = self._dialect()
+        files, size = self.found.amounts()
+        self._check_room(staging, dialect, files, size)
+        staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
+        self.progress.stage("Copying", size)
+        folder = f"{folder_name(self.objid)}/{dialect.representation}/{DATA}"
+        with closing(Placements()) as placed, Wholes(self.objid) as wholes:
+            for file in self._copied(staging.package / folder, wholes):
+                placed.add(file)
+            staging.journal.record(event="copied")
+            content = MergedContent(
+                objid=self.objid,
+                containers=len(self.containers),
+                archive=self.archive.id,
+                files=placed.files,
+                split=wholes.lobs,
+                parts=wholes.parts,
+                root=self.parent.folder,
+                documentation=self.documentation,
+            )
+            others = csip_merged.written(dialect, staging.package, content)
+            placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
+        manifests.write(staging.package, staging.work, [(folder_name(self.objid), 0)], {})
+        closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
+        return Merged(
+            target=staging.target,
+            objid=self.objid,
+            containers=len(self.containers),
+            files=files,
+            bytes=size,
+            warnings=(*self.warnings, *self._left_out()),
+        )
+
+    def _check_room(self, staging: fsio.Staging, dialect: Csip, files: int, size: int) -> None:
+        footprint = dialect.footprint
+        need = size + (footprint.per_lob + staging.block()) * files + footprint.per_ip
+        if (have := staging.free()) < need:
+            raise TargetError(
+                f"there is not enough space at {staging.target.parent}: needed {need:,} bytes, free {have:,}",
+                hint="Free space or choose a target on another disk.",
+            )
+
+    def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
+        """Copy the data, proving each file; yields it as METS is to list it."""
+        algorithms = placing.algorithms(self.options.checksum)
+        made: set[Path] = set()
+        for file in self.found.files():
+            hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+            whole = wholes.hashers(file, self.options.checksum)
+            place = target / file.path
+            if place.parent not in made:
+                fsio.make_directories(place.parent)
+                made.add(place.parent)
+            source = file.container.folder.joinpath(*file.names)
+            with fsio.NewFile(place) as copy:
+                for block in _blocks(file, source):
+                    hashers.update(block)
+                    whole.update(block)
+                    copy.write(block)
+                    self.progress.advance(len(block))
+                file.said.check(str(source), hashers)
+            placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.checksum)
+            yield replace(placed, part_of=file.part_of, sequence=file.sequence)
+        wholes.end()
+
+    def _left_out(self) -> Iterator[str]:
+        if number := self.found.left_out:
+            yield (
+                f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
+            )
+
+
+def _blocks(file: DataFile, source: Path) -> Iterator[bytes]:
+    try:
+        with reading.opening(file.container.folder, file.names) as descriptor:
+            yield from reading.chunks(descriptor)
+    except (OSError, SourceError) as error:
+        raise unreadable(source, error) from None

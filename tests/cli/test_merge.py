@@ -1,0 +1,61 @@
+"""``metspack merge`` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Commands
+
+
+@pytest.fixture
+def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
+    """The sample in a parent and three children."""
+    cut = ("--dialect", "csip", "--max-files", "4", "--max-bytes", "45000", "--id", "NW", "-j", "1")
+    metspack.fine("build", northwind, "-o", tmp_path / "out", *cut)
+    return tmp_path / "out"
+
+
+def test_containers_are_put_together(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    said = metspack.fine("merge", out, "-o", whole).splitlines()
+    assert said == [
+        f"{whole}: NW, put together of 4 packages, 9 data files, 175,928 bytes",
+        f"Published; its structure was checked. Any time later: metspack check {whole}",
+    ]
+    assert "0 errors, 0 warnings" in metspack.fine("check", whole)
+    assert metspack.fine("merge", out, "--output", tmp_path / "quiet", "-q") == ""
+
+
+def test_a_sip_of_packages_given_one_by_one(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    (out / "NW/metadata/other").mkdir()
+    (out / "NW/metadata/other/x.txt").write_text("x")
+    ips = [each for each in sorted(out.iterdir(), reverse=True) if each.is_dir()]
+    saying = ("--profile", "sip", "--submitter", "National Archives")
+    outcome = metspack(
+        "merge",
+        *ips,
+        "-o",
+        tmp_path / "whole",
+        *saying,
+        *("--id", "NW-2", "--checksum", "SHA-512", "--agent", "An archive", "--verify", "--json"),
+    )
+    assert outcome.code == 0, outcome
+    assert "1 file of the containers left out" in outcome.err
+    document = json.loads(outcome.out)
+    assert (document["objid"], document["containers"], document["checked"]) == ("NW-2", 4, "full")
+    assert len(document["warnings"]) == 1
+    mets = (tmp_path / "whole/NW-2/METS.xml").read_text()
+    for words in ("National Archives", "An archive", "E-ARK-SIP-v2-2-0.xml", "SHA-512"):
+        assert words in mets
+
+
+def test_what_cannot_be_put_together_is_said(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    outcome = metspack("merge", out / "NW", "-o", tmp_path / "whole")
+    assert outcome.code == 3
+    assert "names the child NW_s0_t2_c4_seg_0, which is not among the containers" in outcome.err
+    assert metspack("merge", out, "-o", tmp_path / "whole", "--profile", "sip").code == 2
+    assert metspack("merge", out, "-o", out).code == 4
+    assert metspack("merge", out, "-o", tmp_path / "whole", "--checksum", "SHA3").code == 2
