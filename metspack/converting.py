@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from metspack import building, reading
 from metspack.building import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
 from metspack.mets import tops
+from metspack.model import Budgets
+from metspack.packs import Shelf
 from metspack.progress import Progress, Silent
 from metspack.restoring import packaged
 from metspack.restoring.packaged import Packaged
@@ -72,7 +74,10 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
 
 def _has_mets(folder: Path) -> bool:
     """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
-    return any(each.name.lower() == _METS for each in folder.iterdir()) or tops.top(folder) is not None
+    if any(each.name.lower() == _METS for each in folder.iterdir()) or tops.top(folder) is not None:
+        return True
+    with closing(Shelf(Budgets())) as shelf:
+        return tops.packed_top(folder, shelf) is not None
 
 
 def _check_never_had_mets(folder: Path) -> None:

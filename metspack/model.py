@@ -72,7 +72,8 @@ class FileExtent:
     """A whole file that holds a LOB or a part of one: its segments below one of a source's granted roots.
 
     ``modified`` (nanoseconds), ``inode`` and ``device`` tell whether it is still the file that was found;
-    an inode means something on its device alone.
+    an inode means something on its device alone. With ``offset`` it is those ``size`` bytes of the file at
+    ``path``, which are packed there as they are.
     """
 
     root: int
@@ -81,6 +82,7 @@ class FileExtent:
     modified: int
     inode: int
     device: int
+    offset: int | None = None
 
 
 Extent = ZipExtent | FileExtent

@@ -6,6 +6,7 @@ name that leaves its folder) is refused, as the zip reader refuses it.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from metspack import scratch
 from metspack.errors import SourceError
 from metspack.media import Below, Medium
-from metspack.model import Budgets
+from metspack.model import Budgets, ZipExtent
+from metspack.siard.zipformat import PLAIN
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
@@ -76,6 +78,22 @@ class Tar(scratch.Scratch):
         """Return the member of exactly that name, None when there is none."""
         sql = "SELECT name, kind, offset, size FROM member WHERE name = ?"
         return next((_member(row) for row in self._database.execute(sql, (name,))), None)
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return where the file of exactly that name lies, as an entry without anything around its bytes."""
+        member = self.member(os.fsencode(name))
+        if member is None or member.kind != "f":
+            return None
+        return ZipExtent(
+            name=name,
+            offset=member.offset,
+            limit=member.offset + member.size,
+            compressed=member.size,
+            size=member.size,
+            crc=0,
+            method=PLAIN,
+            flags=0,
+        )
 
     def members(self, prefix: bytes = b"") -> Iterator[Member]:
         """Yield the members whose names begin with ``prefix``, sorted as bytes."""

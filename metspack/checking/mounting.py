@@ -111,9 +111,10 @@ class Mounting:
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         yield from walking.findings(self._catalogue, self._places, folder, whole=self._whole)
-        if not self._is_packed_in_place(found, folder):
-            facts = {"href": wanted.called, "found": found.shown}
-            yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
+        if self._is_packed_in_place(found, folder):
+            return Outcome(path=path)
+        facts = {"href": wanted.called, "found": found.shown}
+        yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
         return Outcome(path=path, found=found.shown)
 
     def _is_packed_in_place(self, found: Found, folder: bytes) -> bool:

@@ -11,8 +11,10 @@ from pathlib import Path
 from metspack import reading
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
+from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
 from metspack.progress import Progress
+from metspack.restoring import packs
 from metspack.restoring.package import Package
 from metspack.siard import tables
 from metspack.siard.archive import Archive, Grants
@@ -26,20 +28,26 @@ _UNLISTED = "A METS of the package should list it; metspack check tells what els
 class Meant:
     """What a cell means: the LOB that METS lists as ``lob``, or, with None, ``entries`` of the archive.
 
-    ``extents`` are of use with the archive's resolver.
+    ``extents`` are of use with the archive's resolver; ``files`` are the names from the package's root.
     """
 
     lob: str | None
     entries: tuple[str, ...]
     extents: tuple[Extent, ...]
+    files: tuple[tuple[str, ...], ...] = ()
 
 
-def archive_place(package: Package, path: tuple[str, ...]) -> Path:
+def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretch | None]:
     """Return where an archive of a package lies, by its names from the root as ``Package.archives`` has them.
 
+    The second is where its bytes are when it is packed.
     Raises ``SourceError`` when it cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
+    inside = package.index.packs.inside(path)
+    if inside is not None:
+        at = packs.place(package.root, path, inside)
+        return place, at if isinstance(at, Stretch) else None
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
         os.close((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
@@ -48,12 +56,13 @@ def archive_place(package: Package, path: tuple[str, ...]) -> Path:
             f"{'/'.join(path)} cannot be opened: {error.strerror}",
             hint="The METS names it as the archive; get it from another copy of the package.",
         ) from None
-    return place
+    return place, None
 
 
 def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
     """Return an archive of a package; raises ``SourceError`` when it cannot be read."""
-    return Archive(archive_place(package, path), budgets, grants(package, path))
+    place, at = archive_place(package, path)
+    return Archive(place, budgets, grants(package, path), at)
 
 
 def grants(package: Package, path: tuple[str, ...]) -> Grants:
@@ -86,9 +95,9 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
             continue
         name, hashers = "/".join(file), Hashers((digest.algorithm,))
         try:
-            with reading.opening(package.root, file) as descriptor:
-                progress.stage("Comparing the archive with METS", os.fstat(descriptor).st_size)
-                for block in reading.chunks(descriptor):
+            with Medium((packs.place(package.root, file, package.index.packs.inside(file)),)) as medium:
+                progress.stage("Comparing the archive with METS", medium.size)
+                for block in medium.chunks():
                     hashers.update(block)
                     progress.advance(len(block))
         except OSError as error:
@@ -145,10 +154,21 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
     return None
 
 
-def from_root(path: tuple[str, ...], extent: FileExtent) -> tuple[str, ...]:
-    """Return the names from the package's root of a file that a cell of the archive at ``path`` means."""
-    # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
-    return extent.path if extent.root else (*path[:-1], *extent.path)
+def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[str, ...] | None:
+    """Return the names from the package's root of a file that a cell of the archive at ``path`` means.
+
+    A packed one has those of the folder that it is packed from; None for an entry of the archive itself.
+    """
+    if isinstance(extent, FileExtent):
+        # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
+        return extent.path if extent.root else (*path[:-1], *extent.path)
+    file = archive.resolver.packed[extent.archive - 1].paths[0] if extent.archive else None
+    if not isinstance(file, Below):
+        return None
+    *above, name = file.segments
+    stem, inside = os.path.splitext(name)[0], tuple(extent.name.split("/"))
+    folder = (*(path[:-1] if file.root == archive.resolver.roots[0] else ()), *above)
+    return (*folder, *inside) if inside[0] == stem else (*folder, stem, *inside)
 
 
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
@@ -160,11 +180,7 @@ def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Tabl
     entries = archive.entries(table, cell)
     if entries:
         return Meant(lob=None, entries=entries, extents=found.extents)
-    first = found.extents[0]
-    where = "a packed segment"
-    if isinstance(first, FileExtent):
-        file = from_root(path, first)
-        where = "/".join(file)
-        if (lob := package.index.lob_at(file)) is not None:
-            return Meant(lob=lob, entries=(), extents=found.extents)
-    raise SourceError(f"{where}, which no METS lists", hint=_UNLISTED)
+    files = tuple(from_root(path, archive, each) or () for each in found.extents)
+    if (lob := package.index.lob_at(files[0])) is not None:
+        return Meant(lob=lob, entries=(), extents=found.extents, files=files)
+    raise SourceError(f"{'/'.join(files[0])}, which no METS lists", hint=_UNLISTED)

@@ -11,7 +11,7 @@ from typing import Self
 from metspack import scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets, Digest, FileExtent, LobCell, LobPlace
-from metspack.restoring.cells import Meant, cells, from_root, meant, opened_archive
+from metspack.restoring.cells import Meant, cells, meant, opened_archive
 from metspack.restoring.package import Package
 from metspack.siard.archive import Archive
 from metspack.siard.metadata import Table
@@ -89,24 +89,23 @@ class CellTable:
             self._put("inside", *_values(cell), name, start, json.dumps(found.entries))
             return None
         if found.lob != lob and is_listed:
-            reason = f"{_first(path, found)}, which METS lists as {found.lob}, and {lob} elsewhere"
+            reason = f"{_first(found)}, which METS lists as {found.lob}, and {lob} elsewhere"
             self._put("astray", lob, name, reason)
             return lob
-        if reason := self._unlike(path, found.lob, found):
+        if reason := self._unlike(found.lob, found):
             self._put("astray", found.lob, name, reason)
         return found.lob
 
-    def _unlike(self, path: tuple[str, ...], lob: str, found: Meant) -> str:
+    def _unlike(self, lob: str, found: Meant) -> str:
         """Return what a cell means where that is not the files of METS, "" when it is."""
         try:
             held = self._package.lob(lob)
         except SourceError:  # told where the LOB itself is
             return ""
-        files = [from_root(path, each) for each in found.extents if isinstance(each, FileExtent)]
-        if len(files) == len(found.extents) and files == [part.path for part in held.parts]:
+        if found.files == tuple(part.path for part in held.parts):
             return ""
         return (
-            f"{counted(len(found.extents), 'file')}, {_first(path, found)} first, but METS lists {lob} as "
+            f"{counted(len(found.extents), 'file')}, {_first(found)} first, but METS lists {lob} as "
             f"{counted(len(held.parts), 'file')}, {held.parts[0].name} first"
         )
 
@@ -154,10 +153,9 @@ class CellTable:
         self.close()
 
 
-def _first(path: tuple[str, ...], found: Meant) -> str:
+def _first(found: Meant) -> str:
     """Return the first file that a cell means, for people."""
-    first = found.extents[0]
-    return shown("/".join(from_root(path, first)) if isinstance(first, FileExtent) else first.name)
+    return shown("/".join(found.files[0]))
 
 
 def _values(cell: LobCell) -> tuple[object, ...]:

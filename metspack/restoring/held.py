@@ -11,12 +11,22 @@ from metspack.sizes import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """Bytes of a zip or tar file that are a file of their own; ``file`` are the names from the root."""
+
+    file: tuple[str, ...]
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
 
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
     is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
-    ``line`` are where it is listed, ``segment`` the OBJID of that METS.
+    ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
+    None for a file of its own.
     """
 
     id: str
@@ -28,6 +38,7 @@ class Part:
     mets: str
     line: int
     segment: str
+    inside: Inside | None = None
 
     @property
     def name(self) -> str:

@@ -6,17 +6,17 @@ cannot be read is a fault of the package, which the others can be given back wit
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, reading, safexml, scratch
+from metspack import digests, safexml, scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import reader, tops
 from metspack.model import Budgets, Digest
+from metspack.packs import Content
 from metspack.restoring.held import HeldSegment, NamedMets
 from metspack.restoring.meaning import (
     LOB_ID,
@@ -29,6 +29,7 @@ from metspack.restoring.meaning import (
     size_of,
     split_lob,
 )
+from metspack.restoring.packs import Packs
 
 SPLIT = "SPLITLOB"
 """TYPE of the structMap that says in which children the parts of LOBs are."""
@@ -92,6 +93,7 @@ class Index:
     def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
         self._root = root
         self._budgets = budgets or Budgets()
+        self.packs = Packs(root, self._budgets)
         self._database = scratch.opened()
         self._waiting: dict[str, list[Row]] = {}
         self._segments: list[HeldSegment] = []
@@ -177,6 +179,7 @@ class Index:
 
     def close(self) -> None:
         """Drop the database."""
+        self.packs.close()
         self._database.close()
 
     def _do(self, statement: str, *values: object) -> int:
@@ -217,9 +220,9 @@ class Index:
         path = named.path
         document = _Document(number, path[:-1])
         try:
-            with reading.opening(self._root, path) as descriptor:
+            with self.packs.document(path) as content:
                 hashers = named.hashers()
-                for fact in reader.read(_blocks(descriptor, hashers), self._budgets):
+                for fact in reader.read(_blocks(content, hashers), self._budgets):
                     self._taken(document, fact)
             named.check(hashers)
         except (OSError, MetspackError) as error:
@@ -378,13 +381,12 @@ class _Document:
         self.pointed: str | None = None
 
 
-def _blocks(descriptor: int, hashers: digests.Hashers) -> Iterator[bytes]:
+def _blocks(content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
     # Small blocks: the facts of one block are held at once.
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
-        hashers.update(block)
-        yield block
-        start += len(block)
+    for chunk in content.chunks():
+        hashers.update(chunk)
+        for start in range(0, len(chunk), _BLOCK):
+            yield chunk[start : start + _BLOCK]
 
 
 def _unread(path: str, error: OSError | MetspackError) -> SourceError:

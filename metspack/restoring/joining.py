@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +12,9 @@ from pathlib import Path
 from metspack import reading
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.media import Stamp
+from metspack.media import Medium, Stamp
 from metspack.model import Digest, LobCell
+from metspack.restoring import packs
 from metspack.restoring.archived import ArchivedLob, found
 from metspack.restoring.cells import cell_of
 from metspack.restoring.held import HeldLob, Part
@@ -31,24 +31,24 @@ _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
 
 
-def opened_part(root: Path, lob: str, part: Part) -> int:
-    """Return a descriptor of a part's file below the package's root.
+def opened_part(root: Path, lob: str, part: Part) -> Medium:
+    """Return the bytes of a part below the package's root.
 
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
     """
     try:
-        descriptor = reading.opened(root, part.path)
+        medium = packs.opened(root, part)
     except OSError as error:
         raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
     except SourceError as error:
         raise SourceError(f"{_about(lob, part)}: {error.message}", hint=_ANOTHER) from None
-    size = os.fstat(descriptor).st_size
+    size = medium.size
     if size != part.size:
-        os.close(descriptor)
+        medium.close()
         raise SourceError(
             f"{_about(lob, part)} has {size:,} bytes; expected {part.size:,} ({part.source})", hint=_ANOTHER
         )
-    return descriptor
+    return medium
 
 
 def _about(lob: str, part: Part) -> str:
@@ -72,8 +72,8 @@ class JoinedLob(LobFile):
         self._verify = verify
         self._starts = [0, *ends[:-1]]
         self._open = -1
-        self._descriptor = -1
-        self._verified: dict[int, Stamp] = {}
+        self._medium: Medium | None = None
+        self._verified: dict[int, tuple[Stamp, ...]] = {}
 
     def block(self, position: int, size: int) -> bytes:
         """Return bytes from a position up to the end of its part."""
@@ -81,37 +81,37 @@ class JoinedLob(LobFile):
         part = self.lob.parts[number]
         offset = position - self._starts[number]
         wanted = min(size, part.size - offset, reading.CHUNK)
-        block = os.pread(self._part(number), wanted, offset)
+        block = self._part(number).pread(wanted, offset)
         if wanted and not block:
             raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
         return block
 
-    def _part(self, number: int) -> int:
-        """Return the descriptor of a part, verified when that was asked for."""
-        if number != self._open:
+    def _part(self, number: int) -> Medium:
+        """Return the bytes of a part, verified when that was asked for."""
+        if number != self._open or self._medium is None:
             self._let_go()
-            self._descriptor = opened_part(self._root, self.lob.id, self.lob.parts[number])
+            self._medium = opened_part(self._root, self.lob.id, self.lob.parts[number])
             self._open = number
         digest = self.lob.parts[number].digest
         if self._verify and digest is not None:
-            self._check(number, digest)
-        return self._descriptor
+            self._check(self._medium, number, digest)
+        return self._medium
 
-    def _check(self, number: int, digest: Digest) -> None:
-        stamp = Stamp.of(self._descriptor)
-        if self._verified.get(number) == stamp:
+    def _check(self, medium: Medium, number: int, digest: Digest) -> None:
+        stamps = medium.stamped()
+        if self._verified.get(number) == stamps:
             return
         try:
-            _check_digest(self.lob.id, self.lob.parts[number], digest, self._descriptor)
+            _check_digest(self.lob.id, self.lob.parts[number], digest, medium)
         except BaseException:
             self._let_go()
             raise
-        self._verified[number] = stamp
+        self._verified[number] = stamps
 
     def _let_go(self) -> None:
-        descriptor, self._descriptor, self._open = self._descriptor, -1, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        medium, self._medium, self._open = self._medium, None, -1
+        if medium is not None:
+            medium.close()
 
     def close(self) -> None:
         """Close what is open."""
@@ -120,7 +120,7 @@ class JoinedLob(LobFile):
         super().close()
 
 
-def _check_digest(lob: str, part: Part, digest: Digest, descriptor: int) -> None:
+def _check_digest(lob: str, part: Part, digest: Digest, medium: Medium) -> None:
     """Raise ``SourceError`` when a part's bytes are not those of its digest in METS."""
     if digest.algorithm not in OCTETS:
         raise SourceError(
@@ -129,7 +129,7 @@ def _check_digest(lob: str, part: Part, digest: Digest, descriptor: int) -> None
             hint=_UNVERIFIED,
         )
     hashers = Hashers([digest.algorithm])
-    for block in reading.chunks(descriptor):
+    for block in medium.chunks():
         hashers.update(block)
     found = hashers.digest(digest.algorithm)
     if found != digest:
@@ -227,14 +227,11 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
         for disagreement in proving.begun():
             raise SourceError(disagreement.message, hint=_UNVERIFIED)
     for part in lob.parts:
-        descriptor = opened_part(package.root, lob.id, part)
-        try:
-            for block in part_blocks(lob.id, part, descriptor):
+        with opened_part(package.root, lob.id, part) as medium:
+            for block in part_blocks(lob.id, part, medium):
                 if proving is not None:
                     proving.update(block)
                 yield block
-        finally:
-            os.close(descriptor)
         for disagreement in () if proving is None else proving.part_ended(part):
             raise SourceError(disagreement.message, hint=_ANOTHER)
     for disagreement in () if proving is None else proving.ended():
@@ -251,10 +248,10 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
     return [] if cell is None else [cell]
 
 
-def part_blocks(lob: str, part: Part, descriptor: int) -> Iterator[bytes]:
+def part_blocks(lob: str, part: Part, medium: Medium) -> Iterator[bytes]:
     """Yield a part's bytes, exactly as many as METS says; raises ``SourceError`` when it became shorter."""
     left = part.size
-    for block in reading.chunks(descriptor, 0, part.size):
+    for block in medium.chunks(0, part.size):
         left -= len(block)
         yield block
     if left:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from metspack import reading
 from metspack.errors import SourceError
 from metspack.mets import tops
 from metspack.model import Budgets, Digest
+from metspack.packs import SUFFIXES, Shelf
+from metspack.restoring import packs
 from metspack.restoring.chains import chained
-from metspack.restoring.held import HeldLob, HeldSegment, Mapped, Part, Whole
+from metspack.restoring.held import HeldLob, HeldSegment, Inside, Mapped, Part, Whole
 from metspack.restoring.index import Index, Row
 from metspack.restoring.meaning import is_representation
 
@@ -170,14 +171,21 @@ class Package:
             mets=mets,
             line=line,
             segment=called,
+            inside=self._inside(lob, tuple(path.split("/"))),
         )
         return self._measured(lob, part) if size is None else part
+
+    def _inside(self, lob: str, path: tuple[str, ...]) -> Inside | None:
+        try:
+            return self.index.packs.inside(path)
+        except SourceError as error:
+            raise SourceError(f"LOB {lob}: {error.message}", hint=error.hint) from None
 
     def _measured(self, lob: str, part: Part) -> Part:
         """Return a part with the size its file has: METS says none."""
         try:
-            with reading.opening(self.root, part.path) as descriptor:
-                return replace(part, size=os.fstat(descriptor).st_size)
+            with packs.opened(self.root, part) as medium:
+                return replace(part, size=medium.size)
         except OSError as error:
             raise SourceError(
                 f"LOB {lob}: {part.name} cannot be opened: {error.strerror} ({part.source})",
@@ -320,6 +328,9 @@ def _found(path: Path) -> tuple[Path, str]:
                 return path, name
         if (found := tops.top(path)) is not None:
             return path, "/".join(found)
+        with closing(Shelf(Budgets())) as shelf:
+            if (packed := tops.packed_top(path, shelf)) is not None:
+                return path, f"{packed[1]}/{tops.METS}"
         raise SourceError(
             f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
         )
@@ -329,6 +340,8 @@ def _found(path: Path) -> tuple[Path, str]:
             f"{path} is an archive, expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
+    if path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
+        return path.parent, f"{path.stem}/{tops.METS}"
     if path.exists():
         return path.parent, path.name
     raise SourceError(

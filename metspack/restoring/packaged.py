@@ -12,15 +12,15 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from metspack import reading, scratch
+from metspack import scratch
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
-from metspack.media import Stamp
 from metspack.mediatypes import DEFAULT
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.progress import Progress
-from metspack.restoring.cells import altered, archive_place, grants
+from metspack.restoring import packs
+from metspack.restoring.cells import altered, archive_place, from_root, grants
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
@@ -146,19 +146,21 @@ def place_of(lob: str) -> LobPlace:
 
 def _extent(root: Path, lob: str, part: Part, number: int) -> FileExtent:
     try:
-        with reading.opening(root, part.path) as descriptor:
-            stamp = Stamp.of(descriptor)
+        with packs.opened(root, part) as medium:
+            size, stamp = medium.size, medium.stamps[0]
     except (OSError, SourceError) as error:
         why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
         raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=_ANOTHER) from None
-    _check_size(lob, part, stamp.size)
+    _check_size(lob, part, size)
+    inside = part.inside
     return FileExtent(
         root=number,
-        path=part.path,
-        size=stamp.size,
+        path=part.path if inside is None else inside.file,
+        size=size,
         modified=stamp.modified,
         inode=stamp.inode,
         device=stamp.device,
+        offset=None if inside is None else inside.offset,
     )
 
 
@@ -183,10 +185,10 @@ class PackagedArchive(Archive):
         self.package = package
         self.selection = selection
         self._names = path
-        place = archive_place(package, path)
+        place, at = archive_place(package, path)
         # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
         self._root = 0 if len(path) == 1 else 1
-        super().__init__(place, budgets, grants(package, path))
+        super().__init__(place, budgets, grants(package, path), at)
         self._lobs = _Lobs(package)
 
     def located(
@@ -222,11 +224,9 @@ class PackagedArchive(Archive):
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
         """Return the names from the package's root of a file that lies below it."""
-        if not isinstance(extent, FileExtent):
+        if isinstance(extent, FileExtent) and extent.root not in {0, self._root}:
             return None
-        if extent.root == self._root:
-            return extent.path
-        return (*self._names[:-1], *extent.path) if extent.root == 0 else None
+        return from_root(self._names, self, extent)
 
     def unnamed(self) -> Iterator[LobRef]:
         """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``."""

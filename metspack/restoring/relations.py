@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-from metspack import reading
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets
+from metspack.restoring import packs
 from metspack.restoring.cells import cells, meant, opened_archive
 from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.package import Package
@@ -57,8 +56,8 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with reading.opening(root, part.path) as descriptor:
-                size = os.fstat(descriptor).st_size
+            with packs.opened(root, part) as medium:
+                size = medium.size
         except OSError as error:
             found = error.strerror or str(error)
         except SourceError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -147,13 +146,10 @@ class Roundtrip(Iterator[Disagreement]):
     def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
         yield from proving.begun()
         for part in lob.parts:
-            descriptor = opened_part(self._package.root, lob.id, part)
-            try:
-                for block in part_blocks(lob.id, part, descriptor):
+            with opened_part(self._package.root, lob.id, part) as medium:
+                for block in part_blocks(lob.id, part, medium):
                     proving.update(block)
                     self._advance(block)
-            finally:
-                os.close(descriptor)
             yield from proving.part_ended(part)
         yield from proving.ended()
 

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 from metspack import uris
 from metspack.errors import SourceError
 from metspack.restoring.archived import listed
-from metspack.restoring.held import Disagreement, HeldLob
+from metspack.restoring.held import Disagreement, HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.relations import misplaced, unrelated
 
@@ -101,18 +101,21 @@ def shard(objid: str, lob: HeldLob, *, base: str = "") -> Shard:
     """Return the shard of a LOB of the package with this OBJID; ``base`` as ``shards`` has it."""
     # Ids of LOBs are unique in their package only.
     pid = f"uuid:{uuid5(NAMESPACE_URL, f'{objid}#{lob.id}')}"
-    files = tuple(
-        ShardFile(
-            id=part.id,
-            url=base + uris.quoted(part.path),
-            name=part.path[-1],
-            offset=0,
-            length=part.size,
-            media_type=part.media_type or lob.media_type,
-        )
-        for part in lob.parts
-    )
+    files = tuple(_of_part(part, lob.media_type, base) for part in lob.parts)
     return Shard(lob=lob.id, pid=pid, files=files)
+
+
+def _of_part(part: Part, media_type: str | None, base: str) -> ShardFile:
+    """Return the file that holds a part, or the zip or tar file in which it is packed."""
+    path, offset = (part.path, 0) if part.inside is None else (part.inside.file, part.inside.offset)
+    return ShardFile(
+        id=part.id,
+        url=base + uris.quoted(path),
+        name=path[-1],
+        offset=offset,
+        length=part.size,
+        media_type=part.media_type or media_type,
+    )
 
 
 def to_json(shard: Shard) -> str:

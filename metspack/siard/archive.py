@@ -12,7 +12,7 @@ from typing import Self
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
-from metspack.media import Held
+from metspack.media import Held, Stretch
 from metspack.mediatypes import media_type
 from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
 from metspack.siard import faults, metadata, opening, tables
@@ -84,7 +84,8 @@ class Archive:
     """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
-    the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. Raises ``SourceError``
+    the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
+    are of one that is packed in another file. Raises ``SourceError``
     on opening when it is no SIARD archive that can be read, and ``ConfigError`` for a granted folder that
     is none.
     """
@@ -94,10 +95,11 @@ class Archive:
         path: Path,
         budgets: Budgets | None = None,
         grants: Grants = Grants(),
+        at: Stretch | None = None,
     ) -> None:
         self.path = path
         self.budgets = budgets or Budgets()
-        opened = opening.opened(path, self.budgets)
+        opened = opening.opened(path, self.budgets, at)
         self.tree = opened.tree
         self.container = opened.container
         self.prefix = opened.prefix

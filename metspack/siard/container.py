@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from metspack import reading, scratch
 from metspack.errors import SourceError
-from metspack.media import Below, Medium
+from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, ZipExtent
 from metspack.siard.zipcontents import Span, contents, span
 from metspack.siard.zipdirectory import CentralRecords, Directory, directory, read
@@ -68,7 +68,7 @@ class Container:
         cls,
         path: Path | Below,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
-        parts: Sequence[Path | Below] = (),
+        parts: Sequence[Path | Below | Stretch] = (),
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 

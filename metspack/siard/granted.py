@@ -158,9 +158,9 @@ class Granted:
 
     def file(self, spot: Spot) -> FileExtent | None:
         """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
-        return next((found for each in self._all(spot) if (found := self._file(each)) is not None), None)
+        return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
 
-    def _all(self, spot: Spot) -> Iterator[Spot]:
+    def places(self, spot: Spot) -> Iterator[Spot]:
         """Yield a spot, and the one that it is elsewhere when its folder is divided."""
         yield spot
         if spot.root == 0 and (moved := self._divided.get(spot.path[:-1])) is not None:
@@ -200,7 +200,7 @@ class Granted:
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
         """Return those of the names that stand in the folder of a spot."""
         found: list[str] = []
-        for each in self._all(spot):
+        for each in self.places(spot):
             with suppress(OSError), self._folder(each.root, each.path[:-1]) as folder:
                 found += [name for name in names if mode_of(name, folder) is not None]
         return found

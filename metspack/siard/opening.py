@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.errors import SourceError
-from metspack.media import Below
+from metspack.media import Below, Stretch
 from metspack.model import Budgets
 from metspack.siard import trees
 from metspack.siard.container import Container
@@ -44,14 +44,15 @@ def _below(path: Path) -> list[Path]:
     return [each for each in path.glob(f"*/{METADATA}") if each.is_file()]
 
 
-def opened(path: Path, budgets: Budgets) -> Opened:
+def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
     """Return the archive at ``path``: a .siard file, the first of its parts or the name they had, a folder.
 
+    ``at`` is where the bytes of one are that is packed; ``path`` is then where it would lie.
     Raises ``SourceError`` when there is none, and as ``Container`` and ``FolderTree`` do.
     """
-    if path.is_dir():
+    if at is None and path.is_dir():
         return _unpacked(path)
-    whole, parts = _pieces(path)
+    whole, parts = _pieces(path) if at is None else (path, (at,))
     container = Container.opened(whole if parts else path, budgets, parts)
     try:
         prefix = _root(container, path)
@@ -111,7 +112,7 @@ def _inside(folder: Path) -> str:
     return f"It holds neither {METADATA} nor a .siard file."
 
 
-def _pieces(path: Path) -> tuple[Path, tuple[Path | Below, ...]]:
+def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
     """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0).
 
     The part that a person named may be a link; those found beside it may not.

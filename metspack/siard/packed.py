@@ -1,4 +1,4 @@
-"""Segment folders packed as zip files: LOBs found among their entries, read where they are.
+"""Segment folders packed as zip or tar files: LOBs found among their entries, read where they are.
 
 SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation 0.16 a whole
 ``Northwind_lobseg_0`` as one file, and SIARD 2.2 G_3.4-3 lets a file URI lead into ``sip.zip/``.
@@ -20,10 +20,11 @@ from metspack.model import Budgets, ZipExtent
 from metspack.siard import zipcontents
 from metspack.siard.container import Container
 from metspack.siard.granted import KINDS, Obstacle, mode_of
+from metspack.tars import Tar
 
 Names = tuple[str, ...]
 
-_SUFFIX = ".zip"
+_ZIP, _TAR = ".zip", ".tar"
 _OPEN = 16
 """A row's LOBs may lie in as many packed segments as its table has LOB columns (SIARD 2.2 L_7.1)."""
 _REMEMBERED = 4096
@@ -69,7 +70,7 @@ class Packed:
         self._held: list[Held] = []
         self._numbers: dict[tuple[int, Names], int] = {}
         self._refused: dict[tuple[int, Names], tuple[str, str]] = {}
-        self._open: OrderedDict[int, Container] = OrderedDict()
+        self._open: OrderedDict[int, Container | Tar] = OrderedDict()
         self._levels: dict[tuple[int, Names], _Level] = {}
         # LOBs come in order: the folder of the last one is almost always that of the next.
         self._last: tuple[int, Names, tuple[_Candidate, ...]] | None = None
@@ -164,17 +165,18 @@ class Packed:
 
     def _looked_at(self, root: int, path: Names) -> _Level:
         *above, name = path
-        stem = name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else ""
+        stem = name[: -len(_ZIP)] if name.lower().endswith((_ZIP, _TAR)) else ""
         try:
             folder = reading.opened_folder(self._roots[root], above)
         except OSError:  # what stands in the way is told by whoever opens the LOB's file
             return _Level()
         try:
-            own, beside = mode_of(name, folder), mode_of(name + _SUFFIX, folder)
+            own = mode_of(name, folder)
+            beside = [(suffix, mode_of(name + suffix, folder)) for suffix in (_ZIP, _TAR)]
         finally:
             os.close(folder)
         found = [_candidate((*above, name), len(path), stem, own)] if stem else []
-        found.append(_candidate((*above, name + _SUFFIX), len(path), name, beside))
+        found += [_candidate((*above, name + suffix), len(path), name, mode) for suffix, mode in beside]
         return _Level(
             candidates=tuple(each for each in found if each is not None),
             is_folder=own is not None and stat.S_ISDIR(own),
@@ -182,7 +184,7 @@ class Packed:
 
     # --- The zip files ----------------------------------------------------------------------------------
 
-    def _container(self, root: int, found: _Candidate) -> tuple[int, Container]:
+    def _container(self, root: int, found: _Candidate) -> tuple[int, Container | Tar]:
         """Return a zip file's number and its entries, opened when they are not; raises ``Obstacle``."""
         key = (root, found.path)
         number = self._numbers.get(key)
@@ -196,7 +198,7 @@ class Packed:
             container = self._opened(Below(root=self._roots[root], segments=found.path), found.obstacle)
             if number is not None and container.medium.stamps != self._held[number - 1].stamps:
                 container.close()
-                raise _changed(str(container.path))
+                raise _changed(str(self._held[number - 1].paths[0]))
         except Obstacle as refused:
             self._refused[key] = refused.message, refused.hint
             raise
@@ -208,11 +210,17 @@ class Packed:
             self._open.popitem(last=False)[1].close()
         return number, container
 
-    def _opened(self, path: Below, obstacle: str) -> Container:
+    def _opened(self, path: Below, obstacle: str) -> Container | Tar:
         if obstacle:
             raise Obstacle(f"the packed segment {str(path)!r} is {obstacle}", hint=_HINT)
         try:
+            if path.segments[-1].lower().endswith(_TAR):
+                return Tar(path, self._budgets)
             return Container.opened(path, self._budgets)
+        except OSError as error:
+            raise Obstacle(
+                f"the packed segment {path} cannot be opened: {error.strerror}", hint=_HINT
+            ) from None
         except SourceError as error:
             hint = _HINT if isinstance(error.__cause__, OSError) else error.hint
             raise Obstacle(f"the packed segment {error.message}", hint=hint) from None

@@ -64,11 +64,15 @@ class Sources:
         """
         file = self.granted.file(spot)
         if file is None:
-            return [*self.packed.entries(spot.root, spot.path)]
+            return self._packed(spot)
         if self.packed.is_near(spot.root, spot.path):
             with suppress(Obstacle):  # the file is there, whatever a zip file beside its folder is
-                return [file, *self.packed.entries(spot.root, spot.path)]
+                return [file, *self._packed(spot)]
         return [file]
+
+    def _packed(self, spot: Spot) -> list[Extent]:
+        places = self.granted.places(spot)
+        return [entry for each in places for entry in self.packed.entries(each.root, each.path)]
 
     def one_at(self, root: int, names: Names) -> Extent | None:
         """Return what is at these names below a root; raises ``TooMany`` for several that differ."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -62,20 +63,27 @@ def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
     promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
     try:
         with reading.opening(root, extent.path) as descriptor:
-            _check(Stamp.of(descriptor), promised, what, "since it was found")
+            _check(_stamp(descriptor, extent), promised, what, "since it was found")
             came = 0
-            for block in reading.chunks(descriptor, 0, extent.size):
+            start = extent.offset or 0
+            for block in reading.chunks(descriptor, start, start + extent.size):
                 came += len(block)
                 yield block
             if came != extent.size:
                 problem = f"the file {what} ends at byte {came:,}; expected {extent.size:,} bytes"
                 raise SourceError(problem, hint=_CHANGED)
-            _check(Stamp.of(descriptor), promised, what, "while it was read")
+            _check(_stamp(descriptor, extent), promised, what, "while it was read")
     except OSError as error:
         raise SourceError(
             f"the file {what} cannot be read: {error.strerror or error}",
             hint="It was there when the source was first looked through, or may not be read by you.",
         ) from error
+
+
+def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
+    """Return a file's stamp; what is packed in it has its own size."""
+    found = Stamp.of(descriptor)
+    return found if extent.offset is None else replace(found, size=extent.size)
 
 
 def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:

@@ -19,6 +19,7 @@ from metspack.siard.zipformat import (
     DESCRIPTOR_MAX,
     LOCAL,
     MISLEADING,
+    PLAIN,
     descriptor_length,
     local_header_length,
     refusal,
@@ -55,6 +56,11 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
     CRC-32 promised, neither more nor less; the last only after the last block was yielded, so
     bytes are proven when the iterator has ended.
     """
+    if extent.method == PLAIN:
+        end = extent.offset + extent.size
+        place = Span(start=extent.offset, data=extent.offset, end_of_data=end, stop=end)
+        yield from _data(medium, b"", place, what)
+        return
     # Most LOBs are small: one read then gets header, data and descriptor.
     head = _head(medium, extent, reading.CHUNK, what)
     place = _span(medium, head, extent, what)

@@ -30,7 +30,12 @@ MAX32 = 0xFFFFFFFF
 MAX64 = 0xFFFFFFFFFFFFFFFF
 _LARGEST = (1 << 62) - 1  # offsets stay within what a file system and SQLite can hold
 
+PLAIN = -1
+"""The method of bytes that lie there with nothing around them: a member of a tar file."""
+
 STORED = 0
+PLAIN = -1
+"""Of bytes that lie there with nothing around them, as those of a member of a tar file do."""
 DEFLATED = 8
 STREAMED = 0x0008
 """Flag bit 3: sizes and CRC-32 follow the data in a data descriptor (APPNOTE 4.4.4)."""

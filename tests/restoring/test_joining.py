@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from metspack import reading
 from metspack.errors import ConfigError, SourceError
+from metspack.media import Medium
 from metspack.restoring.joining import JoinedLob, extracted, open_lob
 from metspack.restoring.package import Package
 from metspack.restoring.ranges import parsed
@@ -153,13 +155,13 @@ def test_a_touched_part_is_verified_whole_before_a_byte_of_it_is_given(root: Pat
 
 def test_a_part_is_verified_once_unless_it_changes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[int] = []
-    chunks = reading.chunks
+    chunks = Medium.chunks
 
-    def watched(descriptor: int, start: int = 0, stop: int | None = None) -> object:
-        hashed.append(os.fstat(descriptor).st_size)
-        return chunks(descriptor, start, stop)
+    def watched(medium: Medium, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        hashed.append(medium.size)
+        return chunks(medium, start, stop)
 
-    monkeypatch.setattr(reading, "chunks", watched)
+    monkeypatch.setattr(Medium, "chunks", watched)
     with Package(root) as package, JoinedLob(root, package.lob(SPLIT)) as file:
         for position in (0, 20, 0, 40, 20):
             file.seek(position)

@@ -311,7 +311,7 @@ def test_a_lob_in_a_packed_segment_that_no_mets_lists_is_told(root: Path) -> Non
         root, TABLE.replace("</table>", FURTHER.format("Northwind_lobseg_9/content/x.bin", forge.md5(b"abc")))
     )
     (message,) = messages(root)
-    assert message.endswith("found a packed segment, which no METS lists")
+    assert message.endswith("found Northwind_lobseg_9/content/x.bin, which no METS lists")
 
 
 def test_a_damaged_entry_is_told(root: Path) -> None:

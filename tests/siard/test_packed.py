@@ -498,7 +498,9 @@ def test_that_there_is_no_zip_file_is_remembered(tmp_path: Path, monkeypatch: py
     with resolver(tmp_path) as opened, counted(monkeypatch) as looked:
         for n in range(50):
             opened.resolved(only, cell(f"seg_{n % 2}/r{n}.bin"))
-        assert sorted(looked) == ["lobs", "lobs.zip", "seg_0", "seg_0.zip", "seg_1", "seg_1.zip"]
+        assert sorted(looked) == [
+            f"{each}{end}" for each in ("lobs", "seg_0", "seg_1") for end in ("", ".tar", ".zip")
+        ]
         for n in range(50):
             with pytest.raises(LobMissing):
                 opened.resolved(only, cell(f"seg_{n % 2}/q{n}.bin"))
@@ -513,7 +515,7 @@ def test_names_that_cannot_be_and_folders_that_are_not_there_are_not_looked_belo
         assert held.entries(0, ("a" * 300, "b", "r.bin")) == []
         assert held.entries(0, (*["b"] * 5_000, "r.bin")) == []
         assert held.entries(0, ("r.bin",)) == []
-    assert looked == ["b", "b.zip"]
+    assert looked == ["b", "b.zip", "b.tar"]
     assert held._levels.keys() == {(0, ("b",))}
 
 
