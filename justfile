@@ -50,3 +50,9 @@ bench:
     {{uv}} python bench/plan.py
     {{uv}} python bench/build.py
     {{uv}} python bench/check.py
+
+# What others' tools say to our packages: E-ARK's validators, a reader of METS, xmllint (docs/interop.md).
+interop:
+    test -x .interop/bin/python || uv venv --quiet --python 3.11 .interop
+    uv pip install --quiet --python .interop/bin/python --requirements tests/interop/requirements.txt
+    {{uv}} pytest -n 0 tests/interop

@@ -1,0 +1,63 @@
+"""Where the tools of others are, and the packages that they are given; tests skip where a tool is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+TOOLS = CHECKOUT / ".interop"
+"""The environment that ``just interop`` makes."""
+
+OBJID = "NW-2016"
+PROFILES: dict[str, tuple[str, ...]] = {
+    "csip": (),
+    "sip": ("--profile", "sip", "--submitter", "National Archives"),
+    "cits-siard": ("--profile", "cits-siard", "--submitter", "National Archives"),
+    "aip": ("--type", "AIP"),
+}
+"""What packages are built as: the options of each."""
+
+IPS = (OBJID, *(f"{OBJID}_s0_t2_c4_seg_{number}" for number in range(3)))
+"""The parent and its children."""
+
+
+def needed(path: Path, what: str) -> Path:
+    """Return a tool's path; skips the test, saying why, when it is not installed."""
+    if not path.exists():
+        pytest.skip(f"{what} is not installed (just interop does it)")
+    return path
+
+
+def python(module: str) -> Path:
+    """Return the Python of the tools; skips the test when the module is not among them."""
+    interpreter = needed(TOOLS / "bin" / "python", module)
+    if not list((TOOLS / "lib").glob(f"python*/site-packages/{module}")):
+        pytest.skip(f"{module} is not installed (just interop does it)")
+    return interpreter
+
+
+def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Return what a tool says; its temporary files lie in the folder."""
+    environment = os.environ | {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def built(target: Path, *options: str) -> Path:
+    """Return the package that the sample becomes: a parent and three children."""
+    sample = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
+    limits = ("--max-files", "4", "--max-bytes", "45000")
+    command = [sys.executable, "-m", "metspack", "build", str(sample), *limits, "-q", "-o", str(target)]
+    subprocess.run([*command, *options], env=os.environ | {"SOURCE_DATE_EPOCH": "1456185600"}, check=True)
+    return target
+
+
+def csip(target: Path, profile: str, *options: str, objid: str = OBJID) -> Path:
+    """Return the sample as E-ARK packages of a profile."""
+    return built(target, "--dialect", "csip", "--id", objid, *PROFILES[profile], *options)
