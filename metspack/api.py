@@ -101,6 +101,7 @@ def build(
 
     ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with the folder ``base``
     that its paths begin in. ``grants`` are the folders that LOBs may lie in beside that of the archive;
+    ``pack``, zip or tar, makes each IP one file; None leaves folders.
     ``layout`` is ``lobseg`` or ``siard22``, as the dialect has it when None; ``dialect`` is
     ``recommendation`` or ``csip``, and ``csip`` what the latter is to say; ``checksum`` is the dialect's when
     None; ``min_size`` is bytes; ``plan`` is a plan file, whose layout,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -140,6 +141,19 @@ def test_the_usual_tools_read_what_is_packed(tmp_path: Path, pack: str, command:
     package = built(tmp_path, options("recommendation", pack))
     for path in package.glob(f"*.{pack}"):
         subprocess.run([*command, path], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("pack", "expected"),
+    [
+        ("zip", "ac597c16cec0309c4bb218165fc5559b8f22872fe6f1477f65e8b1f2b24b34c7"),
+        ("tar", "caf105aaa992a48834bc94a38b47b47237faeafcb52e83bde4662436c7ce5f08"),
+    ],
+)
+def test_the_bytes_are_those_of_every_version_so_far(tmp_path: Path, pack: str, expected: str) -> None:
+    package = built(tmp_path, options("recommendation", pack))
+    found = hashlib.sha256((package / f"N_lobseg_0.{pack}").read_bytes()).hexdigest()
+    assert found == expected
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
