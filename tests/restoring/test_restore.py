@@ -514,7 +514,9 @@ def test_a_lob_that_no_cell_names_is_given_back_as_a_file_alone(tmp_path: Path) 
     path = tmp_path / "files/content/schema0/table2/lob4/record1.bin"
     assert path.read_bytes() == splitting.LOBS[1].data
     one = restored_siard(root, tmp_path / "Back.siard")
-    assert (one.lobs, one.warnings) == (1, ("2 LOBs that METS lists and no cell names: left out",))
+    named, rows = one.warnings
+    assert (one.lobs, named) == (1, "2 LOBs that METS lists and no cell names: left out")
+    assert "has 1 row where metadata.xml says 4" in rows
 
 
 def sealed(root: Path, archive: bytes) -> None:

@@ -1,0 +1,56 @@
+"""``metspack build --dialect csip``: what each option puts into the packages."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from metspack import checking
+from tests import siards
+from tests.cli.conftest import Commands
+
+
+def test_every_option_of_the_dialect_is_found_in_the_packages(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
+    about, schemas = tmp_path / "about", tmp_path / "own"
+    about.mkdir()
+    schemas.mkdir()
+    (about / "handbook.txt").write_bytes(b"how the database was used")
+    (schemas / "own.xsd").write_bytes(b'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"/>')
+    described = tmp_path / "finding-aid.xml"
+    described.write_bytes(b'<ead xmlns="urn:isbn:1-931666-22-9"><eadheader/></ead>')
+    out = tmp_path / "out"
+    metspack.fine(
+        *("build", source, "-o", out, "--dialect", "csip", "--max-files", "1", "--profile", "sip"),
+        *("--submitter", "The Ministry", "--submitter-code", "M-1"),
+        *("--archival-creator", "The Office", "--archival-creator-code", "O-2"),
+        *("--preservation-agent", "National Archives", "--descriptive", described),
+        *("--documentation", about, "--schemas", schemas, "--representation", "original"),
+        "--roda-ancestors",
+    )
+    assert not list(checking.check(out, checking.Level.FULL))
+    siard = next(out.rglob("A.siard"))
+    parent = siard.parents[3]
+    assert siard.relative_to(parent).as_posix() == "representations/original/data/A.siard"
+    mets = (parent / "METS.xml").read_text(encoding="utf-8")
+    for said in ("The Ministry", "M-1", "The Office", "O-2", "National Archives", "finding-aid.xml"):
+        assert said in mets
+    assert next(parent.rglob("handbook.txt")).read_bytes() == b"how the database was used"
+    assert next(parent.rglob("finding-aid.xml")).read_bytes() == described.read_bytes()
+    packages = {each.parent for each in out.glob("*/METS.xml")}
+    assert len(packages) == 3
+    for package in packages:
+        assert [each.name for each in (package / "schemas").iterdir()] == ["own.xsd"]
+    children = [(each / "METS.xml").read_text(encoding="utf-8") for each in packages - {parent}]
+    assert all("ncestor" in each for each in children)
+
+
+def test_packages_are_packed_on_request(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
+    metspack.fine("build", source, "-o", tmp_path / "out", "--max-files", "1", "--pack", "zip")
+    packed = sorted(each.name for each in (tmp_path / "out").glob("*.zip"))
+    assert packed == ["A_lobseg_0.zip", "A_lobseg_1.zip"]
+    for name in packed:
+        with zipfile.ZipFile(tmp_path / "out" / name) as container:
+            assert container.testzip() is None
+            assert {each.partition("/")[0] for each in container.namelist()} == {name.removesuffix(".zip")}
