@@ -89,6 +89,7 @@ BUILDERS = {
     "building",
     "inplace",
     "insertion",
+    "merging",
     "segmented",
     "standing",
     "mets.writer",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from metspack import api, building, checking
+from metspack import api, building, checking, fsio
 from metspack.errors import SourceError, TargetError
 from metspack.identity import CsipOptions, PackageOptions
 from metspack.merging.merged import Merged, merged
@@ -363,3 +363,74 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
     put_together(tmp_path / "out", target=tmp_path / "whole")
     assert findings(tmp_path / "whole") == []
     assert list(api.roundtrip(tmp_path / "whole")) == []
+
+
+def test_a_second_archive_is_refused(out: Path, tmp_path: Path) -> None:
+    mets = out / "N_lobseg_1/representations/rep1/METS.xml"
+    folder = out / f"N_lobseg_1/{DATA}N_lobseg_1/content/schema0/table0/lob2"
+    (folder / "record2.bin.1").rename(folder / "other.siard")
+    mets.write_text(mets.read_text().replace("record2.bin.1", "other.siard"))
+    forget(out, "N_lobseg_1")
+    with pytest.raises(SourceError, match=r"hold N\.siard, .*other\.siard, expected one archive"):
+        put_together(out, target=tmp_path / "whole")
+
+
+def test_a_package_is_described_once(tmp_path: Path) -> None:
+    """The parent has one descriptive file of a person's; of two, the first goes along."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    package = built(tmp_path / "source", csip(descriptive=tmp_path / "ead.xml"))
+    mets = package / "N/METS.xml"
+    (package / "N/metadata/descriptive/zzz.xml").write_bytes(b"<x/>")
+    size, digest = 4, hashlib.sha256(b"<x/>").hexdigest()
+    section = (
+        f'<mets:dmdSec ID="z" CREATED="2020-01-01T00:00:00Z"><mets:mdRef LOCTYPE="URL" MDTYPE="OTHER" '
+        f'xlink:type="simple" xlink:href="metadata/descriptive/zzz.xml" SIZE="{size}" CHECKSUM="{digest}" '
+        'CHECKSUMTYPE="SHA-256"/></mets:dmdSec>'
+    )
+    mets.write_text(mets.read_text().replace("<mets:amdSec", f"{section}<mets:amdSec", 1))
+    result = put_together(package, target=tmp_path / "whole")
+    assert [each for each in result.warnings if "zzz.xml is left out" in each]
+    assert (tmp_path / "whole/N/metadata/descriptive/ead.xml").exists()
+    assert not (tmp_path / "whole/N/metadata/descriptive/zzz.xml").exists()
+
+
+def test_a_disk_that_is_too_small_is_told_of_before_anything_is_copied(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fsio.Staging, "free", lambda _: 1_000)
+    with pytest.raises(TargetError, match=r"not enough space at .*: needed [0-9,]+ bytes, free 1,000"):
+        put_together(made, target=tmp_path / "whole")
+    assert not list(tmp_path.iterdir())
+
+
+def _count(made: Path, target: Path, monkeypatch: pytest.MonkeyPatch, stop: int | None) -> int:
+    """Put together, interrupted when the file with a number is closed; returns how many were."""
+    closed = 0
+    close = fsio.NewFile.close
+
+    def closing(file: fsio.NewFile) -> None:
+        nonlocal closed
+        closed += 1
+        if closed == stop:
+            raise KeyboardInterrupt
+        close(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fsio.NewFile, "close", closing)
+        try:
+            put_together(made, target=target)
+        except KeyboardInterrupt:
+            assert stop is not None
+    return closed
+
+
+def test_an_interruption_at_any_file_leaves_nothing_and_the_containers_as_they_were(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(made)
+    files = _count(made, tmp_path / "whole", monkeypatch, None)
+    for number in range(1, files + 1, 3):
+        assert _count(made, tmp_path / "again", monkeypatch, number) == number
+        assert names(tmp_path) == {"whole"}
+    assert tree(made) == before
