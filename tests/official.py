@@ -27,19 +27,24 @@ def _locations() -> dict[str, str]:
     return {namespace: shared("data", "xsd", name).as_uri() for namespace, name in _NAMESPACES.items()}
 
 
-@cache
-def _lxml() -> etree.XMLSchema:
-    # XLink is imported first, by its place here: libxml2 then passes over the import by http.
+def bundle() -> str:
+    """Return a schema that imports those of METS with E-ARK's attributes by their places here.
+
+    XLink is imported first: libxml2 then passes over the import by http.
+    """
     imports = "".join(
         f'<xsd:import namespace="{namespace}" schemaLocation="{place}"/>'
         for namespace, place in _locations().items()
     )
-    bundle = (
+    return (
         '<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:bundle">'
         f"{imports}</xsd:schema>"
     )
-    parser = etree.XMLParser(no_network=True)
-    return etree.XMLSchema(etree.fromstring(bundle, parser))
+
+
+@cache
+def _lxml() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.fromstring(bundle(), etree.XMLParser(no_network=True)))
 
 
 @cache
