@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from metspack import safexml
-from metspack.checking import archiveforms, entrynames, mapping, wholes
+from metspack.checking import archiveforms, entrynames, likewise, mapping, wholes
 from metspack.checking.archiveforms import CompressedError, Entries, Form
 from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
@@ -77,6 +77,7 @@ _WITHOUT_ARCHIVE = """
 SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 FROM mets c WHERE c.parent = 1
     AND lower(CAST(substr(c.folder, length(m.folder) + 1, 16) AS TEXT)) <> 'representations/')
 """
+_NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _LONGEST_CHARACTER = 4  # bytes of UTF-8
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _IN_ENTRY = """
@@ -119,8 +120,12 @@ def findings(
         yield from _against_mets(catalogue)
     if read and complete == read:
         catalogue.put(_PUT_GROUPS)
+        together = likewise.Likewise()
+        unnamed = likewise.without(catalogue, _NAMED_BELOW)
         for path, identifier in catalogue.rows(_UNNAMED):
-            yield Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+            finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+            yield from together.taken(unnamed(path), finding)
+        yield from together.ended()
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:

@@ -93,6 +93,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
     "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
+    "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",

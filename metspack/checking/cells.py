@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from metspack.checking import wholes
+from metspack.checking import likewise, wholes
 from metspack.checking.archiveforms import Form
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
@@ -60,6 +60,10 @@ class Cells:
         self._conventions: dict[tuple[str, Rule], _Seen] = {}
         self._tolerated: dict[str, _Seen] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
+        # Said once for a folder.
+        self._lost_together = likewise.Likewise()
+        self._absent = likewise.absent(catalogue)
+        self._absent_entries = likewise.climbing(self._is_no_entry)
 
     def taken(self, cell: LobCell) -> Iterator[Finding]:
         """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
@@ -85,8 +89,9 @@ class Cells:
             yield from self._split(cell, found.path, found.pieces, inside=found.inside)
 
     def ended(self) -> Iterator[Finding]:
-        """Yield what is said once for a column."""
+        """Yield what is said once for a column, or for a folder."""
         self._batch.flush()
+        yield from self._lost_together.ended()
         for (label, code), seen in self._conventions.items():
             yield code.at(self._name, 0, label, **_facts(seen))
         for label, seen in self._tolerated.items():
@@ -149,8 +154,15 @@ class Cells:
         elif grouped:
             yield from self._split(cell, lost.expected, grouped)
         else:
-            near = self._finder.files.nearest(lost.expected) if lost.code is Code.LOB_MISSING else ""
-            yield lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
+            is_file = lost.code is Code.LOB_MISSING
+            near = self._finder.files.nearest(lost.expected) if is_file else ""
+            folder = (self._absent if is_file else self._absent_entries)(lost.expected)
+            finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
+            yield from self._lost_together.taken(folder, finding)
+
+    def _is_no_entry(self, folder: bytes) -> bool:
+        prefix = f"{folder.decode('utf-8', 'surrogateescape')}/"
+        return next(self._finder.container.names(prefix), None) is None
 
     def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
         """Return the parts that a METS puts together under the LOB's id (GROUPID)."""

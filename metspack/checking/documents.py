@@ -73,6 +73,12 @@ class _Seen:
     files: int = 0
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
+    here: tuple[int, int, str] = (0, 0, "")
+
+    def found_here(self, line: int, href: str) -> None:
+        count, first, example = self.here if self.here[0] else (0, line, href)
+        self.here = count + 1, first, example
+
     def repaired(self, repair: Repair, line: int, href: str) -> None:
         count, first, example = self.repairs.get(repair, (0, line, href))
         self.repairs[repair] = (count + 1, first, example)
@@ -252,6 +258,9 @@ class Document:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""
         try:
             reference = uris.parsed(href)
+            if (path := self._places.here(reference)) is not None:
+                self._seen.found_here(line, href)
+                return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
                 return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
             path = self._places.resolved(self._path, reference)
@@ -260,7 +269,8 @@ class Document:
                 return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
-            self._seen.repaired(repair, line, href)
+            if repair is not Repair.PSEUDO_ABSOLUTE or self._places.is_there(path.split(b"/", 1)[0]):
+                self._seen.repaired(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
 
     def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:
@@ -280,8 +290,9 @@ class Document:
             return None, missing
         algorithm = digests.algorithm_name(fact.checksum_type or "")
         if algorithm is None:
-            known = ", ".join(digests.OCTETS)
-            return None, Code.UNKNOWN_ALGORITHM.at(*where, found=fact.checksum_type or "", expected=known)
+            found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)
+            reason = f"CHECKSUMTYPE is {found!r}" if found else "no CHECKSUMTYPE says what CHECKSUM is"
+            return None, Code.UNKNOWN_ALGORITHM.at(*where, found=found, reason=reason, expected=known)
         digest = digests.parsed(fact.checksum, algorithm)
         if digest is None:
             return None, Code.MALFORMED_DIGEST.at(
@@ -290,6 +301,9 @@ class Document:
         return digest, None
 
     def _repaired(self) -> Iterator[Finding]:
+        count, line, href = self._seen.here
+        if count:
+            yield Code.HERE_ALONE.at(self._name, line, count=count, href=href)
         for repair, (count, line, href) in self._seen.repairs.items():
             if repair is Repair.PSEUDO_ABSOLUTE:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)

@@ -101,6 +101,14 @@ class Folder:
         return self.below(path)
 
 
+def _lies(at: bytes, holder: Holder) -> list[tuple[bytes, tuple[str, ...]]]:
+    """Return the names on the way to a folder on disk, as given and without links; none when packed."""
+    if holder.is_packed:
+        return []
+    forms = dict.fromkeys((os.path.abspath(holder.shown), os.path.realpath(holder.shown)))
+    return [(at, tuple(name for name in form.split("/") if name)) for form in forms]
+
+
 def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_file(follow_symlinks=False):
         return "f"
@@ -117,10 +125,12 @@ class Places:
         self._mounts: dict[bytes, Holder] = {}
         self._apart: list[bytes] = []
         self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
+        self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
     def mount(self, at: bytes, holder: Holder, *, apart: bool = False) -> None:
         """Let ``holder`` stand at a path; ``apart`` when that is no path of the package, but a label."""
         self._mounts[at] = holder
+        self._here += _lies(at + b"/", holder)
         if apart:
             self._apart.append(at + b"/")
 
@@ -159,6 +169,15 @@ class Places:
         holder, inner = self.held(path)
         return holder.stretch(inner)
 
+    def here(self, reference: uris.Reference) -> bytes | None:
+        """Return the path that an absolute reference means when it leads to where the package now lies."""
+        if reference.kind is not uris.Kind.ABSOLUTE or ".." in reference.segments:
+            return None
+        for at, names in self._here:
+            if reference.segments[: len(names)] == names and len(reference.segments) > len(names):
+                return at + path_of(reference.segments[len(names) :])
+        return None
+
     def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
         """Return the path that a reference in a document means; raises ``ReferenceRefused``.
 
@@ -168,5 +187,7 @@ class Places:
             boundary = next((each for each in self._apart if document.startswith(each)), b"")
             inner = folder_of(document)[len(boundary) :]
             self._last = document, boundary, tuple(shown(inner).split("/")[:-1])
+        if (path := self.here(reference)) is not None:
+            return path
         _, boundary, base = self._last
         return boundary + path_of(uris.joined(base, reference))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -18,8 +19,10 @@ from metspack.checking.mounting import Mounting, Outcome, Wanted
 from metspack.checking.roots import Roots
 from metspack.checking.upward import Upward
 from metspack.model import Finding
+from metspack.packs import SUFFIXES
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
+_METS = b"/mets.xml"
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
@@ -274,6 +277,9 @@ class Links:
         self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, found: str | None = None
     ) -> Iterator[Finding]:
         outcome = Outcome(path=child, found=found)
+        if called is not None and (inside := self._packed(child)) is not None:
+            # SIARD 2.2 L_7.1-1: a segment may be packed, and then the file entry is of the packed file.
+            child = inside
         if self._met(child) is None and not self._places.is_there(child):
             outcome = Outcome()
             if called is not None:
@@ -288,6 +294,13 @@ class Links:
             )
             self._edge(mets, pointer, number)
             yield from self._claimed(mets, pointer, outcome)
+
+    def _packed(self, child: bytes) -> bytes | None:
+        """Return the METS that a zip or tar file would have where it lies, None for any other file."""
+        stem, suffix = os.path.splitext(child)
+        if suffix.lower() not in SUFFIXES or not self._places.is_there(child):
+            return None
+        return stem + _METS
 
     def _met(self, child: bytes) -> tuple[int, int | None] | None:
         """Return the number and the parent of a METS that was met before."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from metspack.checking import likewise
 from metspack.checking.catalogue import Batch, Catalogue, path_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Places
 from metspack.checking.roots import blocks
 from metspack.checking.structure import source_of
-from metspack.digests import OCTETS
+from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
 from metspack.model import Finding
 from metspack.packs import Content
@@ -25,6 +26,7 @@ _ALGORITHMS = {
     "manifest-sha512.txt": "SHA-512",
 }
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
+_TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _LONGEST = 1 << 16
 _SHOWN = 80
@@ -34,8 +36,8 @@ SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd') ORDER BY l.rowid
 """
 _NOT_NAMED = """
-SELECT d.path, m.name FROM manifest m CROSS JOIN disk d
-WHERE m.read AND d.kind = 'f'
+SELECT d.path FROM manifest m CROSS JOIN disk d
+WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
@@ -44,8 +46,9 @@ AND NOT EXISTS (
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
     AND substr(d.path, 1, length(k.folder)) = k.folder
 )
-AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY m.id, d.path
+AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY d.path
 """
+_NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
 _AGAINST_METS = """
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
 FROM manifest f JOIN listed l ON l.manifest = f.id
@@ -115,7 +118,7 @@ class _Manifest:
         if line.endswith(b"\r"):
             self._form(number, "a carriage return before the line feed")
             line = line.removesuffix(b"\r")
-        found = _LINE.fullmatch(line)
+        found = _LINE.fullmatch(self._untagged(number, line))
         reason = "expected a digest, two spaces and a path"
         if found is not None:
             reason, path = _path(found[4], escaped=bool(found[1]))
@@ -126,6 +129,14 @@ class _Manifest:
                 self._listed(number, found[2], found[3], found[4], path)
                 return
         yield Code.MANIFEST_LINE.at(self._name, number, found=shown(line[:_SHOWN]), reason=reason)
+
+    def _untagged(self, number: int, line: bytes) -> bytes:
+        """Return a line as md5sum writes it that BSD's md5 wrote, if its algorithm is the manifest's."""
+        found = _TAGGED.fullmatch(line)
+        if found is None or algorithm_name(found[2].decode("ascii")) != self._algorithm:
+            return line
+        self._form(number, "lines as BSD writes them, with the algorithm's name")
+        return found[1] + found[4] + b"  " + found[3]
 
     def _listed(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
         text = digest.decode("ascii")
@@ -174,11 +185,21 @@ def lines(content: Content) -> Iterator[bytes]:
 
 
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield manifest lines whose file is missing, and files that a manifest does not name."""
+    """Yield manifest lines whose file is missing, and files that a manifest does not name.
+
+    A folder that is missing, or that no line leads into, is said once in each manifest.
+    """
+    together = likewise.Likewise()
+    absent = likewise.absent(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
-        yield Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
-    for path, name in catalogue.rows(_NOT_NAMED):
-        yield Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+        finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
+        yield from together.taken(absent(path), finding, name)
+    for number, name in list(catalogue.rows("SELECT id, name FROM manifest WHERE read ORDER BY id")):
+        unnamed = likewise.without(catalogue, _NAMED_BELOW, number)
+        for (path,) in catalogue.rows(_NOT_NAMED, number):
+            finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+            yield from together.taken(unnamed(path), finding, name)
+    yield from together.ended()
 
 
 def against_mets(catalogue: Catalogue) -> Iterator[Finding]:

@@ -178,7 +178,10 @@ class Checking(Iterator[Finding]):
         links = Links(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(_METS), None, done=True)
-            yield Code.METS_MISSING.at(_METS, expected=_METS)
+            deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
+            yield Code.METS_MISSING.at(
+                _METS, expected=_METS, nearest="" if deeper is None else shown(deeper[0])
+            )
         else:
             yield from links.findings(os.fsencode(each.mets))
         yield from links.orphans()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from metspack.checking import likewise
 from metspack.checking.catalogue import SEGMENT, Catalogue, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.model import Finding
@@ -35,6 +36,7 @@ AND d.path NOT IN (SELECT other FROM renamed)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
 ORDER BY d.path
 """
+_LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
 _TWICE = """
 SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
 FROM entry e JOIN mets m ON m.id = e.mets
@@ -122,13 +124,19 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding
 
 
 def files(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice."""
+    """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice.
+
+    What a missing, renamed or unlisted folder does to all files below it is one finding.
+    """
     guesses = 0
+    absent = likewise.absent(catalogue)
+    together = likewise.Likewise()
     for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
         place, source = xml_id or "", source_of(mets, line)
         if other is not None:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
-            yield Code.RENAMED.at(shown(path), 0, place, **facts)
+            before, now = likewise.moved(path, other) or (None, None)
+            yield from together.taken(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
         elif kind == "d" or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source)
@@ -137,11 +145,14 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
         else:
             guesses += 1
             near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
-            yield Code.FILE_MISSING.at(
-                shown(path), 0, place, expected=shown(path), source=source, nearest=near
+            facts = {"expected": shown(path), "source": source, "nearest": near}
+            yield from together.taken(
+                absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets
             )
+    unlisted_folder = likewise.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
-        yield Code.UNLISTED.at(shown(path), found=f"{size:,}")
+        yield from together.taken(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
+    yield from together.ended()
     if catalogue.number(_ANY_PATH_TWICE):
         for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
             where = source_of(other, other_line)
@@ -200,7 +211,10 @@ def segments(catalogue: Catalogue) -> Iterator[Finding]:
         for before, after in pairwise(ordered):
             if after == before + 1:
                 continue
-            lost = f"{prefix}{before + 1}" + (f" to {after - 1}" if after > before + 2 else "")
+            first, last = f"{prefix}{before + 1}", f"{prefix}{after - 1}"
+            lost = f"segment {first!r} is missing"
+            if first != last:
+                lost = f"{after - before - 1:,} segments, {first!r} to {last!r}, are missing"
             yield Code.SEGMENT_GAP.at(
-                f"{prefix}{before + 1}", expected=lost, before=f"{prefix}{before}", found=f"{prefix}{after}"
+                first, expected=first, reason=lost, before=f"{prefix}{before}", found=f"{prefix}{after}"
             )

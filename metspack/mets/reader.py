@@ -6,6 +6,7 @@ is for who asked for them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ FPTR = f"{_PREFIX}fptr"
 _GROUP = f"{_PREFIX}fileGrp"
 _DIV = f"{_PREFIX}div"
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
+# What a network or a registry would have to resolve; one letter is a drive.
+_ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
 
 
@@ -44,8 +47,8 @@ class File:
     """A ``file`` element with its location, or an ``mdRef`` (``element`` says which).
 
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
-    that of the first ``FLocat`` that has one; ``embedded`` tells of an ``FContent``. ``line`` is the
-    start tag's.
+    that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
+    ``embedded`` tells of an ``FContent``. ``line`` is the start tag's.
     """
 
     element: str
@@ -262,11 +265,17 @@ class Reader:
         return known
 
     def _href(self, attributes: dict[str, str]) -> str | None:
-        """Return the value of ``xlink:href`` under whatever prefix."""
+        """Return the value of ``xlink:href`` under whatever prefix, or of an ``href`` that is no XLink's.
+
+        Whoever writes ``href`` without its namespace, or with a misspelt one, means this; a schema says so.
+        """
+        other = attributes.get("href")
         for name, value in attributes.items():
-            if name.endswith(":href") and self._name(name) == _HREF:
-                return value
-        return None
+            if name.endswith(":href"):
+                if self._name(name) == _HREF:
+                    return value
+                other = value
+        return other
 
     def _root(self, name: str, attributes: dict[str, str]) -> None:
         if name != _METS:
@@ -290,9 +299,12 @@ class Reader:
         self._files.append(_OpenFile("file", attributes, tuple(self._groups), self._line))
 
     def _location(self, attributes: dict[str, str]) -> None:
-        if self._files and self._files[-1].href is None:
-            self._files[-1].href = self._href(attributes)
-            self._files[-1].loctype = attributes.get("LOCTYPE")
+        if self._files and (href := self._href(attributes)) is not None:
+            # Several locations are of copies: the one that can be looked at is that of the package.
+            is_last = _ELSEWHERE.match(href) is not None, "href" in attributes
+            file = self._files[-1]
+            if file.href is None or is_last < file.is_last:
+                file.href, file.loctype, file.is_last = href, attributes.get("LOCTYPE"), is_last
 
     def _content(self, _attributes: dict[str, str]) -> None:
         if self._files:
@@ -335,7 +347,7 @@ class Reader:
 class _OpenFile:
     """A ``file`` element whose end has not come."""
 
-    __slots__ = ("_attributes", "_element", "_groups", "_line", "embedded", "href", "loctype")
+    __slots__ = ("_attributes", "_element", "_groups", "_line", "embedded", "href", "is_last", "loctype")
 
     def __init__(self, element: str, attributes: dict[str, str], groups: tuple[str, ...], line: int) -> None:
         self._element = element
@@ -343,6 +355,7 @@ class _OpenFile:
         self._groups = groups
         self._line = line
         self.href: str | None = None
+        self.is_last = False, False  # whether a location is elsewhere, and whether it is no XLink
         self.loctype: str | None = None
         self.embedded = False
 

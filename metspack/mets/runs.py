@@ -39,6 +39,7 @@ _ATTRIBUTES = frozenset(_OF_FILES | _OF_POINTERS | _OF_CODING)
 _PREFIXED = frozenset({"href", "type", "title", "show", "actuate", "role", "arcrole"})
 _DECLARED = "xmlns"
 _LOCTYPE, _URL = "LOCTYPE", "URL"
+_LOCATION = "href"
 _KIND = "type"  # of a link, as XLink has it: one word, the same in every element
 
 _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
@@ -199,6 +200,7 @@ def shape_of(
     ``told`` reads an element and returns its one fact: where a field's value stands is seen by asking.
     """
     fixed: dict[int, str] = {}
+    locations = 0
     for slot, value in enumerate(values):
         found = _SLOT.search(literals[slot])
         if found is None:
@@ -210,6 +212,9 @@ def shape_of(
             fixed[slot] = value
         elif name not in (_ATTRIBUTES if prefix is None else _PREFIXED):
             return None
+        locations += name == _LOCATION
+    if locations > 1:  # which of them is taken depends on what they are
+        return None
     marks = {f"value {slot}": slot for slot in range(len(values)) if slot not in fixed}
     asked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
     woven = "".join(f'{literal}"{value}"' for literal, value in zip(literals, asked, strict=False))

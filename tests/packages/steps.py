@@ -18,7 +18,7 @@ Step = Callable[..., object]
 
 
 def _edit(path: Path, old: str, new: str, count: int = 1, times: int = 1) -> None:
-    forge.edit(path, old, new * times, count=count)
+    forge.edit(path, old, new.replace("{here}", path.parent.resolve().as_posix()) * times, count=count)
 
 
 def _write(path: Path, text: str, times: int = 1) -> None:
@@ -138,6 +138,15 @@ def _manifest(path: Path, form: str) -> None:
         "crlf": [each[:-1] + b"\r\n" for each in old],
         "first line twice": [old[0], *old],
         "without first line": old[1:],
+        "bsd": [
+            b"%s (%s) = %s\n"
+            % (
+                path.stem.removeprefix("manifest-").upper().encode(),
+                each[:-1].split(b"  ")[1],
+                each.split()[0],
+            )
+            for each in old
+        ],
         "short first digest": [old[0][5:], *old[1:]],
     }[form]
     path.write_bytes(b"".join(changed))

@@ -54,7 +54,7 @@ class Fixity:
     )  # fmt: skip
     UNKNOWN_ALGORITHM = rule(
         "F007", WARNING, "Digest cannot be checked",
-        "CHECKSUMTYPE is {found!r}, expected one of {expected}",
+        "{reason}, expected one of {expected}",
         "METS 1.12.1, CHECKSUMTYPE",
         "The digest is there but cannot be computed here, so it proves nothing.",
         "Write the METS again with one of the algorithms named.",

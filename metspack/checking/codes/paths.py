@@ -126,6 +126,13 @@ class Paths:
         "What is packed there cannot be read, or could be read in two ways.",
         RESTORE,
     )  # fmt: skip
+    HERE_ALONE = rule(
+        "P013", WARNING, "Locations that hold here alone",
+        "{count} locations are absolute, like {href!r}, and lead to where the package lies now",
+        "RFC 8089; CSIP 2.2, structure",
+        "They were followed, as they lead into the package; moved or copied, it is left without these files.",
+        "Write locations relative to the METS.",
+    )  # fmt: skip
 
     # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
     BY_A = _by(

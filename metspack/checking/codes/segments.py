@@ -10,7 +10,7 @@ class Segments:
 
     SEGMENT_GAP = rule(
         "S001", ERROR, "Segment number missing",
-        "segment {expected!r} is missing between {before!r} and {found!r}",
+        "{reason} between {before!r} and {found!r}",
         "recommendation 0.28, §5.1",
         "Segments are numbered without gaps, so a gap is a lost segment.",
         "Put the segment back; LOBs whose files are missing are reported on their own.",

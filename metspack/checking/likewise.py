@@ -1,0 +1,101 @@
+"""One lost, renamed or foreign folder is one fault: what it does to each file below it is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+
+from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.model import Finding
+
+_KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
+
+_IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
+_AFTER_SLASH = b"0"
+
+Folder = Callable[[bytes], bytes | None]
+"""Returns the folder that a file shares its fault with, None when the file is at fault alone."""
+
+
+class Likewise:
+    """Findings about files, in any order; those of files that share a fault become the first one of them."""
+
+    def __init__(self) -> None:
+        self._held: dict[Hashable, tuple[Finding, bytes, int]] = {}
+
+    def taken(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
+        """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
+
+        Those of one code are said together when they share the folder and what is ``alike``. Without a
+        folder the file is at fault alone.
+        """
+        if folder is None:
+            yield finding
+            return
+        key = (finding.code, folder, alike)
+        if key not in self._held and len(self._held) >= _KEPT:
+            yield from self.ended()
+        first, _, count = self._held.get(key, (finding, folder, 0))
+        self._held[key] = first, folder, count + 1
+
+    def ended(self) -> Iterator[Finding]:
+        """Yield what was held back: each folder's first finding, with the number of those like it."""
+        for finding, folder, count in self._held.values():
+            yield finding if count == 1 else _with_more(finding, shown(folder), count - 1)
+        self._held.clear()
+
+
+def _with_more(finding: Finding, folder: str, more: int) -> Finding:
+    return replace(
+        finding,
+        message=f"{finding.message}; likewise {more:,} more below {folder!r}",
+        facts=tuple(sorted((*finding.facts, ("folder", folder), ("more", f"{more:,}")))),
+    )
+
+
+def absent(catalogue: Catalogue) -> Folder:
+    """Return what gives the uppermost folder on the way to a missing file that is missing itself."""
+    return climbing(lambda folder: catalogue.row(_IS_FOLDER, folder) is None)
+
+
+def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
+    """Return what gives the uppermost folder around a file in which nothing is of a kind.
+
+    ``sql`` finds what is: its last two parameters are paths between which a folder's files are, and
+    ``values`` those before. The package's own folder is never given.
+    """
+
+    def is_shared(folder: bytes) -> bool:
+        is_there = catalogue.row(_IS_FOLDER, folder) is not None
+        return is_there and catalogue.row(sql, *values, folder + b"/", folder + _AFTER_SLASH) is None
+
+    return climbing(is_shared)
+
+
+def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
+    """Return the folder that was renamed or moved with a file, and what it is now; None for a file alone."""
+    before, now = path.split(b"/"), to.split(b"/")
+    shared = 0
+    while shared < min(len(before), len(now)) and before[~shared] == now[~shared]:
+        shared += 1
+    if not 0 < shared < min(len(before), len(now)):
+        return None
+    return b"/".join(before[:-shared]), b"/".join(now[:-shared])
+
+
+def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
+    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept."""
+    last: tuple[bytes, bytes | None] = (b"", None)
+
+    def folder(path: bytes) -> bytes | None:
+        nonlocal last
+        at = parent = folder_of(path)[:-1]
+        if parent != last[0]:
+            highest = None
+            while at and is_shared(at):
+                highest = at
+                at = folder_of(at)[:-1]
+            last = parent, highest
+        return last[1]
+
+    return folder
