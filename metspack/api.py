@@ -364,7 +364,7 @@ def restore_siard(
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
 
-    ``target`` is the .siard file, with ``Into.FOLDER`` a new folder for it and its LOBs. Raises
+    ``target`` is the .siard file, or a new folder for it, with ``Into.FOLDER`` for it and its LOBs. Raises
     ``SourceError`` and ``TargetError``; then nothing is left at ``target``.
     """
     return restored_siard(path, target, into, RestoreOptions(budgets=budgets or Budgets()), progress)

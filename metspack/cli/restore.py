@@ -26,7 +26,8 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
             "-o",
             "--output",
             metavar="TARGET",
-            help="The folder to be made, or with --siard the .siard file; must not exist yet.",
+            help="The folder to be made, or with --siard the .siard file, or a folder for it; must not "
+            "exist yet.",
             show_default=False,
         ),
     ],
@@ -55,9 +56,9 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
             "--into",
             autocompletion=choices.targets,
             metavar="WHERE",
-            help="With --siard, where the LOBs go: inside (into the archive, TARGET is its file; the "
-            "default), or folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as "
-            "SIARD 2.2 has it; LOBs that stayed inside stay there).",
+            help="With --siard, where the LOBs go: inside (into the archive; the default), or "
+            "folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as SIARD 2.2 has "
+            "it; LOBs that stayed inside stay there).",
             rich_help_panel=_ARCHIVE,
             show_default=False,
         ),
@@ -122,14 +123,10 @@ def _check(
                 hint="An archive holds all its LOBs, with their right digests"
                 + (": leave --only out." if option == "--only" else "; metspack convert takes --accept."),
             )
-    is_file = into != "folder"
-    if is_file != (output.suffix.lower() == ".siard"):
-        expected = "a .siard file" if is_file else "a folder"
+    if into == "folder" and output.suffix.lower() == ".siard":
         raise ConfigError(
-            f"{output} does not name {expected}",
-            hint="Name the archive that is to be made: -o Northwind.siard."
-            if is_file
-            else "Name the folder that is to hold the archive and its LOBs, without .siard at its end.",
+            f"{output} does not name a folder",
+            hint="Name the folder that is to hold the archive and its LOBs, without .siard at its end.",
         )
 
 

@@ -84,9 +84,10 @@ def restored_siard(
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs; returns what was done.
 
-    ``Into.INSIDE``: ``target`` is the .siard file. ``Into.FOLDER``: a folder with ``<Name>.siard``,
-    ``<Name>_lobs/s0_t2_c4/seg_0/`` for each column, and manifests; LOBs of columns that stayed in the archive
-    stay there. Every LOB is proven as ``restored_files`` has it, and the archive by the digest in METS.
+    ``Into.INSIDE``: ``target`` is the .siard file, or with any other name a folder with ``<Name>.siard`` and
+    manifests. ``Into.FOLDER``: a folder with ``<Name>.siard``, ``<Name>_lobs/s0_t2_c4/seg_0/`` for each
+    column, and manifests; LOBs of columns that stayed in the archive stay there.
+    Every LOB is proven as ``restored_files`` has it, and the archive by the digest in METS.
     Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
@@ -104,13 +105,20 @@ def restored_siard(
         staging = stack.enter_context(staged(target))
         staging.journal.record(event="begin", source=str(path), into=into.value)
         work = _Work(source, sharing, departures, staging, progress)
-        written = work.inside(target.name) if into is Into.INSIDE else work.beside()
-        source.unchanged()
-        if into is Into.INSIDE:
+        if into is Into.INSIDE and is_archive_name(target):
+            written = work.inside(target.name)
+            source.unchanged()
             staging.publish_file(target.name)
         else:
+            written = work.in_a_folder(work.beside if into is Into.FOLDER else work.inside)
+            source.unchanged()
             staging.publish()
         return work.restored(written)
+
+
+def is_archive_name(target: Path) -> bool:
+    """Return whether a target is named as an archive, not as a folder."""
+    return target.suffix.lower() == ".siard"
 
 
 class _Work:
@@ -132,7 +140,7 @@ class _Work:
         self.found = _Found()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
-    def inside(self, name: str) -> Hashers:
+    def inside(self, name: str, _placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside."""
         self.source.prove(self.progress)
         self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
@@ -142,30 +150,38 @@ class _Work:
             shelf.unchanged()
         return hashers
 
-    def beside(self) -> Hashers:
+    def in_a_folder(self, written: Callable[[str, Placements], Hashers]) -> Hashers:
+        """Write the archive under its own name, what ``written`` puts beside it, and manifests of all."""
+        siard = f"{self._name}.siard"
+        with closing(Placements()) as placements:
+            hashers = written(siard, placements)
+            placements.add(_listed(siard, hashers))
+            write_manifests(self.staging.package, placements)
+        return hashers
+
+    @property
+    def _name(self) -> str:
+        return identifiers.package_name(self.source.stem)
+
+    def beside(self, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
         stays = staying.columns(self.source, _ALL, self.progress.advance)
         self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
-        name = identifiers.package_name(self.source.stem)
-        with closing(Placements()) as placements:
-            self._place(name, placements)
-            columns: dict[str, dict[int, str]] = {}
-            for schema, number, column in self.found.outside:
-                folder = siard22.column_folder(name, f"s{schema}_t{number}_c{column}", _STYLE)
-                columns.setdefault(self.tables[schema, number].path, {})[column] = folder
-            database = siard22.database_folder(name, _STYLE)
-            moved = Moved(entries=self.departures, columns=columns, database=database)
+        name = self._name
+        self._place(name, placements)
+        columns: dict[str, dict[int, str]] = {}
+        for schema, number, column in self.found.outside:
+            folder = siard22.column_folder(name, f"s{schema}_t{number}_c{column}", _STYLE)
+            columns.setdefault(self.tables[schema, number].path, {})[column] = folder
+        database = siard22.database_folder(name, _STYLE)
+        moved = Moved(entries=self.departures, columns=columns, database=database)
 
-            def file(cell: LobCell) -> str:
-                return siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
+        def file(cell: LobCell) -> str:
+            return siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
 
-            siard = f"{name}.siard"
-            hashers = self._rewritten(siard, moved, file)
-            placements.add(_listed(siard, hashers))
-            write_manifests(self.staging.package, placements)
-        return hashers
+        return self._rewritten(siard, moved, file)
 
     def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobRef], str]) -> None:
         """Give every container its slice of LOBs to be moved, and take down what stays."""

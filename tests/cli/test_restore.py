@@ -16,6 +16,7 @@ from metspack.copying import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands, Program
 from tests.restoring.damages import without_map
+from tests.restoring.test_restore import manifest_holds
 from tests.siards import siard as small_siard
 from tests.trees import names, tree
 
@@ -130,11 +131,19 @@ def test_lobs_inside_are_told(metspack: Commands, northwind_full: Path, tmp_path
     assert "LOBs stayed inside" in said
 
 
+def test_a_folder_that_holds_the_archive(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
+    metspack("build", northwind_full, "-o", tmp_path / "out", "--max-files", "4")
+    metspack("restore", tmp_path / "out", "-o", tmp_path / "x.siard", "--siard")
+    metspack("restore", tmp_path / "out", "-o", tmp_path / "folder", "--siard")
+    assert names(tmp_path / "folder") == {"Northwind-full.siard", "manifest-md5.txt", "manifest-sha256.txt"}
+    assert (tmp_path / "folder" / "Northwind-full.siard").read_bytes() == (tmp_path / "x.siard").read_bytes()
+    assert manifest_holds(tmp_path / "folder")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("-o", "x", "--into", "inside"), "--into goes with --siard"),
-        (("-o", "x", "--siard"), "x does not name a .siard file"),
         (("-o", "x.siard"), "x.siard is the name of an archive"),
         (("-o", "x.siard", "--siard", "--into", "folder"), "x.siard does not name a folder"),
         (("-o", "x.siard", "--siard", "--into", "beside"), "--into 'beside' is not known"),
