@@ -10,19 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from metspack.access import cat, open_lob, restore, restore_siard, roundtrip, shards
     from metspack.api import (
         build,
-        cat,
         check,
         convert,
         describe,
         merge,
-        open_lob,
         plan,
-        restore,
-        restore_siard,
-        roundtrip,
-        shards,
     )
     from metspack.building import Built
     from metspack.checking import Level, Profile
@@ -79,19 +74,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "access": ("cat", "open_lob", "restore", "restore_siard", "roundtrip", "shards"),
     "api": (
         "build",
-        "cat",
         "check",
         "convert",
         "describe",
         "merge",
-        "open_lob",
         "plan",
-        "restore",
-        "restore_siard",
-        "roundtrip",
-        "shards",
     ),
     "building": ("Built",),
     "checking": ("Level", "Profile"),

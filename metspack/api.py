@@ -1,19 +1,17 @@
-"""What a Python program calls: the commands as functions, without anything that prints."""
+"""What a Python program calls to make and check packages: the commands as functions that print nothing."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from metspack import building, checking, clock, converting, drafting, inplace, layouts
 from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
-from metspack.copying import ACCEPTABLE
-from metspack.errors import ConfigError
+from metspack.copying import accepted
 from metspack.identity import CHECKSUMS, DIALECTS, CsipOptions, PackageOptions
 from metspack.inplace import Described
 from metspack.layouts import FolderStyle
@@ -22,16 +20,6 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Budgets, Limits, Segment
 from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
-from metspack.restoring import joining
-from metspack.restoring.files import restored_files
-from metspack.restoring.held import Disagreement
-from metspack.restoring.package import Package
-from metspack.restoring.ranges import parsed
-from metspack.restoring.roundtrip import proven
-from metspack.restoring.shards import Shard
-from metspack.restoring.shards import shards as related_shards
-from metspack.restoring.siard import Into, restored_siard
-from metspack.restoring.staged import Restored, RestoreOptions
 from metspack.siard.archive import Grants
 from metspack.version import __version__
 
@@ -93,6 +81,7 @@ def build(
     csip: CsipOptions | None = None,
     created: datetime | None = None,
     jobs: int = 1,
+    identify: bool = False,
     verify: bool = False,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
@@ -104,10 +93,10 @@ def build(
     ``pack``, zip or tar, makes each IP one file; None leaves folders.
     ``layout`` is ``lobseg`` or ``siard22``, as the dialect has it when None; ``dialect`` is
     ``recommendation`` or ``csip``, and ``csip`` what the latter is to say; ``checksum`` is the dialect's when
-    None; ``min_size`` is bytes; ``plan`` is a plan file, whose layout,
-    limits, split and min_size are then taken instead of those given. ``created`` (with a time zone) is the
-    only time written; SOURCE_DATE_EPOCH or the clock when None. With more than one of ``jobs`` the calling
-    module must be importable (``if __name__ == "__main__"``).
+    None; ``min_size`` is bytes; ``identify`` tells the formats of LOBs by their bytes. ``plan`` is a plan
+    file, whose layout, limits, split and min_size are then taken instead of those given. ``created`` (with a
+    time zone) is the only time written; SOURCE_DATE_EPOCH or the clock when None. With more than one of
+    ``jobs`` the calling module must be importable (``if __name__ == "__main__"``).
     Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``.
     """
     options = _build_options(
@@ -132,6 +121,7 @@ def build(
         dialect=dialect,
         csip=csip,
         jobs=jobs,
+        identify=identify,
         verify=verify,
         budgets=budgets,
     )
@@ -159,6 +149,7 @@ def convert(
     agents: Sequence[str] = (),
     created: datetime | None = None,
     jobs: int = 1,
+    identify: bool = False,
     verify: bool = False,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
@@ -187,6 +178,7 @@ def convert(
         checksum=checksum,
         agents=agents,
         jobs=jobs,
+        identify=identify,
         verify=verify,
         budgets=budgets,
     )
@@ -214,7 +206,7 @@ def _build_options(
         limits=limits or PRESETS[DEFAULT_PRESET],
         layout=None if layout is None else layouts.named(layout).name,
         grants=grants or Grants(),
-        accepted=_accepted(accept),
+        accepted=accepted(accept),
         checksum=checksum or CHECKSUMS[dialect],
         agents=tuple(agents),
         budgets=budgets or Budgets(),
@@ -234,6 +226,7 @@ def describe(
     checksum: str = "MD5",
     agents: Sequence[str] = (),
     created: datetime | None = None,
+    identify: bool = False,
     verify: bool = False,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
@@ -249,9 +242,10 @@ def describe(
         name=name,
         objid=objid,
         grants=grants or Grants(),
-        accepted=_accepted(accept),
+        accepted=accepted(accept),
         checksum=checksum,
         agents=tuple(agents),
+        identify=identify,
         verify=verify,
         budgets=budgets or Budgets(),
     )
@@ -327,94 +321,3 @@ def check(
 
 def _created(given: datetime | None) -> str:
     return clock.now(os.environ) if given is None else clock.written(given)
-
-
-def _accepted(given: Collection[str]) -> frozenset[str]:
-    for each in given:
-        if each not in ACCEPTABLE:
-            raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
-    return frozenset(given)
-
-
-def restore(
-    path: Path,
-    target: Path,
-    *,
-    only: Sequence[str] = (),
-    accept: Collection[str] = (),
-    budgets: Budgets | None = None,
-    progress: Progress | None = None,
-) -> Restored:
-    """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
-
-    ``only`` are ids of LOBs, columns or tables (``s0.t2.c4``), all when empty. Raises ``SourceError``,
-    ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
-    """
-    options = RestoreOptions(only=tuple(only), accepted=_accepted(accept), budgets=budgets or Budgets())
-    return restored_files(path, target, options, progress)
-
-
-def restore_siard(
-    path: Path,
-    target: Path,
-    into: Into = Into.INSIDE,
-    *,
-    budgets: Budgets | None = None,
-    progress: Progress | None = None,
-) -> Restored:
-    """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
-
-    ``target`` is the .siard file, or a new folder for it, with ``Into.FOLDER`` for it and its LOBs. Raises
-    ``SourceError`` and ``TargetError``; then nothing is left at ``target``.
-    """
-    return restored_siard(path, target, into, RestoreOptions(budgets=budgets or Budgets()), progress)
-
-
-def cat(
-    path: Path, lob: str, ranges: Sequence[str] = (), *, verify: bool = True, budgets: Budgets | None = None
-) -> Iterator[bytes]:
-    """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
-
-    ``lob`` is its id, ``s0.t2.c4.r14``; ranges are written ``2100-3599``, ``2100-`` or ``-500``. With
-    ``verify`` nothing unproven is yielded of ranges; of a whole LOB only an iterator that ended has given
-    the right bytes. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
-    """
-    asked = [parsed(each) for each in ranges]
-    with Package(path, budgets) as package:
-        yield from joining.extracted(package, lob, asked, verify=verify)
-
-
-def shards(
-    path: Path, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
-) -> Iterator[Shard]:
-    """Yield for each LOB of the package at ``path``, or for one, the stretches of files that are its bytes.
-
-    ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
-    parts, files or relations are not as METS says, before its shard.
-    """
-    with Package(path, budgets) as package:
-        yield from related_shards(package, lob, base=base)
-
-
-def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:
-    """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
-
-    ``lob`` is its id, ``s0.t2.c4.r14``. With ``verify`` each part that is touched is proven by its digest
-    before a byte of it is handed out, a LOB that stayed in the archive whole. Opening and reading raise
-    ``SourceError``. What is given back though the parent's map does not name it, or without a digest that
-    proves it, is told as a Python warning.
-    """
-    with Package(path, budgets) as package:
-        return joining.open_lob(package, lob, verify=verify)
-
-
-def roundtrip(
-    path: Path, *, budgets: Budgets | None = None, progress: Progress | None = None
-) -> Iterator[Disagreement]:
-    """Yield what keeps the LOBs of the package at ``path`` from being given back as they were.
-
-    Every LOB is joined and hashed; nothing is written. Raises ``SourceError`` when the parent METS cannot
-    be read.
-    """
-    with Package(path, budgets) as package:
-        yield from proven(package, progress, budgets)

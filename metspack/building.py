@@ -266,6 +266,7 @@ class _Work:
                 if self.options.add_digests
                 else None,
                 accepted=self.options.accepted,
+                identify=self.options.identify,
             )
             for numbers in course.tasks()
         )

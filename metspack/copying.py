@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from metspack.digests import Hashers
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
+from metspack.identification import Identifying
 from metspack.lengths import Lengths
-from metspack.model import Digest, Extent, LobRef, Proofs, ZipExtent
+from metspack.model import Digest, Extent, Format, LobRef, Proofs, ZipExtent
 from metspack.siard.holdings import Shelf
 from metspack.uris import shown
 
@@ -17,15 +18,29 @@ PART_DIGEST = "dbptk-part-digest"
 ACCEPTABLE = (PART_DIGEST,)
 
 
+def accepted(given: Collection[str]) -> frozenset[str]:
+    """Return what is to be accepted; raises ``ConfigError`` for what cannot be."""
+    for each in given:
+        if each not in ACCEPTABLE:
+            raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
+    return frozenset(given)
+
+
 class Passage:
     """The bytes of one LOB, given out in any portions one after the other.
 
     ``hashers`` has taken all bytes given out so far. After ``end``, ``is_part_digest`` tells whether the
-    cell's digest was only the last part's, ``unit`` in what its length counts (None without a length).
+    cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
+    ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could.
     """
 
     def __init__(
-        self, lob: LobRef, shelf: Shelf, algorithms: tuple[str, ...], accepted: frozenset[str] = frozenset()
+        self,
+        lob: LobRef,
+        shelf: Shelf,
+        algorithms: tuple[str, ...],
+        accepted: frozenset[str] = frozenset(),
+        identifying: Identifying | None = None,
     ) -> None:
         expected = lob.cell.digest
         self.lob = lob
@@ -33,6 +48,9 @@ class Passage:
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
         self.hashers = Hashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
+        self.media_type = lob.media_type
+        self.format: Format | None = None
+        self._probe = None if identifying is None else identifying.probe(lob.extension)
         self.unit: str | None = None if lob.cell.length is None else "bytes"
         self._accepted = accepted
         # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
@@ -67,12 +85,15 @@ class Passage:
             self.hashers.update(given)
             if self._lengths is not None:
                 self._lengths.update(given)
+            if self._probe is not None:
+                self._probe.take(given)
             yield given
 
     def end(self) -> None:
         """Raise SourceError unless all was given out and is what the cell says."""
         for _ in self._blocks:  # a zip entry proves itself when it is asked for more
             raise AssertionError(f"{self._what} was not taken whole")
+        self._identify()
         cell, proof = self.lob.cell, self._proofs.whole
         if proof is not None:
             _check(self._what, proof, self.hashers)
@@ -104,6 +125,12 @@ class Passage:
                 hint="DBPTK writes such digests. The other parts are proven by nothing: if that is to be "
                 f"taken, say --accept {PART_DIGEST}; the package gets the digest of the whole.",
             )
+
+    def _identify(self) -> None:
+        found = None if self._probe is None else self._probe.found()
+        if found is not None:
+            self.media_type = found.type_beside(self.lob.media_type)
+            self.format = found.format
 
 
 def _check(about: str, proof: Digest, hashers: Hashers) -> None:

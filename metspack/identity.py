@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metspack import descriptive, identifiers
+from metspack import descriptive, identification, identifiers
 from metspack.errors import ConfigError
+from metspack.identification import Registry
 from metspack.mets.dialects import csip, csip_terms, recommendation
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.csip_terms import Agents, Terms
@@ -44,8 +45,9 @@ class CsipOptions:
 class PackageOptions:
     """How a package is named, described and proven. ``created`` is the one clock value, as xs:dateTime.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``; ``verify`` reads every byte once more at the end. ``dialect``
-    is of ``DIALECTS``; ``mets_profile`` and the rest of ``csip`` are as the dialect has them when None.
+    ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs by their bytes; ``verify``
+    reads every byte once more at the end. ``dialect`` is of ``DIALECTS``; ``mets_profile`` and the rest of
+    ``csip`` are as the dialect has them when None.
     """
 
     created: str
@@ -60,6 +62,7 @@ class PackageOptions:
     href_style: str = "relative"
     dialect: str = recommendation.NAME
     csip: CsipOptions = field(default_factory=CsipOptions)
+    identify: bool = False
     verify: bool = False
     check_message_digest: bool = True
     budgets: Budgets = field(default_factory=Budgets)
@@ -98,9 +101,14 @@ def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | N
             agents=options.agents,
             profile=recommendation.PROFILE if options.mets_profile is None else options.mets_profile,
             href_style=options.href_style,
+            registry=_registry(options),
         )
     chosen.check(objid)
     return chosen
+
+
+def _registry(options: PackageOptions) -> Registry | None:
+    return identification.registry() if options.identify else None
 
 
 def _check_hrefs(style: str) -> None:
@@ -128,6 +136,7 @@ def _csip(options: PackageOptions, name: str, metadata: Metadata | None) -> Csip
         created=options.created,
         checksum_type=options.checksum,
         software=options.software,
+        registry=_registry(options),
         descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
         documentation=wanted.documentation,
         schemas=wanted.schemas,

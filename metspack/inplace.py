@@ -112,7 +112,7 @@ class _Work:
             if options.check_message_digest:
                 self.warnings += sealing.words(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
-            standing.read(self.insertion, options.accepted, self.progress)
+            standing.read(self.insertion, options, self.progress)
             children = self._children(standing, spots, package)
             files = self._parent(standing, children, package)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]

@@ -59,8 +59,13 @@ BY_EXTENSION = {
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
+def is_media_type(text: str) -> bool:
+    """Return whether a text has the form of a media type."""
+    return _MEDIA_TYPE.fullmatch(text) is not None
+
+
 def media_type(declared: str | None, extension: str) -> str:
     """Return the column's own ``mimeType`` when it is one, else what the extension stands for."""
-    if declared and _MEDIA_TYPE.fullmatch(declared.strip()):
+    if declared and is_media_type(declared.strip()):
         return declared.strip()
     return BY_EXTENSION.get(extension.lower(), DEFAULT)

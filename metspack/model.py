@@ -19,6 +19,15 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A file format as PRONOM has it: its unique id (``fmt/11``), name and version ("" without one)."""
+
+    puid: str
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LobPlace:
     """Where a LOB stands in the database: ``cell`` is the path of tags below the row (``c3.u2.u3``)."""
 

@@ -7,16 +7,18 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from metspack import fsio, scratch
 from metspack.copying import Passage
 from metspack.digests import Hashers
+from metspack.identification import Identifying
 from metspack.layouts import Layout
-from metspack.model import LobRef, Part
+from metspack.model import Format, LobRef, Part
 from metspack.packing import Destination
 from metspack.siard.holdings import Shelf
 
@@ -39,6 +41,8 @@ class PlacedFile:
     """The id of the LOB that the file is a part of, "" when it is a whole one."""
     sequence: int | None = None
     """The part's number, from 0."""
+    format: Format | None = None
+    """Its format, for those that were identified."""
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
@@ -46,7 +50,15 @@ def algorithms(checksum: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*MANIFESTS, checksum)))
 
 
-def placed_file(identifier: str, path: str, media_type: str, hashers: Hashers, checksum: str) -> PlacedFile:
+def placed_file(
+    identifier: str,
+    path: str,
+    media_type: str,
+    hashers: Hashers,
+    checksum: str,
+    *,
+    kind: Format | None = None,
+) -> PlacedFile:
     """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
     return PlacedFile(
         id=identifier,
@@ -56,27 +68,52 @@ def placed_file(identifier: str, path: str, media_type: str, hashers: Hashers, c
         checksum=hashers.digest(checksum).value,
         md5=hashers.digest("MD5").value,
         sha256=hashers.digest("SHA-256").value,
+        format=kind,
     )
 
 
-_COLUMNS = tuple(PlacedFile.__dataclass_fields__)
+_OWN = tuple(name for name in PlacedFile.__dataclass_fields__ if name != "format")
+COLUMNS = (*_OWN, "puid", "format_name", "format_version")
+"""The columns of a table of placed files."""
+
+
+def row_of(file: PlacedFile) -> tuple[object, ...]:
+    """Return a placed file as a row of such a table."""
+    return (*(getattr(file, name) for name in _OWN), *row_of_format(file.format))
+
+
+def file_of(row: Sequence[Any]) -> PlacedFile:
+    """Return the placed file that a row of such a table is."""
+    own = dict(zip(_OWN, row[: len(_OWN)], strict=True))
+    return PlacedFile(**own, format=format_of(row[len(_OWN) :]))
+
+
+def row_of_format(kind: Format | None) -> tuple[str | None, str | None, str | None]:
+    """Return a format as the three last columns of such a row, all empty for None."""
+    return (None, None, None) if kind is None else (kind.puid, kind.name, kind.version)
+
+
+def format_of(row: Sequence[Any]) -> Format | None:
+    """Return the format that three columns of a row are."""
+    puid, name, version = row
+    return None if puid is None else Format(puid=puid, name=name, version=version)
 
 
 class Placements(scratch.Scratch):
     """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
 
     def __init__(self) -> None:
-        super().__init__(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(_COLUMNS)})", "BEGIN")
+        super().__init__(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(COLUMNS)})", "BEGIN")
 
     def add(self, file: PlacedFile) -> None:
         """Add the next file."""
         with scratch.explained("the files of a segment"):
-            self._database.execute(_PUT, [getattr(file, name) for name in _COLUMNS])
+            self._database.execute(_PUT, row_of(file))
 
     def files(self) -> Iterator[PlacedFile]:
         """Yield the files in the order they were placed."""
         for row in self._database.execute(_ALL):
-            yield PlacedFile(**dict(zip(_COLUMNS, row, strict=True)))
+            yield file_of(row)
 
     def ids(self) -> Iterator[str]:
         """Yield the files' ids in the order they were placed."""
@@ -88,8 +125,8 @@ class Placements(scratch.Scratch):
         yield from self._database.execute("SELECT path, md5, sha256 FROM placed ORDER BY path")
 
 
-_PUT = f"INSERT INTO placed ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-_ALL = f"SELECT {', '.join(_COLUMNS)} FROM placed ORDER BY n"  # noqa: S608
+_PUT = f"INSERT INTO placed ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+_ALL = f"SELECT {', '.join(COLUMNS)} FROM placed ORDER BY n"  # noqa: S608
 
 
 class Placing:
@@ -97,8 +134,9 @@ class Placing:
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``moved`` is told the bytes as they go; ``ended`` each LOB when
-    its last byte was taken and proven, ``joined`` as well when it was in parts.
+    files get those of the manifests as well. ``identifying`` tells formats, if they are to be
+    told. ``moved`` is told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven,
+    ``joined`` as well when it was in parts.
     """
 
     def __init__(
@@ -109,6 +147,7 @@ class Placing:
         checksum: str,
         algorithms: tuple[str, ...] = (),
         accepted: frozenset[str] = frozenset(),
+        identifying: Identifying | None = None,
         moved: Callable[[int], None],
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
@@ -120,6 +159,7 @@ class Placing:
         self._of_file = (*MANIFESTS, checksum)
         self._joined = joined
         self._accepted = accepted
+        self._identifying = identifying
         self._moved = moved
         self._ended = ended
         self._split: Passage | None = None
@@ -137,24 +177,29 @@ class Placing:
             if part is not None:
                 path += self._layout.part_suffix(part)
             if part is None:
-                yield self._file(lob, path, self._whole(lob, path, segment))
+                whole = self._whole(lob, path, segment)
+                yield placed_file(
+                    lob.place.id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
+                )
             else:
                 hashers = self._part(lob, part, path, segment)
                 yield replace(
-                    self._file(lob, path, hashers),
-                    id=f"{lob.place.id}.p{part.number}",
+                    # A piece of a film is no film: what the whole is, is said of the whole.
+                    placed_file(
+                        f"{lob.place.id}.p{part.number}", path, lob.media_type, hashers, self._checksum
+                    ),
                     part_of=lob.place.id,
                     sequence=part.number,
                 )
 
-    def _file(self, lob: LobRef, path: str, hashers: Hashers) -> PlacedFile:
-        return placed_file(lob.place.id, path, lob.media_type, hashers, self._checksum)
+    def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
+        return Passage(lob, self._shelf, algorithms, self._accepted, self._identifying)
 
-    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Hashers:
-        passage = Passage(lob, self._shelf, (*self._of_file, *self._of_whole), self._accepted)
+    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+        passage = self._passage(lob, (*self._of_file, *self._of_whole))
         segment.put(path, self._passing(passage), lob.size)
         self._ended(passage)
-        return passage.hashers
+        return passage
 
     def _passing(
         self,
@@ -175,7 +220,7 @@ class Placing:
 
     def _part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0:
-            self._split = Passage(lob, self._shelf, self._of_whole, self._accepted)
+            self._split = self._passage(lob, self._of_whole)
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from metspack.digests import Hashers
 from metspack.mets import writer
-from metspack.mets.dialects.interface import Software
-from metspack.model import Digest
+from metspack.model import Digest, Format
 from metspack.placing import PlacedFile
 
 LOCAL = "local"
@@ -44,24 +43,38 @@ class Whole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileObject:
-    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts."""
+    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts.
+
+    ``format`` is None for one that was not identified: then its media type is all that is known.
+    """
 
     id: str
     path: str
     size: int
     media_type: str
+    format: Format | None
     digests: tuple[Digest, ...]
     relationships: tuple[Relationship, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that metspack did to an object; ``type`` is of the Library of Congress's event types."""
+    """Something that ``agent`` did to an object; ``type`` is of the Library of Congress's event types."""
 
     id: str
     type: str
     detail: str
     object: Identifier
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Software that did something; ``note`` says with what, "" for nothing."""
+
+    name: str
+    version: str
+    note: str = ""
 
 
 def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
@@ -73,6 +86,7 @@ def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
         path=folder + file.path,
         size=file.size,
         media_type=file.media_type,
+        format=file.format,
         digests=tuple(Digest(algorithm=name, value=value) for name, value in known.items()),
         relationships=(part_of,) if file.part_of else (),
     )
@@ -85,7 +99,7 @@ def written(
     files: Iterable[FileObject],
     events: Iterable[Event],
     created: str,
-    software: Software,
+    agents: Iterable[Agent],
     algorithms: Iterable[str],
 ) -> Hashers:
     """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held.
@@ -97,7 +111,7 @@ def written(
         "files": files,
         "events": events,
         "created": created,
-        "software": software,
+        "agents": agents,
     }
     return writer.written(target, "premis", "premis.xml.j2", facts, algorithms)
 

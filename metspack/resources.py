@@ -14,7 +14,7 @@ def root(package: Path = _PACKAGE) -> Path:
 
 
 def template_folder() -> Path:
-    """Return the folder of the templates, one folder a dialect."""
+    """Return the folder of the templates, one folder a dialect, and one that they share."""
     return root() / "templates"
 
 

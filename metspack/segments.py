@@ -10,13 +10,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from metspack import fsio, placing, pooling, reading, slices
 from metspack.copying import Passage
 from metspack.digests import Hashers
+from metspack.identification import Identifying
 from metspack.layouts import Layout
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -26,6 +27,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.model import Format
 from metspack.packing import Destination, Folder, Pack, Packing
 from metspack.placing import PlacedFile, Placements, Placing
 from metspack.progress import Progress
@@ -38,7 +40,7 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell.
+    of its cell; ``identify``: formats are told by the bytes.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -51,6 +53,7 @@ class SegmentTask:
     packing: Packing | None = None
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
+    identify: bool = False
 
     @property
     def number(self) -> int:
@@ -91,7 +94,7 @@ def digests_path(work: Path, task: int) -> Path:
 
 
 def wholes_path(work: Path, task: int) -> Path:
-    """Return where a task's split LOBs lie: ``[id, size, media type, checksum]`` on each line."""
+    """Return where a task's split LOBs lie: ``SplitLob``'s fields in their order on each line."""
     return work / f"wholes-{task}.jsonl"
 
 
@@ -113,8 +116,14 @@ def corrected(placed: Iterable[TaskPlaced]) -> dict[int, int]:
 def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
     """Yield the split LOBs of some tasks."""
     for task in tasks:
-        for identifier, size, kind, checksum in json_lines(wholes_path(work, task)):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
+        for identifier, size, kind, checksum, identified in json_lines(wholes_path(work, task)):
+            yield SplitLob(
+                id=identifier,
+                size=size,
+                media_type=kind,
+                checksum=checksum,
+                format=identified and Format(**identified),
+            )
 
 
 def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
@@ -159,7 +168,8 @@ class _Ended:
     def whole(self, passage: Passage) -> None:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
-        self.wholes.write(_line(lob.place.id, lob.size, lob.media_type, checksum))
+        identified = passage.format and asdict(passage.format)
+        self.wholes.write(_line(lob.place.id, lob.size, passage.media_type, checksum, identified))
 
     def part(self, file: PlacedFile, objid: str) -> None:
         self.parts.write(_line(file.part_of, file.id, objid))
@@ -193,6 +203,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 checksum=checksum,
                 algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
+                identifying=Identifying(task.work / f"probe-{task.number}") if task.identify else None,
                 moved=moved,
                 ended=ended.lob,
                 joined=ended.whole,

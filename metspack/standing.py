@@ -12,10 +12,12 @@ from metspack import fsio, placing, scratch, slices, uris
 from metspack.copying import Passage, what
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.identification import Identifying
+from metspack.identity import PackageOptions
 from metspack.mediatypes import media_type
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
-from metspack.placing import MANIFESTS, PlacedFile
+from metspack.placing import COLUMNS, MANIFESTS, PlacedFile
 from metspack.progress import Progress
 from metspack.segmented import SegmentedFolder
 from metspack.segments import PART_DIGESTS, UTF16_LENGTHS
@@ -24,8 +26,7 @@ from metspack.siard import trees
 from metspack.siard.archive import Archive, extension_of
 from metspack.siard.holdings import Shelf
 
-_COLUMNS = tuple(PlacedFile.__dataclass_fields__)
-_PUT = f"INSERT INTO file (segment, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608
+_PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
 _FIRST_PART = re.compile(r"_part0*1|\.0+")
 _WHAT = "the LOBs of the folder"
 _LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be compared with their cells
@@ -66,8 +67,9 @@ class Standing(scratch.Scratch):
         self.counted = Counted()
         self.notes: Counter[str] = Counter()
         super().__init__(
-            f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(_COLUMNS)})",
-            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT)",
+            f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
+            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT, "
+            "puid TEXT, name TEXT, version TEXT)",
             "BEGIN",
         )
 
@@ -132,23 +134,26 @@ class Standing(scratch.Scratch):
             )
         return path
 
-    def read(self, insertion: fsio.Partial, accepted: frozenset[str], progress: Progress) -> None:
+    def read(self, insertion: fsio.Partial, options: PackageOptions, progress: Progress) -> None:
         """Read all files of the segments once: the LOBs in the order of their cells, then the others.
 
+        Of the options it takes ``accepted``, and ``identify`` for the formats of LOBs.
         Raises ``SourceError`` for a LOB that is not what its cell says, and for files that changed.
         """
         algorithms = tuple(each for each in self._algorithms if each not in MANIFESTS)
+        accepted = options.accepted
+        identifying = Identifying(insertion.work / "probe") if options.identify else None
         with Shelf(self._archive.holdings()) as shelf, scratch.explained(_WHAT):
             for lob, _ in slices.entries(slices.path(insertion.work, _LISTED)):
                 if is_split(lob):
-                    passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted)
+                    passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
                     self._parts(lob, passage, progress)
                 else:
-                    passage = Passage(lob, shelf, self._algorithms, accepted)
+                    passage = Passage(lob, shelf, self._algorithms, accepted, identifying)
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
-                    self._take(lob.extents[0], self._placed(lob.place.id, lob.media_type, passage.hashers))
+                    self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
             for lob, _ in slices.entries(slices.path(insertion.work, _AGAIN)):
                 passage = Passage(lob, shelf, (), accepted)
@@ -175,8 +180,14 @@ class Standing(scratch.Scratch):
             self._take(extent, replace(part, part_of=lob.place.id, sequence=number))
         passage.end()
         self._database.execute(
-            "INSERT INTO whole (id, size, type, checksum) VALUES (?, ?, ?, ?)",
-            (lob.place.id, lob.size, lob.media_type, passage.hashers.digest(self._checksum).value),
+            "INSERT INTO whole (id, size, type, checksum, puid, name, version) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                lob.place.id,
+                lob.size,
+                passage.media_type,
+                passage.hashers.digest(self._checksum).value,
+                *placing.row_of_format(passage.format),
+            ),
         )
 
     def _note(self, passage: Passage) -> None:
@@ -208,21 +219,25 @@ class Standing(scratch.Scratch):
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
         return placing.placed_file(identifier, "", kind, hashers, self._checksum)
 
+    def _listed(self, passage: Passage) -> PlacedFile:
+        file = self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
+        return replace(file, format=passage.format)
+
     def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
         path = "/".join(extent.path) if not extent.root else self._below(extent)
         segment = self._folder.segment_of(path)
-        values = {name: getattr(file, name) for name in _COLUMNS} | {"path": path[len(segment) + 1 :]}
-        self._database.execute(_PUT, (segment, *values.values()))
+        row = placing.row_of(replace(file, path=path[len(segment) + 1 :]))
+        self._database.execute(_PUT, (segment, *row))
 
     def _below(self, extent: FileExtent) -> str:
         return os.path.normpath(os.path.join(self._prefixes[extent.root], *extent.path))
 
     def files(self, segment: str) -> Iterator[PlacedFile]:
         """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""
-        sql = f"SELECT {', '.join(_COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
+        sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
         for row in self._database.execute(sql, (segment,)):
-            yield PlacedFile(**dict(zip(_COLUMNS, row, strict=True)))
+            yield placing.file_of(row)
 
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the turn of its first file."""
@@ -230,9 +245,15 @@ class Standing(scratch.Scratch):
 
     def split_lobs(self) -> Iterator[SplitLob]:
         """Yield the split LOBs in the order of their cells."""
-        sql = "SELECT id, size, type, checksum FROM whole ORDER BY n"
-        for identifier, size, kind, checksum in self._database.execute(sql):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
+        sql = "SELECT id, size, type, checksum, puid, name, version FROM whole ORDER BY n"
+        for identifier, size, kind, checksum, *identified in self._database.execute(sql):
+            yield SplitLob(
+                id=identifier,
+                size=size,
+                media_type=kind,
+                checksum=checksum,
+                format=placing.format_of(identified),
+            )
 
     def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
         """Yield the parts of the split LOBs in the same order; ``objids`` are the segments' by folder."""

@@ -110,6 +110,16 @@ class Describing:
         ),
     ] = "relative"
     accept: Accept = None
+    identify: Annotated[
+        bool,
+        typer.Option(
+            "--identify",
+            metavar=options.FLAG,
+            help="Tell the format of every LOB by its bytes (PRONOM) and write it to METS and PREMIS; needs "
+            "pip install 'metspack[identify]'.",
+            rich_help_panel=_METS,
+        ),
+    ] = False
     verify: Verify = False
     no_message_digest_check: Annotated[
         bool,
@@ -145,6 +155,7 @@ class Describing:
             href_style=options.one_of("--href", self.href, HREF_STYLES),
             dialect=dialect,
             csip=dialects.csip_options(),
+            identify=self.identify,
             verify=self.verify,
             check_message_digest=not self.no_message_digest_check,
             budgets=options.budgets(self.budget),

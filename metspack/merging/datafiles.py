@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from metspack import reading, scratch, walking
+from metspack import placing, reading, scratch, walking
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
 from metspack.merging.containers import REPRESENTATIONS, Container, Said, facts, said_of_mets, unreadable
 from metspack.mets import reader, tops
-from metspack.model import Budgets, Digest
-from metspack.restoring.meaning import digest_of, located, size_of
+from metspack.model import Budgets, Digest, Format
+from metspack.restoring.meaning import digest_of, format_of, located, size_of
 from metspack.uris import shown
 
 _DATA = "data"
@@ -27,12 +27,13 @@ _PRESERVATION = ("metadata", "preservation")
 _SCHEMA = """
 CREATE TABLE file (
     n INTEGER PRIMARY KEY, container INTEGER, path TEXT UNIQUE, id TEXT UNIQUE, part_of TEXT, seq INTEGER,
-    size INTEGER, algorithm TEXT, digest TEXT, media TEXT, source TEXT
+    size INTEGER, algorithm TEXT, digest TEXT, media TEXT, source TEXT,
+    puid TEXT, name TEXT, version TEXT
 );
 CREATE TABLE document (n INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, algorithm TEXT, digest TEXT)
 """
-_COLUMNS = "container, path, id, part_of, seq, size, algorithm, digest, media, source"
-_PUT = f"INSERT OR IGNORE INTO file ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_COLUMNS = "container, path, id, part_of, seq, size, algorithm, digest, media, source, puid, name, version"
+_PUT = f"INSERT OR IGNORE INTO file ({_COLUMNS}) VALUES ({', '.join('?' * 13)})"  # noqa: S608
 # The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
 _ORDERED = f"""SELECT {_COLUMNS} FROM (
     SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM file
@@ -53,6 +54,7 @@ class DataFile:
     said: Said
     part_of: str = ""
     sequence: int | None = None
+    format: Format | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,15 +92,17 @@ class DataFiles(scratch.Scratch):
 
     def files(self) -> Iterator[DataFile]:
         """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
-        for number, path, identifier, part_of, seq, *said, media, source in self._database.execute(_ORDERED):
+        rows = self._database.execute(_ORDERED)
+        for number, path, identifier, part_of, seq, size, algorithm, value, media, source, *kind in rows:
             yield DataFile(
                 container=self._containers[number],
                 path=path,
                 id=identifier,
                 media_type=media,
-                said=_said(*said, by=source),
+                said=_said(size, algorithm, value, by=source),
                 part_of=part_of,
                 sequence=seq,
+                format=placing.format_of(kind),
             )
 
     def archives(self) -> list[DataFile]:
@@ -181,6 +185,7 @@ class DataFiles(scratch.Scratch):
             *_row(said),
             fact.mimetype or DEFAULT,
             said.by,
+            *placing.row_of_format(format_of(fact)),
         )
         if not self._database.execute(_PUT, row).rowcount:
             self._refuse_second(container, "/".join(path), identifier)

@@ -191,7 +191,7 @@ class _Work:
                     self.progress.advance(len(block))
                 file.said.check(str(source), hashers)
             placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.checksum)
-            yield replace(placed, part_of=file.part_of, sequence=file.sequence)
+            yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
         wholes.end()
 
     def _left_out(self) -> Iterator[str]:

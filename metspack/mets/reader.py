@@ -16,9 +16,16 @@ from metspack.model import Budgets
 
 METS = "http://www.loc.gov/METS/"
 XLINK = "http://www.w3.org/1999/xlink"
+SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 
 _XML = "http://www.w3.org/XML/1998/namespace"
 _HREF = f"{XLINK} href"
+_FORMAT = {
+    f"{SIP} FILEFORMATNAME": "format_name",
+    f"{SIP} FILEFORMATVERSION": "format_version",
+    f"{SIP} FORMATREGISTRY": "format_registry",
+    f"{SIP} FORMATREGISTRYKEY": "format_key",
+}
 _PREFIX = f"{METS} "
 _METS = f"{_PREFIX}mets"
 FILE = f"{_PREFIX}file"
@@ -48,7 +55,8 @@ class File:
 
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
     that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
-    ``embedded`` tells of an ``FContent``. ``line`` is the start tag's.
+    ``embedded`` tells of an ``FContent``. ``line`` is the start tag's. ``format_...`` are
+    E-ARK's attributes of a file (SIP32 to SIP35).
     """
 
     element: str
@@ -65,6 +73,10 @@ class File:
     loctype: str | None
     embedded: bool
     line: int
+    format_name: str | None = None
+    format_version: str | None = None
+    format_registry: str | None = None
+    format_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +308,15 @@ class Reader:
         self._groups += [attributes[name] for name in ("ID", "USE") if name in attributes]
 
     def _file(self, attributes: dict[str, str]) -> None:
-        self._files.append(_OpenFile("file", attributes, tuple(self._groups), self._line))
+        file = _OpenFile("file", attributes, tuple(self._groups), self._line)
+        if SIP in self._scopes[-1][1].values():
+            file.format = self._format(attributes)
+        self._files.append(file)
+
+    def _format(self, attributes: dict[str, str]) -> dict[str, str]:
+        """Return what E-ARK's attributes say of a file's format, by the field of ``File``."""
+        prefixed = ((self._name(name), value) for name, value in attributes.items() if ":" in name)
+        return {_FORMAT[name]: value for name, value in prefixed if name in _FORMAT}
 
     def _location(self, attributes: dict[str, str]) -> None:
         if self._files and (href := self._href(attributes)) is not None:
@@ -347,7 +367,17 @@ class Reader:
 class _OpenFile:
     """A ``file`` element whose end has not come."""
 
-    __slots__ = ("_attributes", "_element", "_groups", "_line", "embedded", "href", "is_last", "loctype")
+    __slots__ = (
+        "_attributes",
+        "_element",
+        "_groups",
+        "_line",
+        "embedded",
+        "format",
+        "href",
+        "is_last",
+        "loctype",
+    )
 
     def __init__(self, element: str, attributes: dict[str, str], groups: tuple[str, ...], line: int) -> None:
         self._element = element
@@ -358,6 +388,7 @@ class _OpenFile:
         self.is_last = False, False  # whether a location is elsewhere, and whether it is no XLink
         self.loctype: str | None = None
         self.embedded = False
+        self.format: dict[str, str] = {}
 
     def fact(self) -> File:
         value = self._attributes.get
@@ -376,4 +407,5 @@ class _OpenFile:
             loctype=self.loctype,
             embedded=self.embedded,
             line=self._line,
+            **self.format,
         )

@@ -44,7 +44,7 @@ def finalized(value: object) -> Markup:
 @cache
 def _environment(dialect: str) -> Environment:
     return Environment(
-        loader=FileSystemLoader(resources.template_folder() / dialect),
+        loader=FileSystemLoader([resources.template_folder() / each for each in (dialect, "shared")]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalized,

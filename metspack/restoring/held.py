@@ -26,7 +26,7 @@ class Part:
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
     is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
     ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
-    None for a file of its own.
+    None for a file of its own. ``puid`` is its format as PRONOM calls it, if METS says it.
     """
 
     id: str
@@ -39,6 +39,7 @@ class Part:
     line: int
     segment: str
     inside: Inside | None = None
+    puid: str | None = None
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from metspack.restoring.meaning import (
     METS_NAME,
     archive_of,
     digest_of,
+    format_of,
     is_aside,
     is_representation,
     located,
@@ -42,7 +43,8 @@ _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, lob TEXT, part INTEGER, seq TEXT, size INTEGER,
-    algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER
+    algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER,
+    puid TEXT
 );
 CREATE INDEX entry_id ON entry (xml_id, mets);
 CREATE TABLE whole (
@@ -59,8 +61,8 @@ CREATE TABLE mapped (
 )
 """
 _PUT_ENTRY = """INSERT INTO entry
-    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, path, refused, child, line)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, path, refused, child, line,
+    puid) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_WHOLE = (
     "INSERT INTO whole (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
@@ -292,6 +294,7 @@ class Index:
         if document.number > 1 and not is_aside(fact.groups, path):
             lob = fact.id or f"{document.objid} line {fact.line}"
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
+        identified = format_of(fact)
         child = "child" in "\n".join(fact.groups).casefold()
         self._put(
             _PUT_ENTRY,
@@ -305,6 +308,7 @@ class Index:
             refused,
             child or (document.number == 1 and path is not None and path[-1].lower() == METS_NAME),
             fact.line,
+            identified and identified.puid,
         )
 
     def _is_part(self, fact: reader.File) -> bool:

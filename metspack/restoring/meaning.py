@@ -6,7 +6,7 @@ import re
 
 from metspack import digests, uris
 from metspack.mets import reader
-from metspack.model import Digest
+from metspack.model import Digest, Format
 
 _ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
 _METADATA = ("header", "metadata.xml")
@@ -51,6 +51,18 @@ def digest_of(fact: reader.File) -> Digest | None:
     found = None if algorithm is None else digests.parsed(fact.checksum, algorithm)
     unread = Digest(algorithm=algorithm or fact.checksum_type or "unknown", value=fact.checksum.strip())
     return found or unread
+
+
+_PRONOM = "pronom"
+_PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
+
+
+def format_of(fact: reader.File) -> Format | None:
+    """Return the format of a file by PRONOM, as E-ARK's attributes say it (SIP32 to SIP35)."""
+    key = (fact.format_key or "").strip()
+    if (fact.format_registry or "").strip().casefold() != _PRONOM or not _PUID.fullmatch(key):
+        return None
+    return Format(puid=key, name=fact.format_name or "", version=fact.format_version or "")
 
 
 LOB_ID = re.compile(r"s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?")

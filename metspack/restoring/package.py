@@ -36,7 +36,7 @@ AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER
 """
 _PARTS = """
 SELECT e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
-    coalesce(m.called, m.objid, '')
+    coalesce(m.called, m.objid, ''), e.puid
 FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
 """
 _WHOLES = """
@@ -155,7 +155,7 @@ class Package:
         )
 
     def _part(self, lob: str, row: Row) -> Part:
-        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called = row
+        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, puid = row
         if path is None:
             raise SourceError(
                 f"LOB {lob}: {mets} line {line}: {refused}",
@@ -171,6 +171,7 @@ class Package:
             mets=mets,
             line=line,
             segment=called,
+            puid=puid,
             inside=self._inside(lob, tuple(path.split("/"))),
         )
         return self._measured(lob, part) if size is None else part

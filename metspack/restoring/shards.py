@@ -27,6 +27,8 @@ VIRTUAL = "http://www.statsbiblioteket.dk/doms/shard/"
 CONSISTS_OF = "http://doms.statsbiblioteket.dk/relations/default/0/1/#consistsOf"
 """The predicate of a shard's relation to each of its files."""
 UNIT = "bytes"
+PRONOM = "info:pronom/"
+"""What a format's URI begins with; PRONOM's id follows."""
 
 _PLACEHOLDER = "placeholder"  # a virtual file has no characterisation of its own, but must have one
 
@@ -36,8 +38,8 @@ class ShardFile:
     """A stretch of a file: ``length`` bytes from ``offset``.
 
     ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's own name. ``format_uri`` is
-    a PRONOM id (``info:pronom/fmt/11``) for those who identified the file; ``shards`` leaves it None, as METS
-    says only a media type, which is that of many formats.
+    its PRONOM id (``info:pronom/fmt/11``), None where METS does not say it: for a part of a LOB always, which
+    is of no format by itself.
     """
 
     id: str
@@ -115,6 +117,7 @@ def _of_part(part: Part, media_type: str | None, base: str) -> ShardFile:
         offset=offset,
         length=part.size,
         media_type=part.media_type or media_type,
+        format_uri=None if part.puid is None else f"{PRONOM}{part.puid}",
     )
 
 

@@ -131,7 +131,10 @@ class Csip(Saying):
             data,
             label=part.label,
             objects=premis.objects(content.files(), self.checksum_type, data.folder),
-            done=(SPLITTING,) if any(each.part_of for each in content.files()) else (),
+            done=(
+                *((SPLITTING,) if any(each.part_of for each in content.files()) else ()),
+                *self.identified(),
+            ),
         )
         with closing(Placements()) as schemas:
             facts = self.package_facts(ip, part, self.group(ip, representation, data), schemas)
@@ -190,7 +193,10 @@ class Csip(Saying):
             data,
             label=label,
             objects=self._archive_objects(file, content),
-            done=(RELOCATION,) if content.children else (),
+            done=(
+                *((RELOCATION,) if content.children else ()),
+                *(self.identified() if next(content.split(), None) is not None else ()),
+            ),
         )
         return self.group(ip, mets, data)
 
@@ -200,6 +206,7 @@ class Csip(Saying):
             path=f"{DATA}/{file.path}",
             size=file.size,
             media_type=file.media_type,
+            format=file.format,
             digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
         )
         yield from self.split_objects(content.split(), content.parts())
@@ -216,6 +223,7 @@ class Csip(Saying):
             path="",
             size=lob.size,
             media_type=lob.media_type,
+            format=lob.format,
             digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
             relationships=(has,),
         )

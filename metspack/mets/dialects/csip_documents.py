@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metspack import premis
 from metspack.descriptive import Description
+from metspack.identification import TAIL, WHOLE, Registry
 from metspack.mets.dialects.csip_files import Group, Ip
 from metspack.mets.dialects.csip_links import METS
 from metspack.mets.dialects.csip_terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
 from metspack.placing import PlacedFile
-from metspack.premis import Event, FileObject, Identifier, Relationship, Whole
+from metspack.premis import Agent, Event, FileObject, Identifier, Relationship, Whole
 
 PREMIS = "metadata/preservation/premis.xml"
 """Where an IP and a representation have their preservation metadata."""
@@ -23,10 +24,14 @@ WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """Something that was done to a package or a representation: the type of the event, and its detail."""
+    """Something that was done to a package or a representation: the type of the event, and its detail.
+
+    ``agent`` is the software that did it, "" for metspack.
+    """
 
     type: str
     detail: str
+    agent: str = ""
 
 
 DIGESTS = Done(
@@ -52,7 +57,10 @@ RELOCATION = Done(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
-    """What is said alike by all documents. ``created`` is the one clock value, as xs:dateTime."""
+    """What is said alike by all documents. ``created`` is the one clock value, as xs:dateTime.
+
+    ``registry`` is what formats were told by, None when nobody asked.
+    """
 
     terms: Terms
     agents: Agents
@@ -60,6 +68,7 @@ class Saying:
     created: str
     checksum_type: str
     software: Software
+    registry: Registry | None = None
 
     @property
     def representation(self) -> str:
@@ -82,7 +91,7 @@ class Saying:
         }
 
     def premis_written(
-        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Iterable[Done]
+        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Sequence[Done]
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and what was done to it."""
         about = Identifier(type=top.type, value=top.value)
@@ -91,14 +100,38 @@ class Saying:
             top=top,
             files=objects,
             events=[
-                Event(id=ip.id(f"{path} {each.type}"), type=each.type, detail=each.detail, object=about)
+                Event(
+                    id=ip.id(f"{path} {each.type}"),
+                    type=each.type,
+                    detail=each.detail,
+                    object=about,
+                    agent=each.agent or self.software.name,
+                )
                 for each in done
             ],
             created=self.created,
-            software=self.software,
+            agents=self._agents(done),
             algorithms=ip.algorithms,
         )
         return ip.taken(path, hashers)
+
+    def _agents(self, done: Iterable[Done]) -> Iterator[Agent]:
+        yield Agent(name=self.software.name, version=self.software.version)
+        registry = self.registry
+        if registry is not None and any(each.agent == registry.software for each in done):
+            note = f"PRONOM: {registry.signatures}"
+            yield Agent(name=registry.software, version=registry.version, note=note)
+
+    def identified(self) -> tuple[Done, ...]:
+        """Return that the formats of LOBs were identified, if they were to be."""
+        if self.registry is None:
+            return ()
+        detail = (
+            "The formats of the LOBs were identified by their bytes, with the signatures of PRONOM "
+            f"({self.registry.signatures}); of those larger than {WHOLE:,} bytes by so many of the first and "
+            f"the last {TAIL:,}."
+        )
+        return (Done(type="format identification", detail=detail, agent=self.registry.software),)
 
     def representation_written(
         self, ip: Ip, data: Group, *, label: str, objects: Iterator[FileObject], done: Iterable[Done]

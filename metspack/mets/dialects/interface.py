@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from metspack.digests import Hashers
+from metspack.model import Format
 from metspack.placing import PlacedFile
 
 
@@ -34,12 +35,13 @@ class SiardFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitLob:
-    """A LOB whose parts lie in children: its id, and its size in bytes and checksum as a whole."""
+    """A LOB whose parts lie in children: its id, and what the whole is; ``size`` is bytes."""
 
     id: str
     size: int
     media_type: str
     checksum: str
+    format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

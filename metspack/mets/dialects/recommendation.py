@@ -11,6 +11,7 @@ from pathlib import Path
 from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
+from metspack.identification import Registry
 from metspack.mets import writer
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -38,7 +39,7 @@ class Recommendation:
     """The dialect of the recommendation: the parent in the package's root, each child in its segment.
 
     ``version`` is that of SIARD, None for LOBs that belong to no archive. ``href_style`` ``file-uri`` gives
-    0.16's pseudo-absolute references, which count from the package's root.
+    0.16's pseudo-absolute references, which count from the package's root. ``registry`` is what told formats.
     """
 
     version: str | None
@@ -48,6 +49,7 @@ class Recommendation:
     agents: tuple[str, ...]
     profile: str
     href_style: str
+    registry: Registry | None = None
 
     @property
     def mets(self) -> str:
@@ -164,6 +166,7 @@ class Recommendation:
             "created": self.created,
             "software": {"name": self.software.name, "version": self.software.version},
             "agents": self.agents,
+            "registry": self.registry,
             "checksum_type": self.checksum_type,
         }
 
