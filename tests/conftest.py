@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +28,29 @@ def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
 settings.register_profile("metspack", deadline=None)
 settings.load_profile("metspack")
 
+# Seven thousand tests are a million objects that stay: a collection need not look at them again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
 # An audit hook sees what C code does too; once added it stays for the whole process.
 sys.addaudithook(_refuse_network)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_waits_for_the_disk() -> Iterator[None]:
+    """No test cuts the power: what is to be synchronised is only looked at, to be sure that it is open.
+
+    Programs that tests start, and the tests of ``fsio``, do synchronise.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -37,12 +36,6 @@ OPTIONS = BuildOptions(
     limits=Limits(files=3),
 )
 OTHER = replace(OPTIONS, layout="siard22", limits=Limits(files=2, bytes=5_000), split=Split.ALONE)
-
-
-@pytest.fixture(autouse=True)
-def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of files need not survive a power cut here."""
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 def errors(package: Path) -> list[str]:

@@ -2,6 +2,7 @@ import errno
 import gc
 import json
 import os
+import posix
 import resource
 import stat
 from collections.abc import Iterator
@@ -21,6 +22,11 @@ def _no_descriptor_is_left_open() -> Iterator[None]:
     before = os.listdir("/dev/fd")
     yield
     assert os.listdir("/dev/fd") == before
+
+
+@pytest.fixture(autouse=True)
+def _what_is_written_is_synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", posix.fsync)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,12 +46,6 @@ CASES = {
     "oversize first": ((120, 10, 20), 50, [[50], [50], [20, 10, 20]], [[50], [50], [20], [10, 20]]),
     "oversize last": ((10, 20, 120), 50, [[10, 20, 20], [50], [50]], [[10, 20], [50], [50], [20]]),
 }
-
-
-@pytest.fixture(autouse=True)
-def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here need survive a power cut."""
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 def data_of(sizes: tuple[int, ...]) -> list[bytes]:
