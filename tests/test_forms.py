@@ -6,6 +6,7 @@ import hashlib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,23 @@ OPTIONS = BuildOptions(
 )
 
 
-@pytest.fixture(params=[None, *REAL], ids=lambda parts: "sample" if parts is None else parts[-1])
+def named(parts: tuple[str, ...] | None) -> str:
+    return "sample" if parts is None else parts[-1]
+
+
+@pytest.fixture(params=[None, *REAL], ids=named)
 def archive(request: pytest.FixtureRequest) -> Path:
     return SAMPLE if request.param is None else shared("data", *request.param)
+
+
+def ways() -> Iterator[tuple[tuple[str, ...] | None, str, FolderStyle, bool]]:
+    """Yield each archive in every way to write it; of the twins with thousands of LOBs, each in half."""
+    for parts, (way, written) in product(
+        (None, *REAL), enumerate(product(LAYOUTS, FolderStyle, (False, True)))
+    ):
+        odd = way.bit_count() % 2 == 1
+        if "sakila" not in named(parts) or odd == ("2.1" in named(parts)):
+            yield parts, *written
 
 
 def formed(archive: Path, form: str, folder: Path) -> Path:
@@ -107,9 +122,14 @@ def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: 
     assert list(found(formed(archive, form, tmp_path), granted(archive))) == expected
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("style", list(FolderStyle), ids=lambda style: style.value)
-@pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
+@pytest.mark.parametrize(
+    ("archive", "layout", "style", "split"),
+    [
+        pytest.param(*way, id=f"{named(way[0])}-{way[1]}-{way[2].value}-{'split' if way[3] else 'whole'}")
+        for way in ways()
+    ],
+    indirect=["archive"],
+)
 def test_what_is_written_outside_is_found_again(
     archive: Path, layout: str, style: FolderStyle, split: bool, tmp_path: Path
 ) -> None:

@@ -220,7 +220,7 @@ def test_imports_have_no_circles() -> None:
     for module in MODULES:
         ahead, seen = [module], set[str]()
         while ahead:
-            for _line, name in _at_load(ahead.pop()):
+            for name in _at_load(ahead.pop()):
                 if name == module:
                     circles.append(module)
                 elif name not in seen:
@@ -229,10 +229,10 @@ def test_imports_have_no_circles() -> None:
     assert not circles, f"these import each other in a circle: {', '.join(sorted(set(circles)))}"
 
 
-def _at_load(module: str) -> Iterator[tuple[int, str]]:
-    """Yield what a module imports when it is loaded: not inside functions, not for annotations alone."""
+@cache
+def _at_load(module: str) -> frozenset[str]:
+    """Return what a module imports when it is loaded: not inside functions, not for annotations alone."""
     tree = ast.parse(MODULES[module].read_bytes())
     body = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    for line, name in _imported(ast.Module(body=list[ast.stmt](body), type_ignores=[])):
-        if name in MODULES and name != "metspack":
-            yield line, name
+    imported = _imported(ast.Module(body=list[ast.stmt](body), type_ignores=[]))
+    return frozenset(name for _line, name in imported if name in MODULES and name != "metspack")
