@@ -30,7 +30,10 @@ WHERE s.path = ? ORDER BY m.id
 _VERSIONS = "header/siardversion/"
 _VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
 _IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
-_BELOW = "SELECT path FROM disk WHERE path >= ? AND path < ? AND kind = 'f' ORDER BY path"
+_BELOW = """
+SELECT path FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
+UNION ALL SELECT CAST(path || '/' AS BLOB) FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
+"""
 _PART = re.compile(rb"(.+\.siard)_part([0-9]{3,9})", re.DOTALL | re.IGNORECASE)
 _METADATA = f"/{METADATA}".encode()
 _NAMED = re.compile(rb".+\.siard(?:_part[0-9]{3,9}|/header/metadata\.xml)?", re.DOTALL | re.IGNORECASE)
@@ -159,7 +162,7 @@ class Unpacked:
         return ZipExtent(name=name, size=size, crc=zlib.crc32(path), **where)
 
     def names(self, prefix: str = "") -> Iterator[str]:
-        """Yield the names of files that begin with ``prefix``, sorted as bytes."""
+        """Yield the names that begin with ``prefix``, folders' too, sorted as bytes."""
         first = self._path(prefix)
         for (path,) in self._catalogue.rows(_BELOW, first, first + b"\xff"):
             yield path[len(self._prefix) :].decode("utf-8", "surrogateescape")

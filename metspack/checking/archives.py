@@ -21,7 +21,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tables
+from metspack.siard import tables, trees
 from metspack.siard.container import Container
 from metspack.siard.metadata import Metadata, Table
 
@@ -186,6 +186,7 @@ class _Archive:
         self._name = shown(form.path)
         self._whole = whole
         self._mapping = mapping.Mapping()
+        self._wrapping = ""
         self._reported: set[str] = set()
         self.complete = False
 
@@ -200,13 +201,16 @@ class _Archive:
             return
         yield from mapping.read(self._catalogue, self._places, self._files, self._path, self._mapping)
         with closing(container):
-            metadata = yield from self._metadata(container)
+            # One folder around all of it is told of with the other entries that SIARD has no place for.
+            self._wrapping = trees.wrapping_root(container) or ""
+            entries: Entries = trees.WrappedTree(container, self._wrapping) if self._wrapping else container
+            metadata = yield from self._metadata(entries)
             if metadata is not None:
                 self.complete = True
-                yield from self._content_digests(container, metadata)
-                yield from archiveforms.versions(self._catalogue, self._form, container, metadata.version)
+                yield from self._content_digests(entries, metadata)
+                yield from archiveforms.versions(self._catalogue, self._form, entries, metadata.version)
                 for table in metadata.tables:
-                    yield from self._table(container, metadata, table)
+                    yield from self._table(entries, metadata, table)
             if self._whole:
                 yield from entrynames.findings(self._catalogue, container, self._name)
                 if isinstance(container, Container):  # the files of an unpacked one are the package's
@@ -249,12 +253,14 @@ class _Archive:
 
     def _content_digests(self, container: Entries, metadata: Metadata) -> Iterator[Finding]:
         """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
+        # Who puts a folder around an archive unpacks it and packs it anew.
+        is_remade = self._form.is_unpacked or bool(self._wrapping)
         if self._whole:
             unread = metadata.unread_digests
-            if unread or (self._form.is_unpacked and metadata.digests):
+            if unread or (is_remade and metadata.digests):
                 reason = f"it is {unread[0]!r}" if unread else "it is of the zip file that was unpacked"
                 yield Code.ARCHIVE_DIGEST_OPEN.at(self._name, 0, siard_metadata.NAME, reason=reason)
-        if self._form.is_unpacked:
+        if is_remade:
             return
         extents = (container.extent(name) for name in container.names("header/"))
         boundary = min((extent.offset for extent in extents if extent is not None), default=0)
@@ -314,7 +320,8 @@ class _Archive:
         for record in container.records():
             if record.is_directory or record.extent.name in self._reported:
                 continue
-            name = record.extent.name.encode("utf-8", "surrogateescape")
+            written = record.extent.name.removeprefix(self._wrapping)
+            name = written.encode("utf-8", "surrogateescape")
             claims = list(self._catalogue.rows(_IN_ENTRY, name, self._path))
             hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
             text = Text() if any(length != record.extent.size for _, length, _, _ in claims) else None

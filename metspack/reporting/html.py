@@ -33,6 +33,10 @@ _LEVELS = {
     Level.FIXITY: "every file's bytes against its digests, the archive's cells left out",
     Level.FULL: "every byte, and every cell of the archive",
 }
+_SAMPLED_LEVELS = {
+    Level.FIXITY: "the bytes of the files in the sample against their digests, the archive's cells left out",
+    Level.FULL: "every byte of the files in the sample, and every cell of the archive",
+}
 MEANINGS = {
     State.OK: "both name each other",
     State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
@@ -67,7 +71,7 @@ def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
         "frame": frame,
         "summary": frame.summary,
         "counts": counts(frame.summary),
-        "level": _LEVELS[Level(frame.level)],
+        "level": (_LEVELS if frame.sample is None else _SAMPLED_LEVELS)[Level(frame.level)],
         "sampled": sampled(frame),
         "facts": facts,
         "verdict": found if frame.is_complete or found == "error" else "warning",

@@ -211,6 +211,15 @@ def test_the_empty_folder_that_says_the_version_is_no_fault(package: Path) -> No
     assert [each.path for each in check(package) if each.code == "P010"] == [f"{NAME}/header/empty"]
 
 
+def test_the_empty_folder_of_another_version_is_told(package: Path) -> None:
+    names = unpack(package)
+    (package / NAME / "header/siardversion/2.2").rmdir()
+    (package / NAME / "header/siardversion/2.1").mkdir(parents=True)
+    listing(package, names)
+    (found,) = [each for each in check(package) if each.code == "Z026"]
+    assert dict(found.facts) == {"expected": "2.2", "found": "2.1"}
+
+
 # --- packed -------------------------------------------------------------------------------------------
 
 
