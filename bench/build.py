@@ -1,7 +1,7 @@
 """Building packages of small LOBs against the floors: unpacking them, and unpacking and hashing them.
 
 Figures are ratios to `unzip` of the same archive into the same file system, which neither hashes nor
-describes. Peak memory is the largest process of a build.
+describes. Peak memory is the largest process of a build. The CSIP dialect writes PREMIS beside METS.
 
 Usage: python bench/build.py [FOLDER [COUNT ...]]   (FOLDER on the file system to measure)
 """
@@ -42,6 +42,8 @@ def _ways(path: Path, target: Path) -> dict[str, list[str]]:
         "zipfile.extractall": [sys.executable, "-c", _EXTRACT, str(path), str(target)],
         "metspack build -j 1": [*metspack, "-j", "1"],
         "metspack build -j 2": [*metspack, "-j", "2"],
+        "--dialect csip -j 1": [*metspack, "-j", "1", "--dialect", "csip"],
+        "--dialect csip -j 2": [*metspack, "-j", "2", "--dialect", "csip"],
     }
 
 
