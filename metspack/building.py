@@ -29,7 +29,7 @@ from metspack.coursing import Column, Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.identity import PackageOptions
-from metspack.layouts import FolderStyle, Layout, lobseg, siard22
+from metspack.layouts import FolderStyle, Layout, siard22
 from metspack.mets.dialects import csip
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
@@ -163,7 +163,7 @@ class _Work:
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
         self.warnings: list[str] = []
-        if _is_for_siard22(options, self.archive) and self.layout is not siard22.LAYOUT:
+        if identity.is_for_siard22(options.dialect, self.archive) and self.layout is not siard22.LAYOUT:
             self.warnings.append(
                 "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b), but the "
                 f"layout is {self.layout.name}"
@@ -388,15 +388,9 @@ class _Work:
         return f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip)
 
 
-def _is_for_siard22(options: BuildOptions, archive: Archive | None) -> bool:
-    """Return whether a package should have the layout of SIARD 2.2 (CITS SIARD, SIARD_22b)."""
-    return options.dialect == csip.NAME and archive is not None and archive.metadata.version == "2.2"
-
-
 def _layout(options: BuildOptions, archive: Archive | None) -> Layout:
-    if options.layout is not None:
-        return layouts.LAYOUTS[options.layout]
-    return siard22.LAYOUT if _is_for_siard22(options, archive) else lobseg.LAYOUT
+    given = None if options.layout is None else layouts.LAYOUTS[options.layout]
+    return identity.layout(options.dialect, given, archive)
 
 
 def _name(source: Source, options: BuildOptions, plan: PlanFile | None) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metspack import identifiers, planfile, staying
+from metspack import identifiers, identity, planfile, staying
 from metspack.model import Budgets, Segment
 from metspack.planfile import PlanHeader
 from metspack.planning import Division, planned
@@ -17,9 +17,13 @@ from metspack.sources import opening
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftOptions:
-    """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``."""
+    """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``.
+
+    With a ``dialect`` the layout is what that asks for, in place of that of ``division``.
+    """
 
     division: Division
+    dialect: str | None = None
     name: str | None = None
     base: Path | None = None
     grants: Grants = field(default_factory=Grants)
@@ -66,13 +70,13 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
     """
     name = None if options.name is None else identifiers.given_name(options.name)
     progress = progress or Silent()
-    division = options.division
     segments: list[Segment] = []
     lobs = split = 0
     with (
         opening.opened(path, options.budgets, options.grants, options.base) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
+        division = _division(options, source if isinstance(source, Archive) else None)
         stays = staying.chosen(source, options.min_size, progress)
         own = (
             lob
@@ -102,3 +106,9 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
             kept=sum(stays.values()),
             warnings=(*words, *sharing.words(), *warnings),
         )
+
+
+def _division(options: DraftOptions, archive: Archive | None) -> Division:
+    if options.dialect is None:
+        return options.division
+    return replace(options.division, layout=identity.layout(options.dialect, None, archive))

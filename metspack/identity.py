@@ -8,6 +8,7 @@ from pathlib import Path
 from metspack import descriptive, identification, identifiers
 from metspack.errors import ConfigError
 from metspack.identification import Registry
+from metspack.layouts import Layout, lobseg, siard22
 from metspack.mets.dialects import csip, csip_terms, recommendation
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.csip_terms import Agents, Terms
@@ -79,6 +80,18 @@ def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
         return ""
     document = markup.document(archive.metadata_document, depth=archive.budgets.depth)
     return identifiers.package_objid(name, document)
+
+
+def layout(dialect: str, given: Layout | None, archive: Archive | None) -> Layout:
+    """Return the layout of a source's segments: the given one, or else what dialect and SIARD version ask."""
+    if given is not None:
+        return given
+    return siard22.LAYOUT if is_for_siard22(dialect, archive) else lobseg.LAYOUT
+
+
+def is_for_siard22(dialect: str, archive: Archive | None) -> bool:
+    """Return whether a package should have the layout of SIARD 2.2 (CITS SIARD, SIARD_22b)."""
+    return dialect == csip.NAME and archive is not None and archive.metadata.version == "2.2"
 
 
 def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | None) -> Dialect:

@@ -119,6 +119,8 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
             column=error.offset + 1,
         ) from None
     except (LookupError, ValueError) as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # out of a handler: a fault of ours, not of the document
         # An encoding that Python does not know, or one of several bytes that expat cannot take.
         raise XmlError(f"not readable: {error}", line=1, column=1) from None
 

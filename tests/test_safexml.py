@@ -109,3 +109,14 @@ def test_a_tree_too_deep_is_an_error_and_no_crash() -> None:
     with pytest.raises(XmlError):
         safexml.tree(b"<a>" * 100_000)
     assert threading.active_count() == 1 or Path("/proc").exists()
+
+
+@pytest.mark.parametrize("fault", [ValueError, IndexError])
+def test_a_fault_of_a_handler_is_not_the_documents(fault: type[Exception]) -> None:
+    def fail(*_: object) -> None:
+        raise fault("a fault of ours")
+
+    parser = safexml.expat_parser()
+    parser.StartElementHandler = fail
+    with pytest.raises(fault, match="a fault of ours"):
+        safexml.fed(parser, [b"<a/>"])

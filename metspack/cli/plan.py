@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import console, options
-from metspack.cli.dividing import Dividing
+from metspack.cli import choices, console, options
+from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.groups import grouped
 from metspack.cli.options import Locations
 from metspack.sizes import counted
@@ -32,6 +32,18 @@ def plan(
         ),
     ] = None,
     dividing: Dividing,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            autocompletion=choices.dialects,
+            metavar="NAME",
+            help="Plan for a build with this --dialect: without --layout, csip lays out the LOBs of a SIARD "
+            "2.2 archive as siard22.",
+            rich_help_panel=SEGMENTS,
+            show_default=False,
+        ),
+    ] = None,
     locations: Locations,
     base: options.Base = None,
     name: options.Name = None,
@@ -47,9 +59,12 @@ def plan(
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
     from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
+    from metspack.identity import DIALECTS  # noqa: PLC0415
 
+    chosen = options.one_of("--dialect", dialect or DIALECTS[0], DIALECTS)
     settings = drafting.DraftOptions(
         division=dividing.division(),
+        dialect=chosen if dividing.layout is None else None,
         name=name,
         base=base,
         grants=locations.grants(),

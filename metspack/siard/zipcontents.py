@@ -26,7 +26,7 @@ from metspack.siard.zipformat import (
 )
 
 inflating: Any
-"""The module that inflates and computes CRC-32: zlib, or isal_zlib (an optional extra), twice as fast."""
+"""What inflates and computes CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
 try:
     inflating = import_module("isal.isal_zlib")
 except ImportError:

@@ -130,3 +130,19 @@ def test_a_plan_file_that_exists_is_not_overwritten(
     assert (outcome.code, outcome.out) == (4, "")
     assert outcome.err.startswith(f"error: cannot write {plan}: File exists\n")
     assert plan.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    limits = ("--max-files", "4", "--max-bytes", "45000")
+    plan, ways = tmp_path / "plan", ("--dialect", "csip")
+    planned = json.loads(metspack.fine("plan", northwind, *limits, *ways, "-o", plan, "--json"))
+    assert planned["layout"] == "siard22"
+    assert planned["segments"][0]["name"] == "Northwind_lobs/s0_t2_c4/seg_0"
+    metspack.fine("build", northwind, *ways, "--plan", plan, "-o", tmp_path / "by-plan")
+    metspack.fine("build", northwind, *ways, *limits, "-o", tmp_path / "out")
+    made = {each.name for each in (tmp_path / "out").iterdir()}
+    assert {each.name for each in (tmp_path / "by-plan").iterdir()} == made
+    asked = json.loads(metspack.fine("plan", northwind, *limits, *ways, "--layout", "lobseg", "--json"))
+    assert asked["layout"] == "lobseg"
