@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _URN = re.compile(r"(?i:urn):[A-Za-z0-9][A-Za-z0-9.-]{0,31}:")
 _LETTERS = ("", "one letter off", "two letters off")
@@ -28,6 +29,8 @@ def likeness(text: str, other: str) -> str:
         return ""
     if text.casefold() == other.casefold():
         return "differs only in case"
+    if unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", other):
+        return "differs only in its Unicode form"
     if bare(text) == bare(other):
         return "differs only in its URN prefix"
     if max(len(text), len(other)) > _LONGEST:

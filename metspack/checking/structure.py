@@ -8,6 +8,7 @@ from itertools import pairwise
 from metspack.checking import likewise
 from metspack.checking.catalogue import SEGMENT, Catalogue, nearest_file, shown
 from metspack.checking.codes import Code
+from metspack.checking.likeness import likeness
 from metspack.model import Finding
 
 _NEAREST_FOR = 50
@@ -135,6 +136,7 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
         place, source = xml_id or "", source_of(mets, line)
         if other is not None:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
+            facts["likeness"] = likeness(shown(path), shown(other))
             before, now = likewise.moved(path, other) or (None, None)
             yield from together.taken(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
         elif kind == "d" or not path:

@@ -40,3 +40,7 @@ def test_likeness_goes_both_ways(one: str, other: str) -> None:
 @given(IDENTIFIERS, st.integers(0, 8), st.sampled_from("xyz"))
 def test_a_letter_put_in_is_one_letter_off(text: str, at: int, letter: str) -> None:
     assert likeness(text, text[:at] + letter + text[at:]) == "one letter off"
+
+
+def test_names_that_look_the_same_are_told_apart_by_their_form() -> None:
+    assert likeness("Gr\u00fcn.bin", "Gru\u0308n.bin") == "differs only in its Unicode form"
