@@ -185,7 +185,11 @@ class _Work:
             course = self._planned(staging, departures)
             self.objid = self.objid or identifiers.loose_objid(self.name, course.fingerprint)
             room.check(
-                staging, course, 0 if self.archive is None else self.archive.size, self.dialect.footprint
+                staging,
+                course,
+                0 if self.archive is None else self.archive.size,
+                self.dialect.footprint,
+                copies=2 if self._parent_folder() else 1,
             )
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes

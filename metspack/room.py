@@ -8,8 +8,13 @@ from metspack.errors import TargetError
 from metspack.mets.dialects.interface import Footprint
 
 
-def check(staging: fsio.Staging, course: Course, archive: int, footprint: Footprint) -> None:
-    """Raise ``TargetError`` unless there is room for a course's LOBs and an archive of so many bytes."""
+def check(
+    staging: fsio.Staging, course: Course, archive: int, footprint: Footprint, *, copies: int = 1
+) -> None:
+    """Raise ``TargetError`` unless there is room for a course's LOBs and an archive of so many bytes.
+
+    ``copies`` of the archive are there at once: two where the parent is packed from a folder.
+    """
     files, room = course.files + footprint.files_per_ip * len(course.segments), staging.free_files()
     if room is not None and room < files:
         raise TargetError(
@@ -18,7 +23,7 @@ def check(staging: fsio.Staging, course: Course, archive: int, footprint: Footpr
         )
     need = (
         course.bytes
-        + max(0, archive - course.compressed)
+        + copies * max(0, archive - course.compressed)
         + (footprint.per_lob + staging.block()) * course.files  # a file takes whole blocks
         + footprint.per_ip * (len(course.segments) + 1)
     )
