@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -225,19 +226,20 @@ def test_what_has_no_archive_has_nothing_to_stay_in(metspack: Commands, scans: P
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "layout"),
     [
-        "dbptk-example.siard",
-        "sample-datalink-2.2.siard",
-        "sfdbsakila-2.1.siard",
-        "sfdbsakila-2.2.siard",
-        "sql2008/sql2008.siard",
+        *product(
+            ["dbptk-example.siard", "sample-datalink-2.2.siard", "sql2008/sql2008.siard"],
+            ["lobseg", "siard22"],
+        ),
+        ("sfdbsakila-2.1.siard", "lobseg"),
+        ("sfdbsakila-2.2.siard", "siard22"),
     ],
 )
-@pytest.mark.parametrize(("layout", "style"), [("lobseg", "dilcis"), ("siard22", "sfa")])
 def test_archives_of_other_tools_are_packaged_and_packaged_again(
-    metspack: Commands, tmp_path: Path, name: str, layout: str, style: str
+    metspack: Commands, tmp_path: Path, name: str, layout: str
 ) -> None:
+    style = {"lobseg": "dilcis", "siard22": "sfa"}[layout]
     source, out, again = shared("data", "siard", *name.split("/")), tmp_path / "out", tmp_path / "again"
     options = ("--layout", layout, "--max-files", "700", "--max-bytes", "5MB", "--id", "ID.Other")
     outcome = metspack("build", source, "-o", out, *options, "--lob-folder-style", style)
