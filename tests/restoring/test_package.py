@@ -52,6 +52,13 @@ def test_the_lobs_of_a_built_package_come_in_the_order_of_the_archive() -> None:
     assert first.parts[0].name == "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
 
 
+def test_a_reader_that_stops_early_may_outlive_the_package(root: Path) -> None:
+    with Package(root) as package:
+        ids = package.ids()
+        assert next(ids) == LOBS[0].id
+    del ids  # what an end raises here fails the test
+
+
 @pytest.mark.parametrize("name", ["Northwind", "Northwind-full"])
 def test_every_lob_of_a_golden_package_is_held(name: str) -> None:
     with Package(GOLDEN / name / "mets.xml") as package:
