@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from metspack.errors import SourceError
 from metspack.media import Below, Stretch
-from metspack.model import Budgets
+from metspack.model import Budgets, ZipExtent
 from metspack.siard.container import Container, span
 from metspack.siard.zipformat import STORED
 from metspack.tars import Tar
@@ -69,6 +69,11 @@ class ZipFile:
         place = span(self._container.medium, extent, what=str(self._path))
         return Stretch(file=self._path, offset=place.data, size=extent.size)
 
+    def compressed(self, path: bytes) -> ZipExtent | None:
+        """Return the entry of a file that is compressed, None when there is none or it is not."""
+        extent = self._container.extent(os.fsdecode(path))
+        return None if extent is None or extent.method == STORED else extent
+
     def close(self) -> None:
         """Let go of the file."""
         self._container.close()
@@ -99,6 +104,9 @@ class TarFile:
         if member is None or member.kind != "f":
             return None
         return Stretch(file=self._path, offset=member.offset, size=member.size)
+
+    def compressed(self, path: bytes) -> None:
+        """Return None: what is in a tar file is never compressed by itself."""
 
     def close(self) -> None:
         """Let go of the file."""

@@ -10,6 +10,7 @@ from metspack.model import LobCell
 from metspack.restoring import cells
 from metspack.restoring.cells import Meant
 from metspack.restoring.held import HeldLob
+from metspack.restoring.inflated import Onward
 from metspack.restoring.package import Package
 from metspack.restoring.proving import CellProving
 from metspack.restoring.rawfile import LobFile
@@ -36,9 +37,7 @@ class ArchivedLob(LobFile):
         self._cell = cell
         self._extents = meant.extents
         self._is_proven = not verify
-        self._blocks: Iterator[bytes] = iter(())
-        self._block = b""
-        self._start = size  # of the block, in the LOB: nothing was read yet, so that any place is before it
+        self._onward = Onward(lambda: self.contents(verify=False))
 
     def contents(self, *, verify: bool = True) -> Iterator[bytes]:
         """Yield all bytes in blocks; proven when the iterator has ended, with ``verify`` by the cell too."""
@@ -57,19 +56,10 @@ class ArchivedLob(LobFile):
             for _ in self.contents():
                 pass
             self._is_proven = True
-        self._go(position)
+        given = self._onward.at(position)[:size] if self.size else memoryview(b"")
         if self._archive.container is not None:  # files of an unpacked one are compared when they are read
             self._archive.unchanged()
-        start = position - self._start
-        return memoryview(self._block)[start : start + size]
-
-    def _go(self, position: int) -> None:
-        """Read up to the block that holds a position."""
-        if position < self._start:
-            self._blocks, self._block, self._start = self.contents(verify=False), b"", 0
-        while position >= self._start + len(self._block) and self.size:
-            self._start += len(self._block)
-            self._block = next(self._blocks)  # what ends early raises by itself
+        return given
 
     def close(self) -> None:
         """Close the archive."""

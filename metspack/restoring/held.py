@@ -6,17 +6,21 @@ from dataclasses import dataclass
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import Digest
+from metspack.model import Digest, ZipExtent
 from metspack.sizes import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """Bytes of a zip or tar file that are a file of their own; ``file`` are the names from the root."""
+    """Bytes of a zip or tar file that are a file of their own; ``file`` are the names from the root.
+
+    They begin at ``offset``, unless they are compressed: ``entry`` says where and how.
+    """
 
     file: tuple[str, ...]
     offset: int
     size: int
+    entry: ZipExtent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,12 @@ from metspack import reading
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Medium, Stamp
-from metspack.model import Digest, LobCell
+from metspack.model import LobCell
 from metspack.restoring import packs
 from metspack.restoring.archived import ArchivedLob, found
 from metspack.restoring.cells import cell_of
 from metspack.restoring.held import HeldLob, Part
+from metspack.restoring.inflated import Inflated
 from metspack.restoring.package import Package
 from metspack.restoring.proving import Evidence, Proving
 from metspack.restoring.ranges import ByteRange
@@ -31,7 +32,7 @@ _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
 
 
-def opened_part(root: Path, lob: str, part: Part) -> Medium:
+def opened_part(root: Path, lob: str, part: Part) -> Medium | Inflated:
     """Return the bytes of a part below the package's root.
 
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
@@ -72,7 +73,7 @@ class JoinedLob(LobFile):
         self._verify = verify
         self._starts = [0, *ends[:-1]]
         self._open = -1
-        self._medium: Medium | None = None
+        self._medium: Medium | Inflated | None = None
         self._verified: dict[int, tuple[Stamp, ...]] = {}
 
     def block(self, position: int, size: int) -> bytes:
@@ -86,23 +87,23 @@ class JoinedLob(LobFile):
             raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
         return block
 
-    def _part(self, number: int) -> Medium:
+    def _part(self, number: int) -> Medium | Inflated:
         """Return the bytes of a part, verified when that was asked for."""
         if number != self._open or self._medium is None:
             self._let_go()
             self._medium = opened_part(self._root, self.lob.id, self.lob.parts[number])
             self._open = number
-        digest = self.lob.parts[number].digest
-        if self._verify and digest is not None:
-            self._check(self._medium, number, digest)
+        # A compressed part is proven by its CRC-32 at least.
+        if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
+            self._check(self._medium, number)
         return self._medium
 
-    def _check(self, medium: Medium, number: int, digest: Digest) -> None:
+    def _check(self, medium: Medium | Inflated, number: int) -> None:
         stamps = medium.stamped()
         if self._verified.get(number) == stamps:
             return
         try:
-            _check_digest(self.lob.id, self.lob.parts[number], digest, medium)
+            _check_digest(self.lob.id, self.lob.parts[number], medium)
         except BaseException:
             self._let_go()
             raise
@@ -120,19 +121,19 @@ class JoinedLob(LobFile):
         super().close()
 
 
-def _check_digest(lob: str, part: Part, digest: Digest, medium: Medium) -> None:
-    """Raise ``SourceError`` when a part's bytes are not those of its digest in METS."""
-    if digest.algorithm not in OCTETS:
+def _check_digest(lob: str, part: Part, medium: Medium | Inflated) -> None:
+    """Raise ``SourceError`` when a part's bytes are not those of its digest in METS, if that gives one."""
+    digest = part.digest
+    if digest is not None and digest.algorithm not in OCTETS:
         raise SourceError(
             f"{_about(lob, part)} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} "
             f"({part.source}); expected one of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    hashers = Hashers([digest.algorithm])
+    hashers = Hashers([] if digest is None else [digest.algorithm])
     for block in medium.chunks():
         hashers.update(block)
-    found = hashers.digest(digest.algorithm)
-    if found != digest:
+    if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:
         raise SourceError(
             f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "
             f"({part.source})",
@@ -248,10 +249,10 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
     return [] if cell is None else [cell]
 
 
-def part_blocks(lob: str, part: Part, medium: Medium) -> Iterator[bytes]:
+def part_blocks(lob: str, part: Part, medium: Medium | Inflated) -> Iterator[bytes]:
     """Yield a part's bytes, exactly as many as METS says; raises ``SourceError`` when it became shorter."""
     left = part.size
-    for block in medium.chunks(0, part.size):
+    for block in medium.chunks():
         left -= len(block)
         yield block
     if left:

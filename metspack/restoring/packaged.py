@@ -16,8 +16,9 @@ from metspack import scratch
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
+from metspack.media import Held
 from metspack.mediatypes import DEFAULT
-from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs
+from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
 from metspack.progress import Progress
 from metspack.restoring import packs
 from metspack.restoring.cells import altered, archive_place, from_root, grants
@@ -25,7 +26,9 @@ from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
 from metspack.siard.archive import Archive, Located, Tallies, extension_of
+from metspack.siard.holdings import Holdings
 from metspack.siard.metadata import Table
+from metspack.siard.packed import Packed
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.found import cell_key
@@ -114,8 +117,11 @@ class _Lobs:
         self.unproven += 1
         return None
 
-    def reference(self, held: HeldLob, root: int) -> LobRef:
-        """Return a LOB that METS alone knows; its files begin in the granted root with that number."""
+    def reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
+        """Return a LOB that METS alone knows; its files begin in the granted root with that number.
+
+        ``entries`` gives those of packed segments by a file's names below that root.
+        """
         place = place_of(held.id)
         name = held.parts[0].name
         extension = extension_of(_SUFFIX.sub("", name) if held.is_split else name)
@@ -124,7 +130,7 @@ class _Lobs:
             size=held.size,
             extension=extension,
             media_type=held.media_type or DEFAULT,
-            extents=tuple(_extent(self.package.root, held.id, part, root) for part in held.parts),
+            extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
             proofs=self.proofs(held),
         )
 
@@ -144,7 +150,10 @@ def place_of(lob: str) -> LobPlace:
     return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
 
 
-def _extent(root: Path, lob: str, part: Part, number: int) -> FileExtent:
+Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
+
+
+def _extent(root: Path, lob: str, part: Part, number: int, entries: Entries) -> Extent:
     try:
         with packs.opened(root, part) as medium:
             size, stamp = medium.size, medium.stamps[0]
@@ -153,6 +162,8 @@ def _extent(root: Path, lob: str, part: Part, number: int) -> FileExtent:
         raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=_ANOTHER) from None
     _check_size(lob, part, size)
     inside = part.inside
+    if inside is not None and inside.entry is not None:
+        return next(each for each in entries(part.path) if replace(each, archive=0) == inside.entry)
     return FileExtent(
         root=number,
         path=part.path if inside is None else inside.file,
@@ -231,7 +242,10 @@ class PackagedArchive(Archive):
     def unnamed(self) -> Iterator[LobRef]:
         """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``."""
         for lob in self._lobs.others(self.selection):
-            yield self._lobs.reference(self.package.lob(lob), self._root)
+            yield self._lobs.reference(self.package.lob(lob), self._root, self._entries)
+
+    def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
+        return self.resolver.packed_entries(self._root, names)
 
     def unnamed_count(self) -> int:
         """Return how many LOBs METS lists that no cell named so far."""
@@ -264,8 +278,9 @@ class PackagedLobs(LooseLobs):
     ``stem`` is the name in its segments' folders. Takes the package, and closes it.
     """
 
-    def __init__(self, package: Package, selection: Selection) -> None:
+    def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
         super().__init__(package.root)
+        self._packed = Packed((package.root,), budgets or Budgets())
         self.package = package
         self.selection = selection
         self._lobs = _Lobs(package)
@@ -276,7 +291,14 @@ class PackagedLobs(LooseLobs):
         with closing(self._sorted()) as ids:
             for lob in ids:
                 self._lobs.take(lob)
-                yield self._lobs.reference(self.package.lob(lob), 0)
+                yield self._lobs.reference(self.package.lob(lob), 0, self._entries)
+
+    def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
+        return self._packed.entries(0, names)
+
+    def holdings(self) -> Holdings:
+        """Return what the LOBs found so far are read from."""
+        return replace(super().holdings(), archives=(Held(paths=(), stamps=()), *self._packed.held))
 
     def _sorted(self) -> Generator[str, None, None]:
         columns = "schema, place_table, place_row, cell"
@@ -308,6 +330,7 @@ class PackagedLobs(LooseLobs):
     def close(self) -> None:
         """Close the package."""
         super().close()
+        self._packed.close()
         self._lobs.close()
 
 
@@ -357,7 +380,7 @@ def opened(path: Path, budgets: Budgets | None = None, only: tuple[str, ...] = (
         selection = Selection(only=only)
         if package.archives:
             return PackagedArchive(package, package.archives[0], budgets, selection)
-        return PackagedLobs(package, selection)
+        return PackagedLobs(package, budgets, selection)
     except BaseException:
         package.close()
         raise

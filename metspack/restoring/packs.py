@@ -18,6 +18,7 @@ from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets
 from metspack.packs import SUFFIXES, Content, PackedError, PackFile, Shelf
 from metspack.restoring.held import Inside, Part
+from metspack.restoring.inflated import Inflated
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR}
 _HINT = "Unpack it where it lies; metspack check tells what else is wrong with it."
@@ -79,17 +80,19 @@ class Packs:
     def inside(self, path: Names) -> Inside | None:
         """Return where a file is packed, None when no packed METS has to do with it.
 
-        Raises ``SourceError`` when it is not in the file that it should be in, or compressed there.
+        Raises ``SourceError`` when it is not in the file that it should be in.
         """
         for length in range(len(path) - 1, 0, -1) if self._known else ():
             if (known := self._known.get(path[:length])) is None:
                 continue
             file, prefix = known
             inner = os.fsencode(prefix + "/".join(path[length:]))
-            stretch = self._shelf.opened(file).stretch(inner)
-            if stretch is None:
-                raise SourceError(f"{file} does not hold {'/'.join(path[length:])} uncompressed", hint=_HINT)
-            return Inside(file=file.segments, offset=stretch.offset, size=stretch.size)
+            pack = self._shelf.opened(file)
+            if (stretch := pack.stretch(inner)) is not None:
+                return Inside(file=file.segments, offset=stretch.offset, size=stretch.size)
+            if (entry := pack.compressed(inner)) is not None:
+                return Inside(file=file.segments, offset=entry.offset, size=entry.size, entry=entry)
+            raise SourceError(f"{file} does not hold {'/'.join(path[length:])}", hint=_HINT)
         return None
 
     def close(self) -> None:
@@ -98,13 +101,24 @@ class Packs:
 
 
 def place(root: Path, path: Names, inside: Inside | None) -> Below | Stretch:
-    """Return the file at a path below a package's root, or the bytes of the one that it is packed in."""
+    """Return the file at a path below a package's root, or the bytes of the one that it is packed in.
+
+    Raises ``SourceError`` for a compressed one, whose bytes lie nowhere as they are.
+    """
     if inside is None:
         return Below(root=root, segments=path)
     file = Below(root=root, segments=inside.file)
+    if inside.entry is not None:
+        raise SourceError(
+            f"{'/'.join(path)} is compressed in {file}; expected it there as it is",
+            hint=_HINT,
+        )
     return Stretch(file=file, offset=inside.offset, size=inside.size)
 
 
-def opened(root: Path, part: Part) -> Medium:
+def opened(root: Path, part: Part) -> Medium | Inflated:
     """Return the bytes of a part; raises as ``reading.opened`` does."""
-    return Medium((place(root, part.path, part.inside),))
+    inside = part.inside
+    if inside is not None and inside.entry is not None:
+        return Inflated(Below(root=root, segments=inside.file), inside.entry)
+    return Medium((place(root, part.path, inside),))

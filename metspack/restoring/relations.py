@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from metspack.errors import MetspackError, SourceError
+from metspack.media import Medium
 from metspack.model import Budgets
 from metspack.restoring import packs
 from metspack.restoring.cells import cells, meant, opened_archive
@@ -56,7 +57,8 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with packs.opened(root, part) as medium:
+            # A stretch of a file is wanted, which a compressed one is not.
+            with Medium((packs.place(root, part.path, part.inside),)) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)

@@ -16,7 +16,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from metspack.media import Held
-from metspack.model import Budgets, Extent, LobCell
+from metspack.model import Budgets, Extent, LobCell, ZipExtent
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.siard.granted import Granted, Mapped, Spot
@@ -113,6 +113,13 @@ class Resolver:
     def packed(self) -> tuple[Held, ...]:
         """The packed segments found so far: ``ZipExtent.archive`` 1 is the first of them, and stays so."""
         return self._packed.held
+
+    def packed_entries(self, root: int, names: Sequence[str]) -> list[ZipExtent]:
+        """Return the entries of packed segments that lie where these names below a granted root would be.
+
+        Raises ``Obstacle`` as ``Packed.entries`` does.
+        """
+        return self._packed.entries(root, tuple(names))
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield the bytes of an extent of a ``Resolution``, proven when the iterator has ended.

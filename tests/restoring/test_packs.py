@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import shutil
 import tarfile
 import zipfile
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import building, checking, converting
+from metspack import building, checking, converting, reading
 from metspack.building import BuildOptions
 from metspack.errors import SourceError
 from metspack.mets.dialects.interface import Software
@@ -112,6 +114,130 @@ def test_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None
     assert found.read_bytes() == b"x" * 250
 
 
+# --- Zip files of other tools, whose entries are compressed ---------------------------------------------
+
+
+def recompressed(package: Path) -> Path:
+    """Compress the LOBs of all packs, as a zip program does when nobody tells it not to."""
+    for path in package.glob("*.zip"):
+        with zipfile.ZipFile(path) as file:
+            entries = {each: file.read(each) for each in file.namelist()}
+        with zipfile.ZipFile(path, "w") as file:
+            for name, data in entries.items():
+                file.writestr(
+                    name, data, zipfile.ZIP_STORED if name.endswith(".siard") else zipfile.ZIP_DEFLATED
+                )
+    return package
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path, dialect: str) -> None:
+    plain = built(tmp_path, dialect, None)
+    package = recompressed(built(tmp_path, dialect, "zip"))
+    for each in (plain, package):
+        restored_siard(each, each.with_suffix(".siard"))
+        restored_files(each, each.with_suffix(".files"))
+    assert package.with_suffix(".siard").read_bytes() == plain.with_suffix(".siard").read_bytes()
+    assert tree(package.with_suffix(".files")) == tree(plain.with_suffix(".files"))
+    converting.converted(package, tmp_path / "new", options(dialect, None))
+    assert tree(tmp_path / "new") == tree(plain)
+    with Package(package) as opened:
+        assert [each.message for each in proven(opened)] == []
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_any_place_of_a_compressed_lob_can_be_read_in_any_order(tmp_path: Path, verify: bool) -> None:
+    package = recompressed(built(tmp_path, "recommendation", "zip"))
+    with Package(package) as opened:
+        for lob, contents in enumerate(CONTENTS, 1):
+            assert b"".join(extracted(opened, f"s0.t0.c2.r{lob}", verify=verify)) == contents
+        ranges = [parsed(each) for each in ("200-249", "95-105", "0-0")]
+        found = b"".join(extracted(opened, SPLIT, ranges, verify=verify))
+        assert found == CONTENTS[2][200:] + CONTENTS[2][95:106] + CONTENTS[2][:1]
+        with open_lob(opened, "s0.t0.c2.r5", verify=verify) as empty:
+            assert empty.read() == b""
+
+
+def test_a_compressed_lob_of_several_blocks_is_sought_in(tmp_path: Path) -> None:
+    contents = random.Random(1).randbytes(reading.CHUNK * 2 + 7)  # noqa: S311 -- any bytes will do
+    siards.siard(tmp_path / "N.siard", contents)
+    building.build(
+        tmp_path / "N.siard", tmp_path / "out", replace(options("recommendation", "zip"), limits=Limits())
+    )
+    recompressed(tmp_path / "out")
+    with Package(tmp_path / "out") as opened, open_lob(opened, "s0.t0.c2.r1", verify=False) as file:
+        for place in (len(contents) - 3, 5, reading.CHUNK - 1, reading.CHUNK * 2, 0):
+            file.seek(place)
+            assert file.read(10) == contents[place : place + 10]
+
+
+def edited(package: Path, edit: Callable[[bytes], bytes], more: dict[str, bytes]) -> Path:
+    """Compress a child with another METS and more files; the parent says nothing of that METS's bytes."""
+    path = package / "N_lobseg_0.zip"
+    with zipfile.ZipFile(path) as file:
+        entries = {each: file.read(each) for each in file.namelist()} | more
+    entries["N_lobseg_0/mets.xml"] = edit(entries["N_lobseg_0/mets.xml"])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries.items():
+            file.writestr(name, data)
+    parent = package / "mets.xml"
+    parent.write_bytes(re.sub(rb'(<mets:file ID="ID_N_lobseg_0_mets")[^>]*>', rb"\1>", parent.read_bytes()))
+    return path
+
+
+def test_a_compressed_lob_without_a_digest_is_proven_by_its_entry(tmp_path: Path) -> None:
+    package = built(tmp_path, "recommendation", "zip")
+    bare = re.compile(rb' CHECKSUM(TYPE)?="[^"]*"')
+    path = edited(package, lambda mets: bare.sub(b"", mets), {})
+    with Package(package) as opened:
+        assert b"".join(extracted(opened, "s0.t0.c2.r1", [parsed("0-1")], warned=len)) == CONTENTS[0][:2]
+    miscounted(path, "")
+    with Package(package) as opened, pytest.raises(SourceError, match="has CRC-32"):
+        list(extracted(opened, "s0.t0.c2.r1", [parsed("0-1")], warned=len))
+
+
+def test_a_compressed_lob_that_no_cell_names_is_restored_too(tmp_path: Path) -> None:
+    package = built(tmp_path, "recommendation", "zip")
+    listed = (
+        b'<mets:file ID="s0.t0.c2.r9"><mets:FLocat LOCTYPE="URL" xlink:type="simple" '
+        b'xlink:href="content/x.bin"/></mets:file></mets:fileGrp>'
+    )
+    edited(
+        package,
+        lambda mets: mets.replace(b"</mets:fileGrp>", listed, 1),
+        {"N_lobseg_0/content/x.bin": b"nobody's"},
+    )
+    restored = restored_files(package, tmp_path / "files")
+    assert any("no cell names" in each for each in restored.warnings)
+    assert (tmp_path / "files" / "content/schema0/table0/lob2/record8.bin").read_bytes() == b"nobody's"
+
+
+def test_a_compressed_lob_is_no_shard(tmp_path: Path) -> None:
+    package = recompressed(built(tmp_path, "recommendation", "zip"))
+    with Package(package) as opened, pytest.raises(SourceError, match=r"is compressed in .*N_lobseg_0\.zip"):
+        list(shards(opened))
+
+
+def test_a_compressed_archive_in_a_pack_is_to_be_unpacked_first(tmp_path: Path) -> None:
+    package = built(tmp_path, "csip", "zip")
+    for path in package.glob("*.zip"):
+        compressed(path, "")
+    with pytest.raises(SourceError, match=r"N\.siard is compressed in") as caught:
+        restored_files(package, tmp_path / "files")
+    assert "Unpack it" in caught.value.hint
+
+
+def test_compressed_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None:
+    lobs = tmp_path / "content" / "schema0" / "table2" / "lob4"
+    lobs.mkdir(parents=True)
+    (lobs / "record0.bin").write_bytes(b"x" * 250)
+    package = tmp_path.with_name("out-compressed")
+    building.build(tmp_path, package, options("recommendation", "zip"))
+    restored_files(recompressed(package), tmp_path.with_name("files-compressed"))
+    (found,) = tmp_path.with_name("files-compressed").rglob("record0.bin")
+    assert found.read_bytes() == b"x" * 250
+
+
 # --- What is damaged or misleading ----------------------------------------------------------------------
 
 
@@ -149,6 +275,18 @@ def compressed(path: Path, inside: str) -> None:
     repacked(path, str, zipfile.ZIP_DEFLATED)
 
 
+def miscounted(path: Path, inside: str) -> None:
+    """Let the zip's directory promise another CRC-32 of a compressed LOB than it has."""
+    compressed(path, inside)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as file:
+        entry = next(each for each in file.infolist() if each.filename.endswith(".bin"))
+    local, wrong = entry.header_offset + 14, (entry.CRC ^ 1).to_bytes(4, "little")
+    central = data.index(entry.filename.encode(), file.start_dir) - 46 + 16
+    data[local : local + 4] = data[central : central + 4] = wrong
+    path.write_bytes(data)
+
+
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
@@ -156,7 +294,7 @@ def compressed(path: Path, inside: str) -> None:
         (climbing, r"\.\."),
         (renamed, "holds no N_lobseg_0/mets.xml"),
         (encrypted, "encrypted"),
-        (compressed, "uncompressed"),
+        (miscounted, "has CRC-32"),
     ],
 )
 def test_a_bad_zip_file_is_refused_and_told(
