@@ -211,6 +211,8 @@ class _Archive:
                 yield from archiveforms.versions(self._catalogue, self._form, entries, metadata.version)
                 for table in metadata.tables:
                     yield from self._table(entries, metadata, table)
+                if self.complete:
+                    yield from entrynames.unnamed(self._catalogue, entries, self._form, metadata)
             if self._whole:
                 yield from entrynames.findings(self._catalogue, container, self._name)
                 if isinstance(container, Container):  # the files of an unpacked one are the package's
@@ -292,8 +294,8 @@ class _Archive:
             else:
                 yield Code.TABLE.at(self._name, 0, table.path, reason=error.message)
         else:
-            if table.rows not in {None, tally.rows}:
-                facts = {"found": f"{tally.rows:,}", "expected": f"{table.rows:,}"}
+            if expected := table.other_count(tally.rows):
+                facts = {"found": f"{tally.rows:,}", "expected": expected}
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
 

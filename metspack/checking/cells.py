@@ -60,6 +60,7 @@ class Cells:
         self._conventions: dict[tuple[str, Rule], _Seen] = {}
         self._tolerated: dict[str, _Seen] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
+        self._of_no_column: dict[str, tuple[int, str]] = {}
         # Said once for a folder.
         self._lost_together = likewise.Likewise()
         self._absent = likewise.absent(catalogue)
@@ -69,8 +70,9 @@ class Cells:
         """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
         column = self._column(cell.place.cell)
         if cell.digest is None:
-            count, first = self._undigested.get(column.label, (0, cell.place.id))
-            self._undigested[column.label] = (count + 1, first)
+            _counted(self._undigested, column, cell)
+        if not column.is_described:
+            _counted(self._of_no_column, column, cell)
         found = self._finder.found(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
@@ -98,6 +100,11 @@ class Cells:
             yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
         for label, (count, first) in self._undigested.items():
             yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
+        expected = len(self._table.columns)
+        for label, (count, first) in self._of_no_column.items():
+            yield Code.CELLS_OF_NO_COLUMN.at(
+                self._name, 0, label, count=f"{count:,}", other=first, expected=f"{expected:,}"
+            )
 
     def _column(self, tag: str) -> Column:
         column = self._columns.get(tag)
@@ -168,6 +175,11 @@ class Cells:
         """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
         rows = islice(self._catalogue.rows(_PARTS, cell.place.id), _PARTS_KEPT)
         return tuple((path, size) for path, size in rows)
+
+
+def _counted(counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
+    count, first = counts.get(column.label, (0, cell.place.id))
+    counts[column.label] = (count + 1, first)
 
 
 def _count(counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metspack.checking.archiveforms import Entries
+from metspack.checking.archiveforms import Entries, Form
 from metspack.checking.catalogue import Batch, Catalogue, folded_name, shown
 from metspack.checking.codes import Code
 from metspack.model import Finding
+from metspack.siard.metadata import Metadata
 
 _ROOTS = ("content/", "header/")
+_CONTENT = "content/"
+_OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
 _ALIKE = """
 SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
@@ -41,3 +44,21 @@ def findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator
             yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(folded))
     for raw, other in catalogue.rows(_ALIKE):
         yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(other))
+
+
+def unnamed(catalogue: Catalogue, container: Entries, form: Form, metadata: Metadata) -> Iterator[Finding]:
+    """Yield that content/ has entries of no table and no cell, when all cells are in the catalogue."""
+    tables = {
+        f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")
+    }
+    # What is inside an unpacked archive is a file of the package.
+    folder = form.path + b"/" if form.is_unpacked else b""
+    count, first = 0, ""
+    for name in container.names(_CONTENT):
+        if name.endswith("/") or name in tables:
+            continue
+        path = folder + name.encode("utf-8", "surrogateescape")
+        if catalogue.row(_OF_A_CELL, path, form.path) is None:
+            count, first = count + 1, first or name
+    if count:
+        yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")

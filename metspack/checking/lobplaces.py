@@ -74,13 +74,15 @@ class Column:
     """What the cells of a column or field have in common, and the way in which the last one was found."""
 
     __slots__ = (
-        *("convention", "inside", "is_content", "is_led_out", "label", "levels", "prefix", "text"),
-        *("tolerated", "way"),
+        *("convention", "inside", "is_content", "is_described", "is_led_out", "label", "levels", "prefix"),
+        *("text", "tolerated", "way"),
     )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
         folders = [each.lob_folder for each in chain] or [None]
+        self.is_described = bool(chain)
+        """Whether metadata.xml has the column."""
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
         self.levels = Levels(
             database=metadata.lob_folder,

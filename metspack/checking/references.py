@@ -216,7 +216,8 @@ class _Referring:
     def _references(self, element: str, attributes: dict[str, str], line: int) -> None:
         for attribute in _TARGETS.keys() & attributes.keys():
             for value in attributes[attribute].split():
-                self._put(_PUT_REFERENCE, _IDS, _hash(value), attribute, element, value, line)
+                hashed = _hash(value.removeprefix("#"))  # what is wrong with that the schema tells
+                self._put(_PUT_REFERENCE, _IDS, hashed, attribute, element, value, line)
         if element == "smLinkGrp":
             self._group += 1
         elif element in {"smLink", "smArcLink"}:

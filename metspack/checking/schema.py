@@ -6,6 +6,7 @@ valid is read once more, piece by piece, so that each fault gets the line of its
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -35,6 +36,7 @@ _TEXT = 1 << 20
 _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
 _BATCH = 1 << 16
 _AHEAD = 8
+_REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
 _SAID = 1_000
 
 _PREFIXES = {
@@ -161,6 +163,10 @@ class Validation:
     def _fault(self, message: str, line: int, place: str) -> Finding:
         for namespace, prefix in _PREFIXES.items():
             message = message.replace(namespace, prefix)
+        if (meant := _REFERENCE_WITH_HASH.search(message)) is not None:
+            message = (
+                f"{message.rstrip('.')}; an ID is named without #, and {meant[1]!r} was taken to be meant"
+            )
         return Code.NOT_VALID.at(self._name, line, place, reason=_shortened(message.rstrip(".")))
 
 

@@ -67,7 +67,7 @@ class Table:
     """A table: the numbers by which its LOBs are named, its folders in the archive, its columns.
 
     ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
-    ``rows`` is None when metadata.xml does not say it as a number.
+    ``rows`` is None when metadata.xml does not say it as a number, ``rows_text`` what it says.
     """
 
     schema: int
@@ -78,6 +78,7 @@ class Table:
     schema_folder: str
     rows: int | None
     columns: tuple[Column, ...]
+    rows_text: str = ""
 
     @property
     def folder_path(self) -> str:
@@ -93,6 +94,12 @@ class Table:
     def label(self) -> str:
         """The table as a person knows it: ``dbo.Categories``."""
         return f"{self.schema_name}.{self.name}"
+
+    def other_count(self, rows: int) -> str:
+        """Return what metadata.xml says of the number of rows when it is not ``rows``, else nothing."""
+        if self.rows is None:
+            return self.rows_text and repr(self.rows_text)
+        return "" if self.rows == rows else f"{self.rows:,}"
 
     def chain(self, cell: str) -> tuple[Field, ...]:
         """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
@@ -216,6 +223,7 @@ def _tables(root: Element) -> Iterator[Table]:
                 folder=folder,
                 schema_folder=schema_folder,
                 rows=_count(table.value("rows")),
+                rows_text=table.value("rows") or "",
                 columns=_fields(table.all("columns", "column")),
             )
 

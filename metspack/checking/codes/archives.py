@@ -193,3 +193,18 @@ class Archives:
         "Other software may refuse the archive, and nothing in it says what they are.",
         "Find out what they are; keep them beside the archive.",
     )  # fmt: skip
+    ENTRY_OF_NOTHING = rule(
+        "Z033", WARNING, "Entries that nothing names",
+        "{count} entries in content/ are neither a table's nor the LOB of a cell, the first is {found!r}",
+        "SIARD 2.2, P_4.2-3",
+        "The row or table that they belong to may be lost; nobody who reads the archive comes to them.",
+        "Compare the tables and their rows with the source; keep foreign files beside the archive.",
+    )  # fmt: skip
+    CELLS_OF_NO_COLUMN = rule(
+        "Z034", ERROR, "Cells in a column that is not there",
+        "{count} cells with a LOB stand in this column (first {other}), but by metadata.xml the table "
+        "has {expected} columns",
+        "SIARD 2.2, T_6.4-2",
+        "What the LOBs are is not known: the column's name and type are lost, or the row is damaged.",
+        RESTORE,
+    )  # fmt: skip

@@ -23,10 +23,11 @@ class Segments:
         "Check that no segment is lost.",
     )  # fmt: skip
     SEGMENT_ZEROS = rule(
-        "S003", WARNING, "Segment number with leading zeros",
+        "S003", WARNING, "Segment number not in plain digits",
         "the segment is {found!r}, expected {expected!r}",
         "recommendation 0.28, §5.1; SIARD 2.2, L_7.1-0",
-        "Numbers are written as they are; other software looks for the segment under another name.",
+        "Numbers have the digits 0 to 9 and no zeros before them; other software looks for the segment under "
+        "another name, or does not take it for one.",
         "Rename the folder and every reference to it.",
     )  # fmt: skip
     SPLIT_LOB = rule(
