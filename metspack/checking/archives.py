@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -217,6 +217,7 @@ class _Archive:
                 yield from entrynames.findings(self._catalogue, container, self._name)
                 if isinstance(container, Container):  # the files of an unpacked one are the package's
                     yield from self._entries(container, progress)
+                    yield from wholes.inside(self._catalogue, self._path, _contents_of(entries, progress))
 
     def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
@@ -363,6 +364,18 @@ class _Archive:
                 yield Code.LENGTH_DIFFERS.at(
                     self._name, 0, place, file=extent.name, expected=f"{length:,}", found=found
                 )
+
+
+def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:
+    """Return what yields the bytes of the entry of a name; raises ``SourceError`` for a damaged one."""
+
+    def contents(name: str) -> Iterator[bytes]:
+        if (extent := entries.extent(name)) is not None:
+            for block in entries.contents(extent):
+                progress(len(block))
+                yield block
+
+    return contents
 
 
 def _updated(hashers: Hashers, blocks: Iterable[bytes]) -> None:

@@ -137,9 +137,10 @@ class Cells:
         """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
         for path, size in pieces:
             self._put(cell, path, size if inside else None, inside=inside, whole=False)
-        folder = self._folder if inside else b""
-        if folder is not None:
-            wholes.put_cell(self._batch, self._archive, cell, [folder + path for path, _ in pieces])
+        folder = (self._folder or b"") if inside else b""
+        paths = [folder + path for path, _ in pieces]
+        packed = inside and self._folder is None
+        wholes.put_cell(self._batch, self._archive, cell, paths, inside=packed)
         where = (self._name, 0, cell.place.id)
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)

@@ -23,6 +23,7 @@ from metspack.packs import SUFFIXES
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _METS = b"/mets.xml"
+_IN_A_FOLDER = (b"mets.xml", b"METS.xml")
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
@@ -277,6 +278,11 @@ class Links:
         self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, found: str | None = None
     ) -> Iterator[Finding]:
         outcome = Outcome(path=child, found=found)
+        if (within := self._within(child)) is not None:
+            href = pointer.href if pointer.entry is None else shown(child)
+            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=shown(within))
+            self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
+            child, outcome = within, Outcome(path=within, found=found)
         if called is not None and (inside := self._packed(child)) is not None:
             # SIARD 2.2 L_7.1-1: a segment may be packed, and then the file entry is of the packed file.
             child = inside
@@ -294,6 +300,13 @@ class Links:
             )
             self._edge(mets, pointer, number)
             yield from self._claimed(mets, pointer, outcome)
+
+    def _within(self, child: bytes) -> bytes | None:
+        """Return the METS in the folder that a link leads to, None when it leads to anything else."""
+        if is_mets_name(child) or os.path.splitext(child)[1].lower() in SUFFIXES:
+            return None
+        at = child and child + b"/"
+        return next((at + name for name in _IN_A_FOLDER if self._places.is_there(at + name)), None)
 
     def _packed(self, child: bytes) -> bytes | None:
         """Return the METS that a zip or tar file would have where it lies, None for any other file."""

@@ -55,7 +55,9 @@ _FORMS = {
 }
 
 _NAMES = tuple(each for each in _FORMS if each != "URL")
-_MARKS = (b"ADMID", b"DMDID", b"TRANSFORMBEHAVIOR", b"OTHER", b"mptr")
+_BASE = "http://www.w3.org/XML/1998/namespace base"
+_NO_BASE = {"", ".", "./"}
+_MARKS = (b"ADMID", b"DMDID", b"TRANSFORMBEHAVIOR", b"OTHER", b"mptr", b"xml:base")
 _SECTIONS = (b"structLink", b"behaviorSec")
 _LOCTYPE, _USUAL = b"LOCTYPE", b'LOCTYPE="URL"'
 _LONGEST_MARK = 32
@@ -159,6 +161,9 @@ def _odd(name: str, database: Connection) -> Iterator[Finding]:
         if code is Code.HREF_NOT_OF_LOCTYPE:
             yield code.at(name, line, href=value, element=element, expected=other)
             continue
+        if code is Code.XML_BASE:
+            yield code.at(name, line, element=element, found=value, count=f"{count:,}")
+            continue
         facts = {"attribute": attribute, "element": element, "expected": other, "count": f"{count:,}"}
         if code is Code.OTHER_UNUSED:
             facts["found"] = value
@@ -205,6 +210,8 @@ class _Referring:
     def take(self, element: str, attributes: dict[str, str], line: int) -> None:
         """Keep an element's references and oddities; XLink's attributes are ``namespace name``."""
         self._references(element, attributes, line)
+        if attributes.get(_BASE, "").strip() not in _NO_BASE:
+            self._put(_PUT_ODD, Code.XML_BASE.id, "xml:base", element, attributes[_BASE], "", line)
         for attribute, (other, elements) in _OTHERS.items():
             if element in elements:
                 self._kind(element, attributes, attribute, other, line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
@@ -11,9 +11,11 @@ from metspack.checking.fixity import Fixity
 from metspack.checking.hashing import Text, length_found
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
+from metspack.errors import SourceError
 from metspack.model import Digest, Finding, LobCell
 
-_BY_METS, _BY_NAMES = 0, 1  # who says which parts a LOB has; what METS says goes before the parts' names
+# Who says which parts a LOB has; what METS says goes before the parts' names. Entries go by names alone.
+_BY_METS, _BY_NAMES, _INSIDE = 0, 1, 2
 _PUT_PIECE = "INSERT OR IGNORE INTO piece VALUES (?, ?, ?, ?)"
 _PUT_SAID = "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PARTS = """
@@ -29,8 +31,12 @@ FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path IS NULL AND e.href IS NULL AND e.xml_id IN (SELECT whole FROM piece) ORDER BY e.id
 """
 _WHOLES = """
-SELECT whole, min(origin) FROM piece WHERE whole IN (SELECT whole FROM said) GROUP BY whole ORDER BY whole
+SELECT whole, min(origin) FROM piece WHERE origin < 2 AND whole IN (SELECT whole FROM said)
+GROUP BY whole ORDER BY whole
 """
+_WHOLES_INSIDE = "SELECT DISTINCT whole FROM piece WHERE origin = 2 ORDER BY whole"
+_PIECES_INSIDE = "SELECT path FROM piece WHERE whole = ? AND origin = 2 ORDER BY position"
+_SAID_INSIDE = "DELETE FROM said WHERE path = ? AND whole IN (SELECT whole FROM piece WHERE origin = 2)"
 _PIECES = """
 SELECT p.path, d.size FROM piece p LEFT JOIN disk d ON d.path = p.path AND d.kind = 'f'
 WHERE p.whole = ? AND p.origin = ? ORDER BY p.position
@@ -65,10 +71,13 @@ class _Said:
         return source_of(self.path, self.line) if self.line else "the cell"
 
 
-def put_cell(batch: Batch, archive: bytes, cell: LobCell, paths: list[bytes]) -> None:
-    """Take the parts of a cell's LOB, in their order, and what the cell says of the whole."""
+def put_cell(batch: Batch, archive: bytes, cell: LobCell, paths: list[bytes], *, inside: bool) -> None:
+    """Take the parts of a cell's LOB, in their order, and what the cell says of the whole.
+
+    ``inside`` the archive's zip file the paths are names of entries.
+    """
     for position, path in enumerate(paths):
-        batch.add(_PUT_PIECE, cell.place.id, _BY_NAMES, position, path)
+        batch.add(_PUT_PIECE, cell.place.id, _INSIDE if inside else _BY_NAMES, position, path)
     algorithm, value = (None, None) if cell.digest is None else (cell.digest.algorithm, cell.digest.value)
     batch.add(_PUT_SAID, cell.place.id, archive, 0, cell.length, algorithm, value, None)
 
@@ -118,6 +127,30 @@ def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator
             is_read &= yield from fixity.of_part(path, joined.update)
         if is_read:
             yield from _compared(whole, told, len(paths), joined)
+
+
+def inside(
+    catalogue: Catalogue, archive: bytes, contents: Callable[[str], Iterable[bytes]]
+) -> Iterator[Finding]:
+    """Read the parts of split LOBs inside an archive; yield the wholes that are not what its cells say.
+
+    ``contents`` are those of an entry; where it raises ``SourceError``, the damage is told elsewhere.
+    """
+    for (whole,) in list(catalogue.rows(_WHOLES_INSIDE)):
+        names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
+        told = [each for each in _all_said(catalogue, whole) if each.path == archive]
+        joined = _Joined(told, -1)
+        try:
+            for name in names:
+                joined.is_last = name == names[-1]
+                for block in contents(name):
+                    joined.update(block)
+        except SourceError:
+            continue
+        told = [each for each in told if each.fits(joined.whole.size)]
+        yield from _compared(whole, told, len(names), joined)
+    catalogue.put(_SAID_INSIDE, archive)
+    catalogue.put("DELETE FROM piece WHERE origin = 2")
 
 
 class _Joined:

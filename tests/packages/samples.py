@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, Row, Sample, absolute
+from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
 
 _A, _B, _C = BINARY[:4_000], BINARY[4_000:8_000], BINARY[8_000:]
 _LOBS = "Northwind_lobs/s0_t2_c1"
@@ -45,11 +45,20 @@ BELOW_THE_ROOT = Sample(
     outside={"Northwind_lobseg_0/record0.bin": BINARY},
 )
 """To be put into a folder of the package, while its cells go on from the package's own."""
+_PART = f"{TABLE}/lob1/record0.bin"
+INSIDE = Sample(
+    letter="C",
+    rows=(Row(file=_PART),),
+    inside={f"{_PART}.0": _A, f"{_PART}.1": _B, f"{_PART}.z": _C},
+)
+"""Parts inside the archive, which no standard has and some tools may write."""
 
 _OUTSIDE = SAMPLES["C-outside"]
 _OWN: Mapping[str, Sample] = {
     "siard22": SIARD22,
     "lobseg": LOBSEG,
+    "parts inside": INSIDE,
+    "parts inside, exchanged": replace(INSIDE, inside={f"{_PART}.0": _B, f"{_PART}.1": _A, f"{_PART}.z": _C}),
     "below the root": BELOW_THE_ROOT,
     "spaces": replace(
         _OUTSIDE,

@@ -165,6 +165,13 @@ class Links:
         "The link leads one way, which E-ARK's AIP allows: the child cannot say what it is a part of.",
         "Nothing; a structMap LABEL 'parent AIP' in the child would say it.",
     )  # fmt: skip
+    FOLDER_LINKED = rule(
+        "L031", WARNING, "Link to a folder",
+        "{href!r} leads to a folder; the METS in it, {found!r}, was taken",
+        TO_CHILD,
+        "It is understood here; other software looks for a file at the place that is named, and finds none.",
+        "Write the location of the METS file itself.",
+    )  # fmt: skip
     ROOT_WITHOUT_METS = rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root, nor in a zip or tar file in it",

@@ -134,6 +134,15 @@ class Paths:
         "Write locations relative to the METS.",
     )  # fmt: skip
 
+    XML_BASE = rule(
+        "P014", WARNING, "xml:base in a METS",
+        "xml:base of {element} is {found!r}; locations were taken from the METS's own folder all the same "
+        "(elements: {count})",
+        "XLink 1.0, §5.4; XML Base",
+        "Software that follows XML Base looks for the files elsewhere than software that does not.",
+        "Take xml:base out, and write locations relative to the METS.",
+    )  # fmt: skip
+
     # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
     BY_A = _by(
         Convention.A, WARNING, _TRYING,
