@@ -31,7 +31,8 @@ class Passage:
 
     ``hashers`` has taken all bytes given out so far. After ``end``, ``is_part_digest`` tells whether the
     cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
-    ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could.
+    ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could; what the
+    source has recorded, if it was not to.
     """
 
     def __init__(
@@ -48,8 +49,9 @@ class Passage:
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
         self.hashers = Hashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
-        self.media_type = lob.media_type
-        self.format: Format | None = None
+        recorded = lob.recorded if identifying is None else None
+        self.media_type = lob.media_type if recorded is None else recorded.media_type
+        self.format: Format | None = None if recorded is None else recorded.format
         self._probe = None if identifying is None else identifying.probe(lob.extension)
         self.unit: str | None = None if lob.cell.length is None else "bytes"
         self._accepted = accepted

@@ -110,11 +110,19 @@ class Proofs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a package has recorded of the kind of file that a whole LOB is."""
+
+    media_type: str
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LobRef:
     """A LOB found: its cell, its size in bytes, and where its bytes are, one extent after the other.
 
     ``entries`` are the names of the archive's entries that it is, none for one that lies outside the archive;
-    ``proofs`` is what METS says of it where it comes from a package.
+    ``proofs`` and ``recorded`` are what METS says of it where it comes from a package.
     """
 
     cell: LobCell
@@ -124,6 +132,7 @@ class LobRef:
     extents: tuple[Extent, ...]
     entries: tuple[str, ...] = ()
     proofs: Proofs | None = None
+    recorded: Recorded | None = None
 
     @property
     def place(self) -> LobPlace:

@@ -11,7 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from metspack import reading
-from metspack.model import Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Part, Proofs, ZipExtent
+from metspack.model import (
+    Digest,
+    Extent,
+    FileExtent,
+    Format,
+    LobCell,
+    LobPlace,
+    LobRef,
+    Part,
+    Proofs,
+    Recorded,
+    ZipExtent,
+)
 
 _ZIP = tuple(ZipExtent.__dataclass_fields__)
 _FILE = tuple(FileExtent.__dataclass_fields__)
@@ -29,12 +41,28 @@ def line(lob: LobRef, part: Part | None) -> bytes:
     fields = (
         (place.schema, place.table, place.cell, place.row),
         (cell.file, cell.length, _said(cell.digest)),
-        (lob.size, lob.extension, lob.media_type),
+        (lob.size, lob.extension, lob.media_type, _kind(lob.recorded)),
         [_written(extent) for extent in lob.extents],
         part and (part.number, part.offset, part.size, part.is_last),
         proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
     )
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _kind(said: Recorded | None) -> tuple[str, ...] | None:
+    if said is None:
+        return None
+    of = said.format
+    return (said.media_type,) if of is None else (said.media_type, of.puid, of.name, of.version)
+
+
+def _recorded(said: list[str] | None) -> Recorded | None:
+    if said is None:
+        return None
+    media_type, *of = said
+    return Recorded(
+        media_type=media_type, format=Format(puid=of[0], name=of[1], version=of[2]) if of else None
+    )
 
 
 def _said(digest: Digest | None) -> tuple[str, str] | None:
@@ -60,7 +88,9 @@ def entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:
     """Yield the LOBs and parts of a slice, as ``line`` wrote them."""
     with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
         for each in lines:
-            place, (file, length, digest), (size, extension, kind), extents, part, proofs = json.loads(each)
+            place, (file, length, digest), (size, extension, kind, said), extents, part, proofs = json.loads(
+                each
+            )
             schema, table, cell, row = place
             yield (
                 LobRef(
@@ -76,6 +106,7 @@ def entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:
                     extents=tuple(_extent(extent) for extent in extents),
                     proofs=proofs
                     and Proofs(whole=_digest(proofs[0]), extents=tuple(_digest(each) for each in proofs[1])),
+                    recorded=_recorded(said),
                 ),
                 part and Part(number=part[0], offset=part[1], size=part[2], is_last=part[3]),
             )

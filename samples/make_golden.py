@@ -20,6 +20,9 @@ SAMPLES = {
 }
 """The golden packages: each one's sample, and the options it is built with beside ``OPTIONS``."""
 
+MERGED = {"Northwind-merged": "Northwind-csip"}
+"""The golden packages that others of them are put together into."""
+
 CLOCK = "1456185600"
 """The one time these packages know: 2016-02-23, the day of the recommendation's 0.16."""
 
@@ -29,10 +32,18 @@ OPTIONS = ("--max-files", "4", "--max-bytes", "45000")
 def built(name: str, target: Path) -> None:
     """Build a golden package at ``target``."""
     sample, options = SAMPLES[name]
-    source = NORTHWIND / f"{sample}.siard"
-    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(target), *OPTIONS, *options]
+    _made("build", NORTHWIND / f"{sample}.siard", target, *OPTIONS, *options)
+
+
+def merged(name: str, target: Path) -> None:
+    """Put a golden package together at ``target`` of the one beside it."""
+    _made("merge", target.parent / MERGED[name], target)
+
+
+def _made(command: str, source: Path, target: Path, *options: str) -> None:
+    line = [sys.executable, "-m", "metspack", command, str(source), "-o", str(target), *options]
     environment = os.environ | {"SOURCE_DATE_EPOCH": CLOCK}
-    subprocess.run([*command, "--verify", "-q"], env=environment, check=True)  # noqa: S603 -- ourselves
+    subprocess.run([*line, "--verify", "-q"], env=environment, check=True)  # noqa: S603 -- ourselves
 
 
 def main(folder: Path) -> None:
@@ -41,7 +52,9 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as fresh:
         for name in SAMPLES:
             built(name, Path(fresh) / name)
-        for name in SAMPLES:
+        for name in MERGED:
+            merged(name, Path(fresh) / name)
+        for name in (*SAMPLES, *MERGED):
             shutil.rmtree(folder / name, ignore_errors=True)
             (Path(fresh) / name).rename(folder / name)
             print(folder / name)

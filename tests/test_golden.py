@@ -43,6 +43,7 @@ def test_making_the_golden_packages_again_replaces_them(
         (target / f"{name}.siard").write_bytes(b"new")
 
     monkeypatch.setattr(script, "built", built)
+    monkeypatch.setattr(script, "merged", built)
     (tmp_path / "Northwind" / "old").mkdir(parents=True)
     script.main(tmp_path)
     assert tree(tmp_path) == {
@@ -52,9 +53,11 @@ def test_making_the_golden_packages_again_replaces_them(
         "Northwind-csip/Northwind-csip.siard": b"new",
         "Northwind-full/": b"",
         "Northwind-full/Northwind-full.siard": b"new",
+        "Northwind-merged/": b"",
+        "Northwind-merged/Northwind-merged.siard": b"new",
     }
 
 
-@pytest.mark.parametrize("name", ["Northwind", "Northwind-full", "Northwind-csip"])
+@pytest.mark.parametrize("name", ["Northwind", "Northwind-full", "Northwind-csip", "Northwind-merged"])
 def test_the_golden_packages_check_without_a_finding(name: str) -> None:
     assert list(checking.check(GOLDEN / name, checking.Level.FULL)) == []

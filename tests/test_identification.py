@@ -214,6 +214,49 @@ def test_convert_identifies_anew_and_merge_keeps_what_was_told(tmp_path: Path) -
     faultless(tmp_path / "whole")
 
 
+def test_merge_keeps_the_format_of_a_split_lob(tmp_path: Path) -> None:
+    package = built(tmp_path, CSIP, PNG, LONG)
+    merged([package], tmp_path / "whole", replace(CSIP, identify=False, objid=None))
+    assert premis(package)["s0.t0.c2.r2"] == (NAMES["fmt/18"], "1.4", "fmt/18")
+    assert premis(tmp_path / "whole") == premis(package)
+    faultless(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("last", [OPTIONS, CSIP], ids=["to recommendation", "to csip"])
+@pytest.mark.parametrize("first", [OPTIONS, CSIP], ids=["recommendation", "csip"])
+@pytest.mark.parametrize("size", [600, 4_000], ids=["split", "whole"])
+def test_convert_keeps_what_was_told_before(
+    tmp_path: Path, first: BuildOptions, last: BuildOptions, size: int
+) -> None:
+    options = replace(last, limits=Limits(bytes=size), identify=False)
+    package = built(tmp_path, first, PNG, LONG, UNKNOWN, TEXT)
+    converting.converted(package, tmp_path / "kept", options)
+    building.build(tmp_path / "N.siard", tmp_path / "told", replace(options, identify=True))
+    told, kept = known(tmp_path / "told"), known(tmp_path / "kept")
+    assert {lob: each[1] for lob, each in kept.items()} == {lob: each[1] for lob, each in told.items()}
+    assert premis(tmp_path / "kept") == premis(tmp_path / "told")
+    if first is OPTIONS or (last is CSIP and size == CSIP.limits.bytes):  # PREMIS has no media type
+        assert kept == told
+    faultless(tmp_path / "kept")
+
+
+def test_formats_in_premis_are_those_of_the_lob_that_it_means(tmp_path: Path) -> None:
+    package = built(tmp_path, CSIP, LONG)
+    path = package / "N/representations/rep1/metadata/preservation/premis.xml"
+    text = path.read_text()
+    path.write_text(text.replace(f"<premis:size>{len(LONG)}<", "<premis:size>7<"))
+    plain = replace(OPTIONS, limits=Limits(), identify=False)
+    converting.converted(package, tmp_path / "other", plain)
+    path.write_text(text.replace("</premis:premis>", ""))
+    result = converting.converted(package, tmp_path / "damaged", plain)
+    path.unlink()
+    converting.converted(package, tmp_path / "gone", plain)
+    for name in ("other", "damaged", "gone"):
+        assert known(tmp_path / name)["s0.t0.c2.r1"][1] is None
+    (said,) = result.warnings
+    assert "premis.xml cannot be read, so formats of split LOBs are not known" in said
+
+
 def test_segments_that_stand_are_identified_in_place(tmp_path: Path) -> None:
     pictures = segmented_folders.pictures(CHECKOUT / "samples/northwind/Northwind.siard")
     folder = segmented_folders.dbptk_22(tmp_path / "folder", pictures)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +190,120 @@ def test_a_child_whose_mets_nothing_proves_is_told_of(out: Path, tmp_path: Path)
     assert [each for each in result.warnings if "N_lobseg_1" in each and "no digest" in each]
 
 
+def unpacked_but(package: Path, folder: str) -> None:
+    """Leave one IP of a package as a folder that was packed as the others are."""
+    (path,) = package.glob(f"{folder}.*")
+    shutil.unpack_archive(path, package)
+    path.unlink()
+
+
+@pytest.mark.parametrize("pack", ["zip", "tar"])
+@pytest.mark.parametrize("is_mixed", [False, True], ids=["packed", "packed and not"])
+def test_packed_containers_are_put_together_where_they_are(tmp_path: Path, pack: str, is_mixed: bool) -> None:
+    documents = tmp_path / "documents"
+    (documents / "sub").mkdir(parents=True)
+    (documents / "sub/manual.txt").write_text("how it was used")
+    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    options = csip(documentation=documents, descriptive=tmp_path / "ead.xml")
+    plain = built(tmp_path, options)
+    packed = built(tmp_path, replace(options, pack=pack), pack)
+    if is_mixed:
+        unpacked_but(packed, "N_lobseg_1")
+    before = tree(packed)
+    one = put_together(plain, target=tmp_path / "one")
+    two = put_together(packed, target=tmp_path / "two")
+    assert replace(two, target=one.target) == one
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+    assert tree(packed) == before
+    put_together(*sorted(packed.glob("N*"), reverse=True), target=tmp_path / "three")
+    assert tree(tmp_path / "three") == tree(tmp_path / "one")
+
+
+def zipped_again(path: Path, more: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> None:
+    with zipfile.ZipFile(path) as file:
+        entries = {each: file.read(each) for each in file.namelist()} | more
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+
+
+def test_lobs_that_are_compressed_in_a_packed_container_are_put_together(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(OPTIONS, pack="zip"))
+    zipped_again(package / "N_lobseg_0.zip", {}, zipfile.ZIP_DEFLATED)
+    put_together(package, target=tmp_path / "whole")
+    put_together(built(tmp_path, target="plain"), target=tmp_path / "other")
+    assert tree(tmp_path / "whole") == tree(tmp_path / "other")
+
+
+def with_a_link(package: Path) -> None:
+    with tarfile.open(package / "N_lobseg_0.tar", "a") as file:
+        link = tarfile.TarInfo(f"N_lobseg_0/{DATA}link")
+        link.type, link.linkname = tarfile.SYMTYPE, "x"
+        file.addfile(link)
+
+
+def without_a_lob(package: Path) -> None:
+    """Take a LOB out of a packed child."""
+    with zipfile.ZipFile(package / "N_lobseg_0.zip") as file:
+        entries = {each: file.read(each) for each in file.namelist() if "record1.bin" not in each}
+    with zipfile.ZipFile(package / "N_lobseg_0.zip", "w") as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+
+
+PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "a compressed archive": (
+        "zip",
+        lambda package: zipped_again(package / "N.zip", {}, zipfile.ZIP_DEFLATED),
+        r"N\.siard is compressed in .*N\.zip",
+    ),
+    "a file beside the folder": (
+        "zip",
+        lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
+        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
+    ),
+    "another folder": (
+        "zip",
+        lambda package: (package / "N_lobseg_0.zip").rename(package / "other.zip"),
+        r"other\.zip does not hold other/METS\.xml",
+    ),
+    "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
+    "a file is gone": ("zip", without_a_lob, "N_lobseg_0.zip does not hold N_lobseg_0/.*record1.bin"),
+    "no zip file": (
+        "zip",
+        lambda package: (package / "N_lobseg_0.zip").write_bytes(b"x" * 100),
+        "N_lobseg_0.zip cannot be read: .*not a zip file",
+    ),
+    "another byte": (
+        "tar",
+        lambda package: (package / "N_lobseg_0.tar").write_bytes(
+            (package / "N_lobseg_0.tar").read_bytes().replace(b"b" * 30, b"b" * 29 + b"B")
+        ),
+        "record1.bin has the SHA-256 digest",
+    ),
+    "documentation that was changed": (
+        "tar",
+        lambda package: (package / "N.tar").write_bytes(
+            (package / "N.tar").read_bytes().replace(b"how it was used", b"how it was USED")
+        ),
+        "manual.txt has the SHA-256 digest",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PACKED_REFUSED)
+def test_packed_containers_that_cannot_be_put_together_are_refused(tmp_path: Path, case: str) -> None:
+    pack, change, said = PACKED_REFUSED[case]
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents/manual.txt").write_text("how it was used")
+    package = built(tmp_path, replace(csip(documentation=tmp_path / "documents"), pack=pack))
+    change(package)
+    with pytest.raises(SourceError, match=said) as caught:
+        put_together(package, target=tmp_path / "whole")
+    assert caught.value.hint
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["N.siard", "documents", "out"]
+
+
 def changed(path: str, old: str, new: str) -> Callable[[Path], None]:
     def change(out: Path) -> None:
         text = (out / path).read_text()
@@ -319,6 +435,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "the same IP twice": (
         lambda out: shutil.copytree(out / "N_lobseg_1", out / "copy"),
         "out/N_lobseg_1 and .*out/copy are both N_lobseg_1",
+    ),
+    "PREMIS that was changed": (
+        changed("N/representations/rep1/metadata/preservation/premis.xml", "version=", "version ="),
+        "premis.xml has .* bytes, but .* says",
     ),
     "two parents": (copied("N", "M"), r"out/M \(M\) and .*out/N \(N\) are both parents"),
     "a child of another": (

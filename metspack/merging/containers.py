@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import reading, safexml
+from metspack import safexml
 from metspack.digests import OCTETS, Hashers
-from metspack.errors import MetspackError, SourceError
+from metspack.errors import SourceError
+from metspack.merging.holders import Holder, holders
 from metspack.mets import reader, tops
 from metspack.model import Budgets, Digest
+from metspack.packs import Shelf
 from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
-REPRESENTATIONS = "representations"
 _SPLIT = "SPLITLOB"
 _BLOCK = 1 << 16
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
@@ -55,13 +55,13 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """An IP that was given: its folder, what it is called, and the IPs that its METS names.
+    """An IP that was given: what holds it, what it is called, and the IPs that its METS names.
 
     ``above`` are names of its parent, ``below`` those of its children in order, each with the location beside
     it; ``fixity`` is what is said of METS documents elsewhere, by the ID of the entry and by its location.
     """
 
-    folder: Path
+    holder: Holder
     objid: str
     representations: tuple[str, ...]
     above: tuple[str, ...]
@@ -69,20 +69,25 @@ class Container:
     fixity: dict[str, Said]
 
     @property
+    def folder(self) -> Path:
+        """The folder that it is, or the file that it is packed in."""
+        return self.holder.path
+
+    @property
     def mets(self) -> Path:
         """Its METS."""
         return self.folder / tops.METS
 
 
-def ordered(paths: Sequence[Path], budgets: Budgets) -> tuple[Container, ...]:
+def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Container, ...]:
     """Return the containers in some folders, the parent first and its children as its METS has them.
 
-    Each path is that of an IP, or of a folder that holds IPs side by side. Raises ``SourceError`` unless they
-    are one parent with all of its children.
+    Each path is that of an IP, a folder or packed, or of a folder that holds IPs side by side. Packed ones
+    stay on the ``shelf``. Raises ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, Container] = {}
-    for folder in _folders(paths):
-        container = _read(folder, budgets)
+    for holder in (each for path in paths for each in holders(path, shelf)):
+        container = _read(holder, budgets)
         other = found.setdefault(container.objid, container)
         if other is not container:
             raise SourceError(
@@ -120,35 +125,14 @@ def said_of_mets(parent: Container, child: Container) -> Said | None:
     return None
 
 
-def _folders(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if not path.is_dir():
-            raise SourceError(
-                f"{path} is no folder",
-                hint="Name the folder of an IP, or one that holds IPs side by side; packed ones are unpacked "
-                "first.",
-            )
-        if (path / tops.METS).is_file():
-            yield path
-            continue
-        inside = sorted(each for each in path.iterdir() if (each / tops.METS).is_file())
-        if not inside:
-            raise SourceError(
-                f"{path} holds no {tops.METS}, nor does a folder in it",
-                hint="Containers are IPs of the dialect csip: metspack build --dialect csip. Packages of the "
-                "other dialect are one folder already.",
-            )
-        yield from inside
-
-
-def _read(folder: Path, budgets: Budgets) -> Container:
+def _read(holder: Holder, budgets: Budgets) -> Container:
     """Return what an IP's METS says of it and of others."""
     objid = ""
     above: list[str] = []
     pointers: dict[int, list[reader.Mptr]] = {}
     fixity: dict[str, Said] = {}
-    here = folder.resolve().name
-    for fact in facts(folder, (tops.METS,), budgets):
+    here, mets = holder.name, holder.path / tops.METS
+    for fact in facts(holder, (tops.METS,), budgets):
         if isinstance(fact, reader.Root):
             objid = (fact.objid or "").strip()
         elif isinstance(fact, reader.Mptr) and fact.href and fact.structmap_type != _SPLIT:
@@ -159,14 +143,14 @@ def _read(folder: Path, budgets: Budgets) -> Container:
         elif isinstance(fact, reader.File) and fact.href:
             path, _ = located((here,), fact.href)
             if path is not None and path[0] != here:
-                said = Said(size=size_of(fact), digest=digest_of(fact), by=f"{folder / tops.METS}")
+                said = Said(size=size_of(fact), digest=digest_of(fact), by=str(mets))
                 fixity |= {fact.href: said, fact.id or "": said}
     if not objid:
-        raise SourceError(f"{folder / tops.METS} has no OBJID", hint=_ANOTHER)
+        raise SourceError(f"{mets} has no OBJID", hint=_ANOTHER)
     return Container(
-        folder=folder,
+        holder=holder,
         objid=objid,
-        representations=_representations(folder),
+        representations=holder.representations(),
         above=tuple(above),
         below=tuple(_children(pointers.values())),
         fixity=fixity,
@@ -179,14 +163,6 @@ def _children(pointers: Iterable[list[reader.Mptr]]) -> Iterator[tuple[str, str]
         hrefs = {"URL" if mptr.loctype == "URL" else "": mptr.href or "" for mptr in each}
         if "" in hrefs:
             yield hrefs[""], hrefs.get("URL", "")
-
-
-def _representations(folder: Path) -> tuple[str, ...]:
-    try:
-        with os.scandir(folder / REPRESENTATIONS) as found:
-            return tuple(sorted(each.name for each in found if each.is_dir(follow_symlinks=False)))
-    except FileNotFoundError:
-        return ()
 
 
 def _parent(containers: Sequence[Container]) -> Container:
@@ -224,31 +200,25 @@ def _check_representations(containers: Sequence[Container]) -> None:
 
 
 def facts(
-    folder: Path, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
+    holder: Holder, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
 ) -> Iterator[reader.Fact]:
     """Yield what a METS in a container says; ``hashers`` take its bytes. Raises ``SourceError``."""
-    path = folder.joinpath(*names)
     try:
-        with reading.opening(folder, names) as descriptor:
-            yield from reader.read(_blocks(descriptor, hashers), budgets)
+        yield from reader.read(_blocks(holder.blocks(names), hashers), budgets)
     except safexml.XmlError as error:
-        raise SourceError(
-            f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
-        ) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
+        raise damaged(holder.path.joinpath(*names), error) from None
 
 
-def unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
-    """Return the error of a file in a container that cannot be read."""
-    why = error.message if isinstance(error, MetspackError) else error.strerror or error
-    return SourceError(f"{path} cannot be read: {why}", hint=_ANOTHER)
+def damaged(path: Path, error: safexml.XmlError) -> SourceError:
+    """Return the error of a document in a container that is not XML."""
+    return SourceError(
+        f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
+    )
 
 
-def _blocks(descriptor: int, hashers: Hashers | None) -> Iterator[bytes]:
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
+def _blocks(chunks: Iterable[bytes], hashers: Hashers | None) -> Iterator[bytes]:
+    # Small blocks: the facts of one block are held at once.
+    for chunk in chunks:
         if hashers is not None:
-            hashers.update(block)
-        yield block
-        start += len(block)
+            hashers.update(chunk)
+        yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
-from metspack import placing, reading, scratch, walking
+from metspack import placing, safexml, scratch
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
-from metspack.merging.containers import REPRESENTATIONS, Container, Said, facts, said_of_mets, unreadable
+from metspack.merging.containers import Container, Said, damaged, facts, said_of_mets
+from metspack.merging.holders import REPRESENTATIONS
 from metspack.mets import reader, tops
 from metspack.model import Budgets, Digest, Format
+from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
 from metspack.restoring.meaning import digest_of, format_of, located, size_of
 from metspack.uris import shown
 
@@ -76,6 +77,7 @@ class DataFiles(scratch.Scratch):
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[str] = []
+        self._premis: dict[tuple[str, ...], Said] = {}
         try:
             with scratch.explained(_KEEPING):
                 for number, container in enumerate(containers):
@@ -121,6 +123,17 @@ class DataFiles(scratch.Scratch):
         ):
             yield tuple(path.split("/")), _said(*said, by=str(self._containers[0].mets))
 
+    def split_formats(self) -> dict[str, SplitFormat]:
+        """Return what the parent's PREMIS says of LOBs that lie in parts: few, for each is a large one."""
+        parent = self._containers[0]
+        found: dict[str, SplitFormat] = {}
+        for names, said in self._premis.items():
+            try:
+                found |= {each.lob: each for each in split_formats(proven(parent, names, said))}
+            except safexml.XmlError as error:
+                raise damaged(parent.folder.joinpath(*names), error) from None
+        return found
+
     # --- what METS lists ----------------------------------------------------------------------------------
 
     def _take(self, number: int, container: Container) -> None:
@@ -141,10 +154,10 @@ class DataFiles(scratch.Scratch):
         """Take the files that one METS lists; returns those that are METS documents."""
         container = self._containers[number]
         hashers = Hashers(said.algorithms if said else ())
-        folder = container.folder.resolve().name
+        folder = container.holder.name
         documents: dict[tuple[str, ...], Said] = {}
         mets = container.folder.joinpath(*names)
-        for fact in facts(container.folder, names, self._budgets, hashers):
+        for fact in facts(container.holder, names, self._budgets, hashers):
             if not isinstance(fact, reader.File) or not fact.href:
                 continue
             path, refused = located((folder, *names[:-1]), fact.href)
@@ -158,6 +171,8 @@ class DataFiles(scratch.Scratch):
                 documents[own] = of_file
             elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
                 self._listed(number, own[3:], fact, of_file)
+            elif number == 0 and own[:1] == (REPRESENTATIONS,) and own[2:] == PREMIS:
+                self._premis[own] = of_file
             elif number == 0 and _is_kept(own):
                 self._database.execute(
                     "INSERT OR IGNORE INTO document (path, size, algorithm, digest) VALUES (?, ?, ?, ?)",
@@ -209,17 +224,13 @@ class DataFiles(scratch.Scratch):
 
     def _find(self, number: int, container: Container) -> None:
         """Compare what lies in a container with what is listed; count what will not be taken over."""
-        with closing(walking.entries(container.folder)) as found:
-            for entry in found:
-                if entry.stamp is None:
-                    continue
-                path = entry.path
-                if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
-                    self._check_listed(number, container, path)
-                elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
-                    self.left_out += 1
-                    if len(self.examples) < _EXAMPLES:
-                        self.examples += (str(container.folder.joinpath(*path)),)
+        for path in container.holder.files():
+            if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
+                self._check_listed(number, container, path)
+            elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
+                self.left_out += 1
+                if len(self.examples) < _EXAMPLES:
+                    self.examples += (str(container.folder.joinpath(*path)),)
 
     def _check_listed(self, number: int, container: Container, path: tuple[str, ...]) -> None:
         row = self._database.execute(
@@ -233,17 +244,13 @@ class DataFiles(scratch.Scratch):
             )
 
 
-def proven(container: Container, names: tuple[str, ...], said: Said) -> None:
-    """Read a file and raise ``SourceError`` when it is not what METS says of it."""
-    what = container.folder.joinpath(*names)
+def proven(container: Container, names: tuple[str, ...], said: Said) -> Iterator[bytes]:
+    """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
     hashers = Hashers(said.algorithms)
-    try:
-        with reading.opening(container.folder, names) as descriptor:
-            for block in reading.chunks(descriptor):
-                hashers.update(block)
-    except (OSError, SourceError) as error:
-        raise unreadable(what, error) from None
-    said.check(str(what), hashers)
+    for block in container.holder.blocks(names):
+        hashers.update(block)
+        yield block
+    said.check(str(container.folder.joinpath(*names)), hashers)
 
 
 def _is_kept(path: tuple[str, ...]) -> bool:

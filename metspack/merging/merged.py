@@ -11,17 +11,19 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import closingcheck, fsio, identifiers, identity, manifests, placing, reading
+from metspack import closingcheck, fsio, identifiers, identity, manifests, placing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
-from metspack.merging.containers import Container, ordered, unreadable
+from metspack.merging.containers import Container, Said, ordered
 from metspack.merging.datafiles import DataFile, DataFiles, proven
+from metspack.merging.holders import FolderIp
 from metspack.merging.wholes import Wholes
 from metspack.mets.dialects import csip, csip_merged
 from metspack.mets.dialects.csip import DATA, Csip
 from metspack.mets.dialects.csip_merged import MergedContent
 from metspack.mets.dialects.csip_terms import folder_name
+from metspack.packs import Shelf
 from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.siard.archive import Archive
@@ -54,10 +56,11 @@ def merged(
     progress = progress or Silent()
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    containers = ordered(paths, options.budgets)
-    with DataFiles(containers, options.budgets) as found, staged(target) as staging:
-        result = _Work(containers, found, options, progress).done(staging)
-        staging.publish()
+    with closing(Shelf(options.budgets)) as shelf:
+        containers = ordered(paths, shelf, options.budgets)
+        with DataFiles(containers, options.budgets) as found, staged(target) as staging:
+            result = _Work(containers, found, options, progress, staging).done()
+            staging.publish()
     return result
 
 
@@ -80,8 +83,10 @@ class _Work:
         found: DataFiles,
         options: PackageOptions,
         progress: Progress,
+        staging: fsio.Staging,
     ) -> None:
         self.containers = containers
+        self.staging = staging
         self.found = found
         self.progress = progress
         self.parent = containers[0]
@@ -97,15 +102,34 @@ class _Work:
         for names, said in self.found.documents():
             if names[0] == "documentation":
                 if options.csip.documentation is None:
-                    proven(self.parent, names, said)
+                    self._take(names, said)
                     self.documentation.append(names)
             elif descriptive is None:
-                proven(self.parent, names, said)
-                descriptive = self.parent.folder.joinpath(*names)
+                self._take(names, said)
+                descriptive = self.root.joinpath(*names)
             elif options.csip.descriptive is None:
                 self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
         name = self.found.representation or options.csip.representation
         return replace(options.csip, descriptive=descriptive, representation=name)
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the parent's documentation and description lie: its own, if it is one."""
+        folder = isinstance(self.parent.holder, FolderIp)
+        return self.parent.folder if folder else self.staging.work / "unpacked"
+
+    def _take(self, names: tuple[str, ...], said: Said) -> None:
+        """Prove a file of the parent's documentation or description, and lay it ready if it is packed."""
+        blocks = proven(self.parent, names, said)
+        if isinstance(self.parent.holder, FolderIp):
+            for _ in blocks:
+                pass
+            return
+        place = self.root.joinpath(*names)
+        fsio.make_directories(place.parent)
+        with fsio.NewFile(place) as copy:
+            for block in blocks:
+                copy.write(block)
 
     def _archive(self) -> DataFile:
         archives = self.found.archives()
@@ -118,8 +142,9 @@ class _Work:
         return archives[0]
 
     def _dialect(self) -> Csip:
-        path = self.archive.container.folder.joinpath(*self.archive.names)
-        with Archive(path, self.options.budgets) as archive:
+        holder = self.archive.container.holder
+        path = holder.path.joinpath(*self.archive.names)
+        with Archive(path, self.options.budgets, at=holder.stretch(self.archive.names)) as archive:
             dialect = identity.dialect(self.options, archive.stem, self.objid, archive)
         if not isinstance(dialect, Csip):
             raise ConfigError(
@@ -127,15 +152,17 @@ class _Work:
             )
         return dialect
 
-    def done(self, staging: fsio.Staging) -> Merged:
+    def done(self) -> Merged:
         """Make the whole package in the staging folder."""
+        staging = self.staging
         dialect = self._dialect()
         files, size = self.found.amounts()
         self._check_room(staging, dialect, files, size)
         staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
         folder = f"{folder_name(self.objid)}/{dialect.representation}/{DATA}"
-        with closing(Placements()) as placed, Wholes(self.objid) as wholes:
+        formats = self.found.split_formats()
+        with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
             for file in self._copied(staging.package / folder, wholes):
                 placed.add(file)
             staging.journal.record(event="copied")
@@ -146,7 +173,7 @@ class _Work:
                 files=placed.files,
                 split=wholes.lobs,
                 parts=wholes.parts,
-                root=self.parent.folder,
+                root=self.root,
                 documentation=self.documentation,
             )
             others = csip_merged.written(dialect, staging.package, content)
@@ -184,7 +211,7 @@ class _Work:
                 made.add(place.parent)
             source = file.container.folder.joinpath(*file.names)
             with fsio.NewFile(place) as copy:
-                for block in _blocks(file, source):
+                for block in file.container.holder.blocks(file.names):
                     hashers.update(block)
                     whole.update(block)
                     copy.write(block)
@@ -200,11 +227,3 @@ class _Work:
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
                 f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
             )
-
-
-def _blocks(file: DataFile, source: Path) -> Iterator[bytes]:
-    try:
-        with reading.opening(file.container.folder, file.names) as descriptor:
-            yield from reading.chunks(descriptor)
-    except (OSError, SourceError) as error:
-        raise unreadable(source, error) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from metspack import scratch
 from metspack.digests import Hashers
 from metspack.merging.datafiles import DataFile
 from metspack.mets.dialects.interface import SplitLob, SplitPart
+from metspack.restoring.formats import SplitFormat
 
 _KEEPING = "the split LOBs"
 
@@ -15,16 +16,18 @@ _KEEPING = "the split LOBs"
 class Wholes(scratch.Scratch):
     """The split LOBs with their digests as wholes, and their parts, kept on disk; a context manager.
 
-    ``objid`` is the package that has all parts. They come LOB by LOB, in their order.
+    ``objid`` is the package that has all parts, ``formats`` what is known of the LOBs. They come LOB by LOB,
+    in their order.
     """
 
-    def __init__(self, objid: str) -> None:
+    def __init__(self, objid: str, formats: Mapping[str, SplitFormat]) -> None:
         super().__init__(
             "CREATE TABLE lob (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, media TEXT, checksum TEXT)",
             "CREATE TABLE part (n INTEGER PRIMARY KEY, lob TEXT, id TEXT)",
             "BEGIN",
         )
         self._objid = objid
+        self._formats = formats
         self._lob = ""
         self._media = ""
         self._checksum = ""
@@ -59,7 +62,9 @@ class Wholes(scratch.Scratch):
         for identifier, size, media, checksum in self._database.execute(
             "SELECT id, size, media, checksum FROM lob ORDER BY n"
         ):
-            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum)
+            known = self._formats.get(identifier)
+            kind = known.format if known is not None and known.size == str(size) else None
+            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum, format=kind)
 
     def parts(self) -> Iterator[SplitPart]:
         """Yield their parts in the same order."""

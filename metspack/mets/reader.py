@@ -18,7 +18,11 @@ METS = "http://www.loc.gov/METS/"
 XLINK = "http://www.w3.org/1999/xlink"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 
-_XML = "http://www.w3.org/XML/1998/namespace"
+_BOUND = {
+    "": "",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+    "xmlns": "http://www.w3.org/2000/xmlns/",
+}  # what prefixes mean that nobody declares (Namespaces in XML, 3)
 _HREF = f"{XLINK} href"
 _FORMAT = {
     f"{SIP} FILEFORMATNAME": "format_name",
@@ -165,7 +169,7 @@ class Reader:
         self._fed = 0
         self._depth = 0
         # Each scope: depth, namespace by prefix, and what the names used in it came to.
-        self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, {"xml": _XML, "": ""}, {})]
+        self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, _BOUND, {})]
         self._groups: list[str] = []
         self._group_marks: list[int] = []
         self._files: list[_OpenFile] = []

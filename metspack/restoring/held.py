@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import Digest, ZipExtent
+from metspack.model import Digest, Format, ZipExtent
 from metspack.sizes import counted
 
 
@@ -30,7 +30,7 @@ class Part:
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
     is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
     ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
-    None for a file of its own. ``puid`` is its format as PRONOM calls it, if METS says it.
+    None for a file of its own. ``format`` is its format as PRONOM has it, if METS says it.
     """
 
     id: str
@@ -43,7 +43,7 @@ class Part:
     line: int
     segment: str
     inside: Inside | None = None
-    puid: str | None = None
+    format: Format | None = None
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class HeldLob:
     """A LOB that a package holds: its parts in order (one: it is not split), all its bytes and their digest.
 
     ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB that the parent's SPLITLOB structMap says nothing of.
+    for a split LOB that the parent's SPLITLOB structMap says nothing of. ``format`` is what METS says of it.
     """
 
     id: str
@@ -71,6 +71,7 @@ class HeldLob:
     media_type: str | None
     source: str
     is_mapped: bool = True
+    format: Format | None = None
 
     @property
     def doubt(self) -> str:
@@ -110,6 +111,7 @@ class Whole:
     digest: Digest | None
     media_type: str | None
     source: str
+    format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from metspack.restoring.meaning import (
     archive_of,
     digest_of,
     format_of,
+    format_words,
     is_aside,
     is_representation,
     located,
@@ -47,12 +48,12 @@ CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, lob TEXT, part INTEGER, seq TEXT, size INTEGER,
     algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER,
-    puid TEXT
+    format TEXT
 );
 CREATE INDEX entry_id ON entry (xml_id, mets);
 CREATE TABLE whole (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
-    line INTEGER
+    line INTEGER, format TEXT
 );
 CREATE INDEX whole_lob ON whole (lob);
 CREATE TABLE mptr (
@@ -64,11 +65,10 @@ CREATE TABLE mapped (
 )
 """
 _PUT_ENTRY = """INSERT INTO entry
-    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, path, refused, child, line,
-    puid) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_WHOLE = (
-    "INSERT INTO whole (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, format, path, refused, child,
+    line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_WHOLE = """INSERT INTO whole
+    (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _TABLES = ("entry", "whole", "mptr", "mapped")
@@ -279,7 +279,8 @@ class Index:
 
     def _file(self, document: _Document, fact: reader.File) -> None:
         size, digest = size_of(fact), digest_of(fact)
-        said = (size, digest and digest.algorithm, digest and digest.value, fact.mimetype)
+        kind = (fact.mimetype, format_words(format_of(fact)))
+        said = (size, digest and digest.algorithm, digest and digest.value, *kind)
         if _WHOLE in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
             self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
@@ -300,7 +301,6 @@ class Index:
         if document.number > 1 and not is_aside(fact.groups, path):
             lob = fact.id or f"{document.objid} line {fact.line}"
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
-        identified = format_of(fact)
         child = "child" in "\n".join(fact.groups).casefold()
         self._put(
             _PUT_ENTRY,
@@ -314,7 +314,6 @@ class Index:
             refused,
             child or (document.number == 1 and path is not None and path[-1].lower() == METS_NAME),
             fact.line,
-            identified and identified.puid,
         )
 
     def _is_part(self, fact: reader.File) -> bool:

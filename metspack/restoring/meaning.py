@@ -59,10 +59,32 @@ _PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
 
 def format_of(fact: reader.File) -> Format | None:
     """Return the format of a file by PRONOM, as E-ARK's attributes say it (SIP32 to SIP35)."""
-    key = (fact.format_key or "").strip()
-    if (fact.format_registry or "").strip().casefold() != _PRONOM or not _PUID.fullmatch(key):
+    return pronom(
+        fact.format_registry or "",
+        fact.format_key or "",
+        fact.format_name or "",
+        fact.format_version or "",
+    )
+
+
+def pronom(registry: str, key: str, name: str, version: str) -> Format | None:
+    """Return a format as PRONOM has it; None for another registry's, and for what is no id of PRONOM's."""
+    if registry.strip().casefold() != _PRONOM or not _PUID.fullmatch(key.strip()):
         return None
-    return Format(puid=key, name=fact.format_name or "", version=fact.format_version or "")
+    return Format(puid=key.strip(), name=name, version=version)
+
+
+def format_words(kind: Format | None) -> str | None:
+    """Return a format as one text for a database, None for none; ``format_in`` is the way back."""
+    return None if kind is None else f"{kind.puid}\n{kind.version}\n{kind.name}"
+
+
+def format_in(words: str | None) -> Format | None:
+    """Return the format that ``format_words`` made a text of."""
+    if words is None:
+        return None
+    puid, version, name = words.split("\n", 2)
+    return Format(puid=puid, name=name, version=version)
 
 
 LOB_ID = re.compile(r"s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?")

@@ -20,7 +20,7 @@ from metspack.restoring import packs
 from metspack.restoring.chains import chained
 from metspack.restoring.held import HeldLob, HeldSegment, Inside, Mapped, Part, Whole
 from metspack.restoring.index import Index, Row
-from metspack.restoring.meaning import is_representation
+from metspack.restoring.meaning import format_in, is_representation
 
 _NAMES = ("mets.xml", "METS.xml")
 _NEAR = 200
@@ -36,12 +36,12 @@ AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER
 """
 _PARTS = """
 SELECT e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
-    coalesce(m.called, m.objid, ''), e.puid
+    coalesce(m.called, m.objid, ''), e.format
 FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
 """
 _WHOLES = """
-SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line FROM whole w JOIN mets m ON m.id = w.mets
-WHERE w.lob = ? ORDER BY w.id
+SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line, w.format
+FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
 """
 _MAPPED = """
 SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
@@ -84,6 +84,16 @@ class Package:
         As names from the root.
         """
         return self.index.archives
+
+    @property
+    def representation(self) -> tuple[str, ...] | None:
+        """The folder of the parent's own representation as names from the root, None without one (CSIP)."""
+        above = self.mets.split("/")[:-1]
+        for (path,) in self.index.rows("SELECT path FROM mets ORDER BY id"):
+            names = tuple(path.split("/"))
+            if is_representation(names) and list(names[:-3]) == above:
+                return names[:-1]
+        return None
 
     @property
     def faults(self) -> tuple[SourceError, ...]:
@@ -130,6 +140,7 @@ class Package:
                     digest=part.digest,
                     media_type=part.media_type,
                     source=part.source,
+                    format=part.format,
                 )
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
@@ -152,10 +163,11 @@ class Package:
             media_type=media,
             source=whole.source if whole else ordered[0].source,
             is_mapped=bool(named),
+            format=None if whole is None else whole.format,
         )
 
     def _part(self, lob: str, row: Row) -> Part:
-        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, puid = row
+        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, kind = row
         if path is None:
             raise SourceError(
                 f"LOB {lob}: {mets} line {line}: {refused}",
@@ -171,7 +183,7 @@ class Package:
             mets=mets,
             line=line,
             segment=called,
-            puid=puid,
+            format=format_in(kind),
             inside=self._inside(lob, tuple(path.split("/"))),
         )
         return self._measured(lob, part) if size is None else part
@@ -303,7 +315,7 @@ def _said(row: Row) -> str:
 def _whole(row: Row) -> Whole:
     size, algorithm, value, media = row[:4]
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
-    return Whole(size=size, digest=digest, media_type=media, source=_said(row))
+    return Whole(size=size, digest=digest, media_type=media, source=_said(row), format=format_in(row[6]))
 
 
 def _mapped_whole(parts: list[Part], named: list[Mapped]) -> Whole | None:

@@ -18,11 +18,22 @@ from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
 from metspack.media import Held
 from metspack.mediatypes import DEFAULT
-from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
+from metspack.model import (
+    Budgets,
+    Digest,
+    Extent,
+    FileExtent,
+    LobCell,
+    LobPlace,
+    LobRef,
+    Proofs,
+    ZipExtent,
+)
 from metspack.progress import Progress
 from metspack.restoring import packs
 from metspack.restoring.cells import altered, archive_place, from_root, grants
 from metspack.restoring.held import HeldLob, Part
+from metspack.restoring.kinds import Kinds
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
 from metspack.siard.archive import Archive, Located, Tallies, extension_of
@@ -49,6 +60,7 @@ class _Lobs:
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
+        self.kinds = Kinds(package)
         self._asked = scratch.opened()
         self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._asked.execute("BEGIN")
@@ -132,6 +144,7 @@ class _Lobs:
             media_type=held.media_type or DEFAULT,
             extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
             proofs=self.proofs(held),
+            recorded=self.kinds.recorded(held),
         )
 
     def close(self) -> None:
@@ -222,16 +235,17 @@ class PackagedArchive(Archive):
         Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
         """
         for lob in super().lobs(tallies, read):
-            yield lob if lob.entries else replace(lob, proofs=self._proofs(lob))
+            yield lob if lob.entries else self._listed(lob)
 
-    def _proofs(self, lob: LobRef) -> Proofs:
+    def _listed(self, lob: LobRef) -> LobRef:
+        """Return a LOB with what METS says of it."""
         files = tuple(self._file(each) for each in lob.extents)
         first = lob.extents[0]
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", lob.place.id, files)
         for part, extent in zip(held.parts, lob.extents, strict=True):
             _check_size(held.id, part, extent.size)
-        return self._lobs.proofs(held)
+        return replace(lob, proofs=self._lobs.proofs(held), recorded=self._lobs.kinds.recorded(held))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
         """Return the names from the package's root of a file that lies below it."""
@@ -346,6 +360,8 @@ def _name(package: Package) -> str | None:
 
 
 def _remarks(lobs: _Lobs) -> Iterator[str]:
+    if lobs.kinds.unread:
+        yield lobs.kinds.unread
     if lobs.doubt:
         yield lobs.doubt
     if lobs.unmapped > 1:

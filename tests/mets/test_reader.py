@@ -196,6 +196,18 @@ def test_budgets() -> None:
     assert facts(long, 100, Budgets(attribute=20_000))
 
 
+def test_a_prefix_may_be_declared_where_it_is_used() -> None:
+    sip = b"https://DILCIS.eu/XML/METS/SIPExtensionMETS"
+    document = (
+        b'<mets xmlns="http://www.loc.gov/METS/"><fileSec><fileGrp>'
+        b'<file ID="a" xmlns:s="%s" s:FORMATREGISTRYKEY="fmt/11"><FLocat LOCTYPE="URL" '
+        b'xmlns:href="urn:x" xmlns:x="http://www.w3.org/1999/xlink" x:href="a"/></file>'
+        b'<file ID="b"/></fileGrp></fileSec></mets>' % sip
+    )
+    one, two = (each for each in facts(document) if isinstance(each, File))
+    assert (one.href, one.format_key, two.format_key) == ("a", "fmt/11", None)
+
+
 def test_endless_new_names_are_forgotten() -> None:
     many = b"".join(b"<x%d/>" % number for number in range(3_000))
     data = DOCUMENT.replace(b"<m:structMap", many + b"<m:structMap")
