@@ -25,7 +25,8 @@ PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
-    key TEXT, found TEXT, named_by TEXT, type TEXT
+    key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
+    leads INTEGER DEFAULT 0
 );
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
@@ -50,11 +51,13 @@ CREATE INDEX pack_folder ON pack (folder);
 CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
+CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
-CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER);
+CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
+CREATE TABLE differing (entry INTEGER PRIMARY KEY);
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -91,8 +94,7 @@ CREATE INDEX wrong_digests ON wrong (expected, found);
 
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
-    "CREATE INDEX IF NOT EXISTS entry_path ON entry (path)",
-    "CREATE INDEX IF NOT EXISTS disk_path ON disk (path)",
+    "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)",
     "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
@@ -16,6 +15,7 @@ from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
 from metspack.checking.looking import Looking
+from metspack.checking.pointers import Pointers
 from metspack.checking.references import References
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
@@ -30,6 +30,7 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 
 _ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
+_CHILD, _METS_NAME = "child", "mets.xml"  # in the name of a group, or of a file
 _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommendation 0.16)
 
 _PUT_ENTRY = """INSERT INTO entry
@@ -45,7 +46,6 @@ _PUT_MPTR = """INSERT INTO mptr
     (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
-_PUT_FPTR = "INSERT INTO fptr VALUES (?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
 
@@ -71,6 +71,7 @@ class _Seen:
     """Counts over one document: what is said once, not once per file."""
 
     files: int = 0
+    leads: bool = False
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
     here: tuple[int, int, str] = (0, 0, "")
@@ -98,6 +99,7 @@ class Document:
         self._grammar = looking.grammar or grammar.own()
         self._name = shown(path)
         self._batch = Batch(catalogue)
+        self._pointers = Pointers(catalogue, mets)
         self._seen = _Seen()
 
     def findings(self) -> Iterator[Finding]:
@@ -109,6 +111,8 @@ class Document:
         except (OSError, MetspackError) as error:
             yield from self._unopened(error)
         self._batch.flush()
+        self._pointers.end()
+        self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._seen.leads, self._mets)
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
@@ -155,14 +159,15 @@ class Document:
     def _run(self, run: Run) -> Iterator[Finding]:
         """Take a run: as a whole when there is nothing to be said about any of its elements."""
         if isinstance(run.fact, reader.Fptr):
-            identifiers = map(str.strip, run.columns["fileid"])
-            rows = zip(repeat(self._mets), identifiers, run.lines, strict=False)
-            self._batch.add_all(_PUT_FPTR, rows)
+            self._pointers.add_run(run)
         elif _has_archive(run.fact, run) or (files := plainly.files(run)) is None:
             for fact in run.facts():
                 yield from self._taken(fact)
         else:
             self._seen.files += run.count
+            self._seen.leads |= _may_lead(run.fact, "\n".join(run.columns["href"]))
+            if run.fact.element == "file":
+                self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
             self._catalogue.put(_NEW_RUN)
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
@@ -174,7 +179,7 @@ class Document:
         if isinstance(fact, reader.File):
             yield from self._file(fact)
         elif isinstance(fact, reader.Fptr):
-            self._batch.add(_PUT_FPTR, self._mets, fact.fileid.strip(), fact.line)
+            self._pointers.add(fact.fileid.strip(), fact.line)
         elif isinstance(fact, reader.Identified):
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
         elif isinstance(fact, reader.Mptr):
@@ -213,6 +218,8 @@ class Document:
         self._seen.files += 1
         if fact.id is not None and (identifier := fact.id.strip()) != fact.id:
             fact = replace(fact, id=identifier)  # XML Schema, whiteSpace of ID
+        if fact.id is not None and fact.element == "file":
+            self._pointers.add_files((fact.id,))
         path = None
         pseudo = False
         if fact.href is not None:
@@ -228,6 +235,7 @@ class Document:
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
             self._archive(path, fact)
+        self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
@@ -313,3 +321,8 @@ class Document:
 
 def _has_archive(file: reader.File, run: Run) -> bool:
     return _ARCHIVES in file.groups or _ARCHIVE in "\n".join(run.columns.get("href", ())).lower()
+
+
+def _may_lead(file: reader.File, names: str) -> bool:
+    """Whether files with these names may be the METS of children."""
+    return _CHILD in "\n".join(file.groups).lower() or _METS_NAME in names.lower()

@@ -36,7 +36,8 @@ WHERE m.mets = ? AND NOT m.up ORDER BY m.id
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
-SELECT e.xml_id, e.line, e.path, e.grp FROM entry e WHERE e.mets = ? AND e.path IS NOT NULL
+SELECT e.xml_id, e.line, e.path, e.grp FROM mets p JOIN entry e ON e.mets = p.id
+WHERE p.id = ? AND p.leads AND e.path IS NOT NULL
 AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = 'mets.xml')
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id

@@ -189,6 +189,7 @@ class Checking(Iterator[Finding]):
         if whole and not standards.is_eark:  # a file that no METS lists has no place in those
             yield from manifests.missing(catalogue)
         fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
+        structure.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)

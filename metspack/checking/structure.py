@@ -15,16 +15,22 @@ from metspack.model import Finding
 _NEAREST_FOR = 50
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
+# All that may be missing or of another size: the few are found in one go, and looked at closely then.
+_DIFFERING = """
+INSERT OR IGNORE INTO differing SELECT e.id FROM entry e LEFT JOIN disk d ON d.path = e.path
+WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
+"""
+_OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c JOIN entry e ON e.path = c.path"
 _MISSING = """
 SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind, r.other, r.algorithm
-FROM entry e JOIN mets m ON m.id = e.mets LEFT JOIN disk d ON d.path = e.path
-LEFT JOIN renamed r ON r.path = e.path
+FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
 WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
 _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
-FROM entry e JOIN mets m ON m.id = e.mets
+FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
 LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
 AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
@@ -110,7 +116,7 @@ def documents(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
     for path, line, fileid in catalogue.rows(_DANGLING):
         yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
-    for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok ORDER BY id"):
+    for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
         yield from _structure(catalogue, mets, path)
 
 
@@ -127,6 +133,17 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
         yield Code.NO_FPTR.at(shown(path), count=files)
+
+
+def compare(catalogue: Catalogue, *, whole: bool) -> None:
+    """Find the entries that are not on disk as they say, for ``files`` and ``sizes``, and those of METS.
+
+    The files on disk and the METS documents are in the catalogue, and indexed. Without ``whole`` only METS
+    are looked at.
+    """
+    catalogue.put(_OF_METS)
+    if whole:
+        catalogue.put(_DIFFERING)
 
 
 def files(catalogue: Catalogue) -> Iterator[Finding]:

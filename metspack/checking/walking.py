@@ -19,6 +19,7 @@ from metspack.checking.holders import Holder, Places
 from metspack.model import Finding
 from metspack.packs import Item, PackedError
 
+_PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
 _ALIKE = """
 SELECT f.path, coalesce(
@@ -104,9 +105,9 @@ def _taken(batch: Batch, prefix: bytes, item: Item, *, whole: bool) -> Iterator[
     elif item.kind == "f" and is_mets_name(path):
         batch.add("INSERT INTO document VALUES (?)", path)
         if not whole:
-            batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, "f", None)
+            batch.add(_PUT, path, "f", None)
     if whole:
-        batch.add("INSERT INTO disk VALUES (?, ?, ?)", path, item.kind, item.size)
+        batch.add(_PUT, path, item.kind, item.size)
         yield from _entry(batch, path, item)
 
 

@@ -1,6 +1,6 @@
 """A METS document in the catalogue: the same whether its files are taken in runs or one by one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,14 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 
-def mets(files: Iterable[Values], group: str, order: Iterable[str], *, located: bool = True) -> str:
+def mets(
+    files: Iterable[Values],
+    group: str,
+    order: Iterable[str],
+    *,
+    located: bool = True,
+    unpointed: Sequence[str] = (),
+) -> str:
     names = tuple(order)
     said = [" ".join(f'{name}="{each[name]}"' for name in names) for each in files]
     listed = "".join(
@@ -53,7 +60,7 @@ def mets(files: Iterable[Values], group: str, order: Iterable[str], *, located: 
         else f"<file {text}/>\n"
         for text, each in zip(said, files, strict=True)
     )
-    pointers = "".join(f'<fptr FILEID="{each["ID"]}"/>' for each in files)
+    pointers = "".join(f'<fptr FILEID="{each["ID"]}"/>' for each in files if each["ID"] not in unpointed)
     return (
         f'<mets xmlns="{METS}" xmlns:x="{XLINK}" OBJID="P"><fileSec>'
         f'<fileGrp ID="{group}">\n{listed}</fileGrp>'
@@ -110,18 +117,21 @@ def many(draw: st.DrawFn) -> list[Values]:
     group=st.sampled_from(["seg_0", "ID_SIARD_DDL"]),
     order=st.sampled_from([NAMES, NAMES[::-1], NAMES[:4], NAMES[:2], NAMES[:1], NAMES[1:]]),
     located=st.booleans(),
+    unpointed=st.sampled_from([(), ("f3",), tuple(f"f{number}" for number in range(12))]),
 )
-@example(files=TWELVE, group="seg_0", order=NAMES, located=True)
-@example(files=TWELVE, group="seg_0", order=NAMES, located=False)
+@example(files=TWELVE, group="seg_0", order=NAMES, located=True, unpointed=())
+@example(files=TWELVE, group="seg_0", order=NAMES, located=False, unpointed=("f3",))
 def test_runs_make_no_difference(
     tmp_path_factory: pytest.TempPathFactory,
+    *,
     files: list[Values],
     group: str,
     order: tuple[str, ...],
     located: bool,
+    unpointed: tuple[str, ...],
 ) -> None:
     root = tmp_path_factory.mktemp("root")
-    document = mets(files, group, order, located=located)
+    document = mets(files, group, order, located=located, unpointed=unpointed)
     fast = taken(root, document)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(documents, "condensed", one_by_one)
@@ -134,6 +144,19 @@ def test_a_run_of_usual_files_is_taken_as_a_whole(tmp_path: Path, monkeypatch: p
     findings, (entries, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES))
     assert findings == []
     assert [row[-2] for row in entries] == [b"a b/lob/r%d.bin" % number for number in range(12)]
-    assert len(pointers) == 12
+    assert pointers == []
     whole = mets(files, "seg_0", NAMES)
     assert sum(each.count for each in condensed([whole.encode()]) if isinstance(each, Run)) == 22
+
+
+def test_fptrs_are_kept_one_by_one_only_where_they_are_not_the_files(tmp_path: Path) -> None:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    _, (_, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES, unpointed=["f3"]))
+    assert [fileid for _, fileid, _ in pointers] == [f"f{number}" for number in range(12) if number != 3]
+
+
+def test_an_empty_id_is_an_id_that_an_fptr_can_miss(tmp_path: Path) -> None:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    files[3]["ID"] = ""
+    _, (_, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES, unpointed=[""]))
+    assert len(pointers) == 11
