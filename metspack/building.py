@@ -207,7 +207,7 @@ class _Work:
         files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
         segmented = ((self._fragment(spot), spot.number) for spot in spots)
         manifests.write(staging.package, staging.work, segmented, files)
-        closingcheck.passed(
+        checked = closingcheck.passed(
             staging.package,
             self.progress,
             whole=self.options.verify,
@@ -224,7 +224,7 @@ class _Work:
             layout=self.layout.name,
             split=course.split,
             kept=self.kept,
-            warnings=(*self.warnings, *remarked),
+            warnings=(*self.warnings, *remarked, *checked),
         )
 
     def _staying(self) -> frozenset[Column]:

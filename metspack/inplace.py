@@ -297,14 +297,15 @@ class _Work:
 
     def _check(self, archive: Archive) -> None:
         options = self.options
-        wrong = closingcheck.errors(
+        found = closingcheck.outcome(
             self.root,
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
             miscounted=archive.miscounted,
         )
-        if wrong:
+        self.warnings += found.warnings()
+        if wrong := found.errors:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
                 f"{self.root} does not check as a package: {lines[0]} ({len(wrong):,} findings in all); what "

@@ -179,14 +179,14 @@ class _Work:
             others = csip_merged.written(dialect, staging.package, content)
             placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(folder_name(self.objid), 0)], {})
-        closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
+        checked = closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
         return Merged(
             target=staging.target,
             objid=self.objid,
             containers=len(self.containers),
             files=files,
             bytes=size,
-            warnings=(*self.warnings, *self._left_out()),
+            warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
     def _check_room(self, staging: fsio.Staging, dialect: Csip, files: int, size: int) -> None:

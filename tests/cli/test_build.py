@@ -419,6 +419,22 @@ def test_a_lob_that_two_cells_name_is_placed_once_and_both_name_it(
     assert [each.code for each in checking.check(out, checking.Level.FULL)] == ["Z018"]
 
 
+@pytest.mark.parametrize("place", [(), ("--verify",)])
+def test_what_the_closing_check_warns_of_is_said(
+    metspack: Commands, tmp_path: Path, place: tuple[str, ...]
+) -> None:
+    strays = {f"content/stray{number}.txt": b"whose?" for number in range(3)}
+    strays |= {"content/STRAY0.txt": b"a", "content/STRAY1.txt": b"b"}
+    source = siards.packed(tmp_path / "Stray.siard", siards.parts([siards.Lob(data=b"one")]) | strays)
+    outcome = metspack("build", source, "-o", tmp_path / "out", *place)
+    checked = "warning: the package was checked: Stray.siard: "
+    strange = f"{checked}Z033 5 entries in content/ are neither a table's nor the LOB of a cell"
+    assert (outcome.code, strange in outcome.err) == (0, True)
+    assert (f"{checked}N002 " in outcome.err, "(and 1 more of N002)\n" in outcome.err) == (
+        (True, True) if place else (False, False)
+    )
+
+
 def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
     bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes="")]
     source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
