@@ -29,6 +29,7 @@ from metspack.checking.rules.held import Held, Root
 from metspack.checking.rules.profiles import Profile
 from metspack.checking.rules.table import named
 from metspack.checking.sampling import Sample, Sampled
+from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
 from metspack.packs import Shelf
@@ -134,6 +135,7 @@ class Checking(Iterator[Finding]):
         with closing(Shelf(self._looking.budgets)) as shelf, ExitStack() as stack:
             packages = [package(path, number, shelf) for number, path in enumerate(self._paths)]
             granted = [root(path) for path in self._granted]
+            packages = [widened(each, granted, self._looking.budgets) for each in packages]
             places = (*(each.root for each in packages), *granted)
             roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
             stack.enter_context(closing(roots))

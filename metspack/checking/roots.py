@@ -103,7 +103,8 @@ class Roots:
                 if root >= self.own:  # what cannot be read of a package itself is told where it is walked
                     yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
         found = self._row("SELECT count(*) FROM document WHERE root = ?", root)
-        if root >= self.own and not (found and found[0]):
+        holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before(root))
+        if root >= self.own and not holds_others and not (found and found[0]):
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
     def _before(self, root: int) -> list[str]:

@@ -59,8 +59,8 @@ class Paths:
         "{href!r} leads out of the package",
         "RFC 3986, §5.2; CSIP 2.2, structure",
         "What lies outside is not archived with the package, and is never opened from here.",
-        "Move the file into the package and write its location relative to the METS; a child package that "
-        "lies beside this one is found with --root DIR.",
+        "Move the file into the package and write its location relative to the METS. Where the METS lies in "
+        "a folder of the package, or a child beside this package, name the folder around both: --root DIR.",
     )  # fmt: skip
     PSEUDO_ABSOLUTE = rule(
         "P004", WARNING, "Pseudo-absolute locations",
