@@ -162,7 +162,7 @@ class _Work:
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
-        self.warnings: list[str] = []
+        self.warnings = [*identifiers.name_words(source.stem, self.name if self.plan else options.name)]
         if identity.is_for_siard22(options.dialect, self.archive) and self.layout is not siard22.LAYOUT:
             self.warnings.append(
                 "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b), but the "

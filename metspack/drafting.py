@@ -104,7 +104,12 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
             lobs=lobs,
             split=split,
             kept=sum(stays.values()),
-            warnings=(*words, *sharing.words(), *warnings),
+            warnings=(
+                *identifiers.name_words(source.stem, name),
+                *words,
+                *sharing.words(),
+                *warnings,
+            ),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 import uuid
 
 from metspack.errors import ConfigError
@@ -20,18 +21,38 @@ def package_name(stem: str) -> str:
     """Return the name for the .siard, the folders and the ids, made from a file's stem.
 
     Characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by recommendation 0.16, revision
-    0.10. Raises ``ConfigError`` when nothing is left to name it by.
+    0.10. A stem in another script alone, of which nothing would be left, gives ``SIARD-`` and eight digits
+    of its digest, the same for the same stem in either Unicode form. Raises ``ConfigError`` for a stem
+    without any letter or digit.
     """
-    name = _NOT_IN_NAMES.sub("_", stem)
-    if not re.search(r"[A-Za-z0-9]", name):
-        raise ConfigError(f"{stem!r} gives no name for the package", hint="Choose one with --name.")
-    return name
+    composed = unicodedata.normalize("NFC", stem)
+    if is_readable(stem):
+        return _NOT_IN_NAMES.sub("_", composed)
+    if not any(each.isalnum() for each in composed):
+        raise ConfigError(
+            f"{stem!r} gives no name for the package: it has no letter and no digit",
+            hint="Say what it is to be called: --name Northwind.",
+        )
+    return f"SIARD-{hashlib.sha256(composed.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def is_readable(stem: str) -> bool:
+    """Return whether a stem has a letter or digit of ASCII, so that its package's name shows it."""
+    return re.search(r"[A-Za-z0-9]", unicodedata.normalize("NFC", stem)) is not None
+
+
+def name_words(stem: str, given: str | None) -> tuple[str, ...]:
+    """Return what is to be said of a package's name: that it was made up where nobody gave one."""
+    if given is not None or is_readable(stem):
+        return ()
+    made = f"the package is called {package_name(stem)}; --name gives it another, such as --name Northwind"
+    return (f"names have letters and digits of ASCII alone, and {stem!r} has none: {made}",)
 
 
 def given_name(name: str) -> str:
     """Return a name that a person chose, as ``package_name`` would make it.
 
-    Raises ``ConfigError`` for an empty one and for one with a slash.
+    Raises ``ConfigError`` for an empty one, one with a slash, and one without a letter or digit of ASCII.
     """
     if not name.strip():
         raise ConfigError("the name is empty", hint="Give --name a word such as Northwind, or leave it out.")
@@ -39,6 +60,11 @@ def given_name(name: str) -> str:
         raise ConfigError(
             f"the name {name!r} holds a path separator",
             hint="A name is one word: --name Northwind, without a folder.",
+        )
+    if not is_readable(name):
+        raise ConfigError(
+            f"the name {name!r} has no letter and no digit of ASCII",
+            hint="Names have A to Z, a to z, 0 to 9, _ and -: --name Northwind.",
         )
     return package_name(name)
 

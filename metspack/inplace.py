@@ -106,6 +106,7 @@ class _Work:
             Standing(archive, self.folder, options.checksum) as standing,
         ):
             package = _Package(archive, options)
+            self.warnings += identifiers.name_words(archive.stem, options.name)
             standing.find(self.insertion)
             spots = self._spots(package)
             self._room(spots)

@@ -1,4 +1,5 @@
 import re
+import unicodedata
 import uuid
 
 import pytest
@@ -12,6 +13,8 @@ from metspack.identifiers import (
     element_id,
     given_name,
     given_objid,
+    is_readable,
+    name_words,
     ncname,
     package_name,
     package_objid,
@@ -47,20 +50,33 @@ def test_names_are_letters_digits_hyphen_and_underline(stem: str, name: str) -> 
 
 @given(st.text())
 def test_a_name_is_one_safe_word_or_an_error(stem: str) -> None:
-    if not re.search(r"[A-Za-z0-9]", stem):
+    if not any(each.isalnum() for each in unicodedata.normalize("NFC", stem)):
         with pytest.raises(ConfigError) as caught:
             package_name(stem)
-        assert "--name" in caught.value.hint
+        assert "--name Northwind" in caught.value.hint
         return
     name = package_name(stem)
     assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
     assert package_name(name) == name
+    assert package_name(unicodedata.normalize("NFD", stem)) == name
+    assert (name_words(stem, None) == ()) == is_readable(stem)
+    assert name_words(stem, "N") == ()
 
 
-@pytest.mark.parametrize("stem", ["", "(...)", "___", "数据库"])
+@pytest.mark.parametrize("stem", ["", "(...)", "___"])
 def test_a_stem_without_letter_or_digit_names_nothing(stem: str) -> None:
     with pytest.raises(ConfigError, match="gives no name for the package"):
         package_name(stem)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("архив", "SIARD-0d2913c1"), ("数据库", "SIARD-263200d7"), ("Ünï", "_n_")]
+)
+def test_a_stem_in_another_script_gives_a_name_of_its_own(stem: str, name: str) -> None:
+    assert package_name(stem) == name
+    for said in name_words(stem, None):
+        assert name in said
+        assert "--name Northwind" in said
 
 
 @pytest.mark.parametrize(
@@ -71,6 +87,7 @@ def test_a_stem_without_letter_or_digit_names_nothing(stem: str) -> None:
         ("a/b", "path separator"),
         ("a\\b", "path separator"),
         ("a\0", "separator"),
+        ("数据库", "no letter and no digit of ASCII"),
     ],
 )
 def test_a_name_given_must_be_one(name: str, words: str) -> None:

@@ -69,7 +69,8 @@ class Common:
         typer.Option(
             "--config",
             metavar="FILE",
-            help="Take this configuration in place of the project's metspack.toml.",
+            help="Take this configuration in place of the project's metspack.toml. What a file or a variable "
+            "says of an option, --no-OPTION takes back: --no-pack, --no-agent.",
             envvar=f"{_PREFIX}_CONFIG",
             show_envvar=False,
             rich_help_panel=_PANEL,
@@ -101,6 +102,8 @@ class Configured(TyperCommand):
             word = key.upper().replace("-", "_")
             option.envvar = [f"{_PREFIX}_{(name or '').upper()}_{word}", f"{_PREFIX}_{word}"]
             option.show_envvar = False
+            if option.is_flag:
+                option.secondary_opts = [f"--{_negation(key)}"]
             if option.multiple and not settings.is_path(option):
                 # Names of organisations hold spaces, at which Click would cut; paths are cut at os.pathsep.
                 vars(option)["split_envvar_value"] = str.splitlines
@@ -112,6 +115,15 @@ class Configured(TyperCommand):
                 of_shards = self.name == "cat" and option.name == "root"
                 if option.name not in _OF_THE_JOB and not of_shards:
                     yield key_of(option), option
+
+    def make_parser(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Return a parser that also knows the words which take back what other places say."""
+        parser = super().make_parser(ctx)
+        for key, option in self.settable.items():
+            if not option.is_flag:
+                word = _negation(key)
+                parser.add_option(obj=option, opts=[f"--{word}"], dest=word, action="store_const", const=True)
+        return parser
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse arguments with what other places say for defaults; raises ``ConfigError``."""
@@ -145,6 +157,7 @@ class Origins:
         self.command = command
         self.aside: dict[str, str] = {}
         self._set: dict[str, tuple[int, settings.Setting]] = {}
+        self._denied: dict[str, str] = {}
 
     def read(self, ctx: typer.Context, given: Mapping[str, Any]) -> None:
         """Read the files that count, and make them the context's defaults; raises ``ConfigError``."""
@@ -155,6 +168,13 @@ class Origins:
             files(Path(found["config"]) if found["config"] else None, known(root)), found["use"]
         )
         for key, option in self.command.settable.items():
+            if not option.is_flag and given.get(_negation(key)):
+                if option.name in given:
+                    raise ConfigError(
+                        f"--{key} and --{_negation(key)} are both given",
+                        hint="Say one of them: a value, or that there is none.",
+                    )
+                self._denied[option.name] = f"--{_negation(key)}"
             for number, layer in enumerate(layers):
                 setting = layer.setting(self.command.name or "", key, option)
                 if setting is not None:
@@ -163,7 +183,9 @@ class Origins:
         ctx.default_map = {name: setting.value for name, (_, setting) in self._set.items()}
 
     def put_aside(self, ctx: typer.Context) -> None:
-        """Take back settings that do not go with what a higher place says."""
+        """Take back settings that are denied, or that do not go with what a higher place says."""
+        for name, word in self._denied.items():
+            self._take_back(ctx, name, word)
         for strong, others in _PUTS_ASIDE.items():
             if ctx.params.get(strong):
                 for each in others & ctx.params.keys():
@@ -229,6 +251,11 @@ def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigE
 def key_of(option: TyperOption) -> str:
     """Return an option's name without dashes, as files have it."""
     return next(each for each in option.opts if each.startswith("--")).removeprefix("--")
+
+
+def _negation(key: str) -> str:
+    """Return the word that takes an option back, without dashes: ``no-pack``; of ``no-verify`` ``verify``."""
+    return key.removeprefix("no-") if key.startswith("no-") else f"no-{key}"
 
 
 def key_of_name(command: Configured, name: str) -> str:

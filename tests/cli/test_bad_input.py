@@ -219,7 +219,7 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--name", ""), "the name is empty"),
         (("--name", " "), "the name is empty"),
         (("--name", "a/b"), "the name 'a/b' holds a path separator"),
-        (("--name", ".."), "'..' gives no name for the package"),
+        (("--name", ".."), "the name '..' has no letter and no digit of ASCII"),
         (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
         (("--mets-profile", "a\ufffeb"), "holds the character U+FFFE, which XML cannot hold"),
         (("--checksum", "md5sum"), "--checksum 'md5sum' is not known"),

@@ -501,3 +501,19 @@ def test_what_help_promises_of_every_option_is_tested_here() -> None:
     long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
     missing = {name for name in long if name not in said} - {"--help"}
     assert not missing, f"no test uses {sorted(missing)}"
+
+
+def test_an_archive_named_in_another_script_gets_a_name_and_a_warning(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    source = Path(shutil.copy(northwind, tmp_path / "архив.siard"))
+    for outcome in (
+        metspack("plan", source),
+        metspack("build", source, "-o", tmp_path / "out"),
+        metspack("restore", tmp_path / "out", "-o", tmp_path / "back", "--siard"),
+    ):
+        assert outcome.code == 0
+        assert ("the package is called SIARD-0d2913c1; --name" in outcome.err) == ("back" not in outcome.out)
+    assert (tmp_path / "out/SIARD-0d2913c1_lobseg_0/mets.xml").is_file()
+    assert (tmp_path / "back/SIARD-0d2913c1.siard").is_file()
+    assert "Archive_lobseg_0" in metspack.fine("plan", source, "--name", "Archive")

@@ -19,7 +19,7 @@ from metspack.cli import configfiles
 from metspack.cli.app import app
 from metspack.cli.config import _context
 from metspack.cli.configured import commands, known
-from metspack.cli.settings import File
+from metspack.cli.settings import File, placeholder, values_of
 from metspack.errors import ConfigError
 from tests.cli.conftest import Commands
 from tests.trees import tree
@@ -158,6 +158,48 @@ def test_a_variable_takes_a_switch_of_a_file_back(here: Path, monkeypatch: pytes
     assert value("plan", "json") is True
     monkeypatch.setenv("METSPACK_JSON", "0")
     assert value("plan", "json") is False
+
+
+@pytest.mark.parametrize("command", commands(ROOT))
+def test_every_option_of_a_file_can_be_taken_back(here: Path, command: str) -> None:
+    options = commands(ROOT)[command].settable
+    usual = {key: each for key, (each, _) in effective(command).items()}
+    for key, option in options.items():
+        allowed = values_of(option)
+        said = next(each for each in [*allowed, placeholder(option)] if each != usual[key])
+        dialect = 'dialect = "csip"\n' * (key != "dialect" and "dialect" in options)
+        text = f"{key} = {json.dumps([said] if option.multiple else said)}\n"
+        write(here, f"[{command}]\n{dialect}{text}" + 'sample = "1%"\n' * (key == "seed"))
+        word = f"--{key.removeprefix('no-')}" if key.startswith("no-") else f"--no-{key}"
+        found, origin = effective(command)[key]
+        assert found != usual[key]
+        assert "metspack.toml" in origin
+        found, origin = effective(command, word)[key]
+        assert found == usual[key]
+        assert origin == "command line" if option.is_flag else origin.endswith(f"put aside by {word}")
+
+
+def test_a_variable_is_taken_back_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METSPACK_PACK", "zip")
+    assert effective("build", "--no-pack")["pack"] == (None, "METSPACK_PACK, put aside by --no-pack")
+    assert value("build", "pack", "--no-agent") == "zip"
+    write(here, 'preset = "dbptk"\nmax-files = 4\n')
+    assert value("build", "max-files", "--no-preset") == "4"
+
+
+def test_a_value_and_none_are_not_both_taken(metspack: Commands, here: Path) -> None:
+    del here
+    outcome = metspack("build", "x.siard", "-o", "out", "--pack", "zip", "--no-pack")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: --pack and --no-pack are both given\nhint: ")
+
+
+def test_a_package_is_made_without_what_a_file_says(metspack: Commands, here: Path, northwind: Path) -> None:
+    write(here, 'pack = "zip"\nquiet = true\nagent = ["A"]\n')
+    said = metspack.fine("build", northwind, "-o", "out", "--no-pack", "--no-quiet", "--no-agent")
+    assert "Published" in said
+    assert (here / "out/Northwind_lobseg_0").is_dir()
+    assert "<mets:name>A</mets:name>" not in (here / "out/mets.xml").read_text(encoding="utf-8")
 
 
 def test_paths_begin_in_the_folder_of_their_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
