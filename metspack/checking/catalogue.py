@@ -52,6 +52,7 @@ CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
+CREATE TABLE swapped (folder BLOB PRIMARY KEY, other BLOB) WITHOUT ROWID;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );

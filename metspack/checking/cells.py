@@ -64,6 +64,7 @@ class Cells:
         # Said once for a folder.
         self._lost_together = likewise.Likewise()
         self._absent = likewise.absent(catalogue)
+        self._gone = likewise.gone(catalogue)
         self._absent_entries = likewise.climbing(self._is_no_entry)
 
     def taken(self, cell: LobCell) -> Iterator[Finding]:
@@ -165,6 +166,7 @@ class Cells:
             is_file = lost.code is Code.LOB_MISSING
             near = self._finder.files.nearest(lost.expected) if is_file else ""
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
+            folder = folder or (self._gone(lost.expected) if is_file else None)
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.taken(folder, finding)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from metspack import pooling
-from metspack.checking import lineends
+from metspack.checking import likewise, lineends
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import of_opening
@@ -252,12 +252,16 @@ class Fixity:
     def _swapped(self) -> Iterator[Finding]:
         mark = "UPDATE wrong SET code = 'F004' WHERE path = ?"
         taken = "SELECT count(*) FROM wrong WHERE path IN (?, ?) AND code = 'F004'"
+        together = likewise.Likewise()
         for path, other, algorithm in self._catalogue.rows(_SWAPPED):
             if self._catalogue.number(taken, path, other):
                 continue
             self._catalogue.put(mark, path)
             self._catalogue.put(mark, other)
-            yield Code.FILES_SWAPPED.at(shown(path), other=shown(other), algorithm=algorithm)
+            folder, other_folder = likewise.moved(path, other) or (None, None)
+            finding = Code.FILES_SWAPPED.at(shown(path), other=shown(other), algorithm=algorithm)
+            yield from together.taken(folder, finding, other_folder)
+        yield from together.ended()
 
     def _wrong(self) -> Iterator[Finding]:
         sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"

@@ -11,6 +11,7 @@ from metspack.checking.likeness import bare
 
 _BROKEN = {
     Code.CHILD_OBJID_DIFFERS.id,
+    Code.CHILDREN_SWAPPED.id,
     Code.OTHER_PARENT.id,
     Code.STYLES_DISAGREE.id,
     Code.CHILD_DIGEST_STALE.id,

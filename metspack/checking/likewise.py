@@ -10,6 +10,8 @@ from metspack.model import Finding
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
+_GONE = "SELECT other FROM renamed WHERE path = ?"
+_COME = "SELECT path FROM renamed WHERE other = ?"
 _IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
 _AFTER_SLASH = b"0"
 
@@ -81,6 +83,25 @@ def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
     if not 0 < shared < min(len(before), len(now)):
         return None
     return b"/".join(before[:-shared]), b"/".join(now[:-shared])
+
+
+def gone(catalogue: Catalogue) -> Folder:
+    """Return what gives the folder that a missing file has left, with others, for another folder."""
+    return _moving(catalogue, _GONE)
+
+
+def come(catalogue: Catalogue) -> Folder:
+    """Return what gives the folder that an unlisted file has come to, with others, from another folder."""
+    return _moving(catalogue, _COME)
+
+
+def _moving(catalogue: Catalogue, sql: str) -> Folder:
+    def folder(path: bytes) -> bytes | None:
+        row = catalogue.row(sql, path)
+        both = None if row is None else moved(path, row[0])
+        return None if both is None else both[0]
+
+    return folder
 
 
 def climbing(is_shared: Callable[[bytes], bool]) -> Folder:

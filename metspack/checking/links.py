@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from metspack import uris
+from metspack.checking import swaps
 from metspack.checking.catalogue import Catalogue, is_mets_name, nearest, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import Document
@@ -133,6 +134,7 @@ class Links:
         """Read the METS at ``path`` and all it leads to; yield what is wrong with them and their links."""
         self._catalogue.new_mets(path, None)
         yield from self._documents()
+        yield from swaps.findings(self._catalogue, self._places)
 
     def orphans(self) -> Iterator[Finding]:
         """Yield the METS documents on disk that nobody names; they are read, so their files are known."""
@@ -150,29 +152,18 @@ class Links:
             yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
 
     def _documents(self) -> Iterator[Finding]:
-        sql = "SELECT id, path, parent, called FROM mets WHERE NOT done ORDER BY id LIMIT 1"
+        sql = "SELECT id, path, parent FROM mets WHERE NOT done ORDER BY id LIMIT 1"
         while (row := self._catalogue.row(sql)) is not None:
-            number, path, parent, called = row
+            number, path, parent = row
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
             yield from Document(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
             objid, line, ok = found or (None, 0, 0)
             mets = _Mets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
-            if called is not None and objid is not None and bare(objid) != bare(called):
-                yield self._other_objid(mets, objid, called)
             yield from self._upward.findings(number)
             yield from self._children(mets)
             yield from self._outside(mets.id, path)
-
-    def _other_objid(self, mets: _Mets, objid: str, called: str) -> Finding:
-        # Only another child's own OBJID tells something: that children changed places.
-        sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
-        other = objid if self._catalogue.row(sql, mets.parent, objid) else ""
-        near = "" if other else likeness(bare(called), bare(objid))
-        return Code.CHILD_OBJID_DIFFERS.at(
-            mets.name, mets.line, found=objid, expected=called, nearest=other, likeness=near
-        )
 
     def _children(self, mets: _Mets) -> Iterator[Finding]:
         for row in self._catalogue.rows(_DOWN, mets.id):

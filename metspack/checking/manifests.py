@@ -187,18 +187,18 @@ def lines(content: Content) -> Iterator[bytes]:
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield manifest lines whose file is missing, and files that a manifest does not name.
 
-    A folder that is missing, or that no line leads into, is said once in each manifest.
+    A folder that is missing or was moved, or that no line leads into, is said once in each manifest.
     """
     together = likewise.Likewise()
-    absent = likewise.absent(catalogue)
+    absent, gone, come = likewise.absent(catalogue), likewise.gone(catalogue), likewise.come(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
         finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
-        yield from together.taken(absent(path), finding, name)
+        yield from together.taken(absent(path) or gone(path), finding, name)
     for number, name in list(catalogue.rows("SELECT id, name FROM manifest WHERE read ORDER BY id")):
         unnamed = likewise.without(catalogue, _NAMED_BELOW, number)
         for (path,) in catalogue.rows(_NOT_NAMED, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
-            yield from together.taken(unnamed(path), finding, name)
+            yield from together.taken(unnamed(path) or come(path), finding, name)
     yield from together.ended()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metspack import uris
+from metspack.checking import swaps
 from metspack.checking.catalogue import Catalogue, nearest_file, path_of, shown
 from metspack.location import Place
 from metspack.model import Digest
@@ -33,6 +34,7 @@ class Files:
         self._catalogue = catalogue
         self._siblings: dict[bytes, list[str]] = {}
         self._guesses = 0
+        self._swapped = swaps.folders(catalogue)
         self._is_shared = False
         forms = {os.path.realpath(root), os.path.abspath(root)}
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
@@ -43,6 +45,8 @@ class Files:
         The data of a representation may be divided over several packages (E-ARK AIP1, AIP2): what is not in
         the one that a path leads into may be at the same place in the same representation of another.
         """
+        if self._swapped:
+            path = self._where(path)
         row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
         if row is None and (shared := _SHARED.search(path)) is not None:
             if not self._is_shared:
@@ -50,6 +54,15 @@ class Files:
                 self._catalogue.put(_TOGETHER)
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
+
+    def _where(self, path: bytes) -> bytes:
+        """Return where a path leads when the folders of two children are taken for each other's."""
+        at = path.rfind(b"/")
+        while at >= 0:
+            if (other := self._swapped.get(path[: at + 1])) is not None:
+                return other + path[at + 1 :]
+            at = path.rfind(b"/", 0, at)
+        return path
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Whether a METS gives the file this digest."""

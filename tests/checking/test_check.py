@@ -225,11 +225,17 @@ def test_swapped_children_are_told_by_their_ids(package: Path) -> None:
     zero.rename(held)
     one.rename(zero)
     held.rename(one)
-    found = [each for each in check(package, Level.LINKS) if each.code == "L003"]
-    assert [dict(each.facts)["nearest"] for each in found] == [
-        "ID_Northwind_lobseg_1_mets",
-        "ID_Northwind_lobseg_0_mets",
-    ]
+    for level in Level:
+        run = check(package, level)
+        (found,) = run
+        assert found.code == "L032"
+        assert dict(found.facts) == {
+            "expected": "ID_Northwind_lobseg_0_mets",
+            "found": "ID_Northwind_lobseg_1_mets",
+            "other": "Northwind_lobseg_1/mets.xml",
+        }
+        assert [edge.codes for edge in run.graphs[0].edges] == [("L032",), ("L032",)]
+        assert run.graphs[0].is_broken
 
 
 def test_damage_is_told_from_a_wrong_statement(package: Path) -> None:

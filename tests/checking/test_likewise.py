@@ -16,6 +16,7 @@ from metspack.checking.codes import Code
 from metspack.checking.likewise import Likewise, climbing, moved
 from metspack.model import Finding
 from tests.packages import forge
+from tests.packages.placed import describe
 
 SEGMENT = "Northwind_lobseg_1"
 LOBS = "content/schema0/table2/lob4"
@@ -38,6 +39,13 @@ def added(root: Path) -> None:
     shutil.copytree(root / SEGMENT / "content", root / "notes")
 
 
+def exchanged(root: Path) -> None:
+    other = root / "Northwind_lobseg_0/content"
+    other.rename(root / "held")
+    (root / SEGMENT / "content").rename(other)
+    (root / "held").rename(root / SEGMENT / "content")
+
+
 @pytest.mark.parametrize(
     ("damage", "counts"),
     [
@@ -45,6 +53,7 @@ def added(root: Path) -> None:
         (renamed, {"F014": 1, "F023": 2, "F024": 2, "Z010": 1}),
         (elsewhere, {"L002": 1, "L006": 1, "F023": 2, "F024": 2, "Z010": 1}),
         (added, {"F010": 1, "F024": 2}),
+        (exchanged, {"F014": 2, "F023": 4, "F024": 4, "Z010": 2}),
     ],
 )
 def test_a_folder_of_many_files_is_one_fault(
@@ -56,6 +65,25 @@ def test_a_folder_of_many_files_is_one_fault(
     assert Counter(each.code for each in found) == counts
     more = {each.code: dict(each.facts).get("more") for each in found}
     assert more.items() >= {"F024": "19"}.items() if damage is added else more["Z010"] == "19"
+
+
+def test_files_that_two_folders_have_exchanged_are_one_fault(tmp_path: Path) -> None:
+    names = [f"c/record{number}.bin" for number in range(5)]
+    for folder in ("seg_0", "seg_1"):
+        (tmp_path / folder / "c").mkdir(parents=True)
+        for name in names:
+            (tmp_path / folder / name).write_text(f"{folder} {name}")
+    segments = {
+        folder: {name: f"{folder}.{number}" for number, name in enumerate(names)}
+        for folder in ("seg_0", "seg_1")
+    }
+    describe(tmp_path, "", segments)
+    (tmp_path / "seg_0/c").rename(tmp_path / "held")
+    (tmp_path / "seg_1/c").rename(tmp_path / "seg_0/c")
+    (tmp_path / "held").rename(tmp_path / "seg_1/c")
+    found = [each for each in check(tmp_path) if each.code != "Z007"]
+    assert [(each.code, each.path) for each in found] == [("F004", "seg_0/c/record0.bin")]
+    assert found[0].message.endswith("they are swapped; likewise 4 more below 'seg_0'")
 
 
 def test_what_is_said_together_says_how_much_and_where(tmp_path: Path) -> None:

@@ -172,6 +172,14 @@ class Links:
         "It is understood here; other software looks for a file at the place that is named, and finds none.",
         "Write the location of the METS file itself.",
     )  # fmt: skip
+    CHILDREN_SWAPPED = rule(
+        "L032", ERROR, "Two child packages swapped",
+        "this is the child {found!r}, and {other!r} is {expected!r}: each lies in the other's folder",
+        TO_CHILD,
+        "Nothing need be lost, but who goes by the parent or the archive comes to the wrong files. All else "
+        "was checked as if the two folders had each other's names.",
+        "Exchange the names of the two folders.",
+    )  # fmt: skip
     ROOT_WITHOUT_METS = rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root, nor in a zip or tar file in it",
