@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from typing import Any, Generic, TypeVar
 
 from metspack.errors import TargetError
 
@@ -84,13 +85,17 @@ def _pooled(
         while pending:
             yield first()
     except BrokenProcessPool as error:
-        raise TargetError(
-            "a worker process was ended from outside",
-            hint="The machine may be out of memory: try fewer with -j 1.",
-        ) from error
+        raise _ended() from error
     finally:
         stop.value = 1
         pool.shutdown(cancel_futures=True)
+
+
+def _ended() -> TargetError:
+    return TargetError(
+        "a worker process was ended from outside",
+        hint="The machine may be out of memory: try fewer with -j 1.",
+    )
 
 
 @contextmanager
@@ -101,6 +106,64 @@ def _undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Ahead(Generic[Result]):
+    """A process of its own that runs ahead through what ``work`` yields, as far as it is taken.
+
+    ``work`` is a function of a module and, like what it is given and yields, sent from one process to the
+    other. An error in it is raised here; ``TargetError`` when the process was ended from outside.
+    """
+
+    def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._taken, sent = context.Pipe(duplex=False)
+        self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
+        with _undisturbed():
+            self._process.start()
+        sent.close()
+
+    def come(self) -> Iterator[Result]:
+        """Yield what has come by now, without waiting for more."""
+        while not self._taken.closed and self._taken.poll():
+            yield from self._next()
+
+    def rest(self) -> Iterator[Result]:
+        """Yield all that is left."""
+        while not self._taken.closed:
+            yield from self._next()
+
+    def close(self) -> None:
+        """End the process, whatever it has not done."""
+        self._taken.close()
+        self._process.terminate()
+        self._process.join()
+
+    def _next(self) -> Iterator[Result]:
+        try:
+            result, error = self._taken.recv()
+        except EOFError:
+            result, error = None, _ended()
+        if result is None:
+            self.close()
+            if error is not None:
+                raise error
+        else:
+            yield result
+
+
+def _send(sent: Connection, work: Callable[..., Iterable[Any]], given: tuple[object, ...]) -> None:
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    with suppress(BrokenPipeError):  # the parent wants no more, or is gone
+        try:
+            for each in work(*given):
+                sent.send((each, None))
+        except Exception as error:  # noqa: BLE001 -- the parent's to deal with
+            sent.send((None, error))
+        else:
+            sent.send((None, None))
 
 
 class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it

@@ -1,13 +1,16 @@
 """Work shared by processes: order, progress, and how workers begin and end."""
 
+import itertools
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from metspack import pooling
+from metspack.errors import TargetError
 
 
 @pytest.fixture
@@ -105,3 +108,69 @@ def test_signals_wait_while_a_worker_is_started() -> None:
         assert got == [signal.SIGTERM]
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def counted(most: int) -> Iterator[int]:
+    """Work that yields numbers, and fails at one that it cannot reach."""
+    for number in range(most):
+        if number == 100:
+            raise ValueError("a hundred is too many")
+        yield number
+
+
+def ended_from_outside() -> Iterator[int]:
+    """Work that the system puts an end to."""
+    yield 1
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_ahead_is_taken_from_as_far_as_it_has_come() -> None:
+    ahead = pooling.Ahead(counted, 9)
+    got: list[int] = []
+    while len(got) < 5:
+        got += ahead.come()
+    got += ahead.rest()
+    assert got == list(range(9))
+    assert list(ahead.come()) == list(ahead.rest()) == []
+
+
+def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
+    got: list[int] = []
+    with pytest.raises(ValueError, match="too many"):
+        got.extend(pooling.Ahead(counted, 101).rest())
+    assert got == list(range(100))
+
+
+def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
+    with pytest.raises(TargetError, match="ended from outside"):
+        list(pooling.Ahead(ended_from_outside).rest())
+
+
+def test_a_process_ahead_that_is_closed_ends() -> None:
+    ahead = pooling.Ahead(itertools.count)
+    assert next(ahead.rest()) == 0
+    ahead.close()
+    assert not ahead._process.is_alive()
+
+
+class Pipe(list[tuple[object, object]]):
+    """The sending end of a pipe, ``room`` results long."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def send(self, said: tuple[object, object]) -> None:
+        if len(self) == self.room:
+            raise BrokenPipeError
+        self.append(said)
+
+
+def test_what_a_process_ahead_sends_ends_with_nothing_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    whole, failed, unwanted = Pipe(1_000), Pipe(1_000), Pipe(3)
+    for pipe, most in ((whole, 2), (failed, 101), (unwanted, 9)):
+        pooling._send(pipe, counted, (most,))  # type: ignore[arg-type]
+    assert whole == [(0, None), (1, None), (None, None)]
+    assert len(failed) == 101
+    assert isinstance(failed[-1][1], ValueError)
+    assert [result for result, _ in unwanted] == [0, 1, 2]

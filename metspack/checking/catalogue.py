@@ -10,7 +10,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from metspack import scratch
 from metspack.checking.likeness import bare
@@ -61,6 +61,7 @@ CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind))
 CREATE TABLE differing (entry INTEGER PRIMARY KEY);
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
+CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
@@ -115,6 +116,19 @@ Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
 
 
+class Beside(Protocol):
+    """What goes on beside, and puts what it finds into the catalogue."""
+
+    def come(self) -> None:
+        """Put in what has been found so far."""
+
+    def settle(self) -> None:
+        """Put in all, however long it takes."""
+
+    def close(self) -> None:
+        """Give it up."""
+
+
 class Catalogue(scratch.Scratch):
     """A private temporary database; a context manager."""
 
@@ -123,6 +137,28 @@ class Catalogue(scratch.Scratch):
         self._database.executescript(_SCHEMA)
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         self._database.execute("BEGIN")
+        self._beside: Beside | None = None
+
+    def begin(self, beside: Beside) -> None:
+        """Have something go on beside until the catalogue is settled."""
+        self._beside = beside
+
+    def meanwhile(self) -> None:
+        """Let in what goes on beside: called every now and then by who does something long."""
+        if self._beside is not None:
+            self._beside.come()
+
+    def settle(self) -> None:
+        """Have all that lies on disk in the catalogue: called before it is asked for that."""
+        if self._beside is not None:
+            self._beside.settle()
+            self._beside = None
+
+    def close(self) -> None:
+        """Forget everything, and give up what goes on beside."""
+        if self._beside is not None:
+            self._beside.close()
+        super().close()
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
@@ -259,6 +295,7 @@ def folded_name(name: bytes) -> bytes:
 def nearest_file(catalogue: Catalogue, path: bytes) -> str:
     """Return the one file in the same folder whose name is nearest to a missing one's, or nothing."""
     folder = folder_of(path)
+    catalogue.settle()
     names = catalogue.rows(
         "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path LIMIT ?",
         folder,

@@ -116,6 +116,7 @@ class Document:
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
+        self._catalogue.settle()
         kind = self._catalogue.row("SELECT kind FROM disk WHERE path = ?", self._path)
         # A link or a special file was reported where the walk came by.
         if kind is None or kind[0] in {"f", "d"}:
@@ -125,7 +126,7 @@ class Document:
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
-                with closing(validation.watched(blocks(content))) as watched:
+                with closing(validation.watched(self._blocks(content))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=references.take):
                         yield from self._run(each) if isinstance(each, Run) else self._taken(each)
             except safexml.XmlError as error:
@@ -139,6 +140,11 @@ class Document:
                 yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
             yield from references.findings(lambda: blocks(content))
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+
+    def _blocks(self, content: Content) -> Iterator[bytes]:
+        for block in blocks(content):
+            self._catalogue.meanwhile()
+            yield block
 
     def _declared(self, content: Content) -> Iterator[Finding]:
         found = safexml.unusual_declaration(next(iter(content.chunks()), b""))

@@ -29,8 +29,9 @@ class Holder(Protocol):
     def is_packed(self) -> bool:
         """Whether it is a zip or tar file, all of which is listed by ``everything``."""
 
-    def items(self, folder: bytes, *, sizes: bool) -> Iterator[Item]:
-        """Yield what lies in one folder; raises OSError."""
+    @property
+    def place(self) -> tuple[Path, tuple[str, ...]] | None:
+        """The trusted root and the names below it of a folder on disk, None when it is packed."""
 
     def everything(self) -> Iterator[Item]:
         """Yield all that is packed, by whole path, each folder before what it holds."""
@@ -59,24 +60,12 @@ class Folder:
     def __init__(self, root: Path, below: tuple[str, ...] = ()) -> None:
         self._root = root
         self._below = below
+        self.place: tuple[Path, tuple[str, ...]] | None = root, below
 
     @property
     def shown(self) -> str:
         """Its path as it was given."""
         return str(self._root.joinpath(*self._below))
-
-    def items(self, folder: bytes, *, sizes: bool) -> Iterator[Item]:
-        """Yield what lies in one folder, in the system's order."""
-        names = segments_of(folder) if folder else ()
-        descriptor = reading.opened_folder(self._root, (*self._below, *names))
-        try:
-            with os.scandir(descriptor) as entries:
-                for entry in entries:
-                    kind = _kind(entry)
-                    size = entry.stat(follow_symlinks=False).st_size if sizes and kind == "f" else None
-                    yield Item(name=os.fsencode(entry.name), kind=kind, size=size)
-        finally:
-            os.close(descriptor)
 
     def everything(self) -> Iterator[Item]:
         """Yield nothing: a folder is listed level by level."""
@@ -107,14 +96,6 @@ def _lies(at: bytes, holder: Holder) -> list[tuple[bytes, tuple[str, ...]]]:
         return []
     forms = dict.fromkeys((os.path.abspath(holder.shown), os.path.realpath(holder.shown)))
     return [(at, tuple(name for name in form.split("/") if name)) for form in forms]
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    if entry.is_file(follow_symlinks=False):
-        return "f"
-    if entry.is_dir(follow_symlinks=False):
-        return "d"
-    return "l" if entry.is_symlink() else "s"
 
 
 class Places:

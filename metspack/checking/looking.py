@@ -55,7 +55,8 @@ class Looking:
 
     ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
-    are held against. ``jobs`` processes hash files, None for as many as are of use; what is found is the
+    are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
+    files of a large package are listed in a process of its own while its METS are read. What is found is the
     same. Raises ``ConfigError`` for a sample at a level that hashes no files.
     """
 

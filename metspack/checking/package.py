@@ -170,8 +170,9 @@ class Checking(Iterator[Finding]):
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
-        yield from walking.findings(catalogue, places, whole=whole)
+        yield from walking.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
+            catalogue.settle()
             places.mount(top.folder, top.holder)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
             yield from walking.findings(catalogue, places, top.folder, whole=whole)
@@ -180,12 +181,15 @@ class Checking(Iterator[Finding]):
         links = Links(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(_METS), None, done=True)
+            catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
             yield Code.METS_MISSING.at(
                 _METS, expected=_METS, nearest="" if deeper is None else shown(deeper[0])
             )
         else:
             yield from links.findings(os.fsencode(each.mets))
+        catalogue.settle()
+        yield from walking.noticed(catalogue)
         yield from links.orphans()
         standards = Held(catalogue, places, _root_of(each), looking)
         if whole and not standards.is_eark:  # a file that no METS lists has no place in those

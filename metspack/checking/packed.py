@@ -16,6 +16,7 @@ class Packed:
     """The part of a zip or tar file that lies below a folder in it, ``b""`` for all."""
 
     is_packed = True
+    place = None
 
     def __init__(self, shelf: Shelf, path: Below, folder: bytes = b"") -> None:
         self._shelf = shelf
@@ -27,11 +28,6 @@ class Packed:
         """The file's path, and the folder in it."""
         inside = self._prefix.rstrip(b"/").decode("utf-8", "backslashreplace")
         return f"{self._path}/{inside}" if inside else str(self._path)
-
-    def items(self, folder: bytes, *, sizes: bool) -> Iterator[Item]:
-        """Yield nothing: all that is packed is listed at once."""
-        del folder, sizes
-        yield from ()
 
     def everything(self) -> Iterator[Item]:
         """Yield all files and folders, also those that only the names of files tell of."""

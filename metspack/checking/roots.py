@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import scratch
+from metspack import listing, scratch
 from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Folder, Holder
@@ -112,16 +112,17 @@ class Roots:
         return self._real[:root]
 
     def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
-        prefix = folder + b"/" if folder else b""
-        for item in Folder(self._roots[root]).items(folder, sizes=False):
-            path = prefix + item.name
-            if item.kind == "d":
+        for lot in listing.lots(self._roots[root], (), folder, sizes=False):
+            for path in lot.folders:
                 if os.path.join(self._real[root], shown(path)) not in self._before(root):
                     self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
-            elif item.kind == "f" and is_mets_name(path):
-                yield from self._document(root, None, path)
-            elif item.kind == "f" and item.name.lower().endswith(SUFFIXES):
-                yield from self._pack(root, path)
+            for name in lot.names:
+                if is_mets_name(name):
+                    yield from self._document(root, None, lot.prefix + name)
+                elif name.lower().endswith(SUFFIXES):
+                    yield from self._pack(root, lot.prefix + name)
+            if lot.fault is not None:
+                raise lot.fault
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         try:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from pathlib import Path
 
+from metspack import listing, pooling
 from metspack.checking.catalogue import (
     Batch,
     Catalogue,
@@ -21,6 +24,7 @@ from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
+_FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
 _ALIKE = """
 SELECT f.path, coalesce(
     (SELECT d.path FROM disk d WHERE d.path = f.name),
@@ -31,31 +35,42 @@ SELECT f.path, coalesce(
 _NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
-_LONGEST = 255
+# Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
+_USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
+_UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
+_METS = b"mets.xml"
+_UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
+_LONG = 20_000  # files from which on a walk is worth a process
+_MOST_AHEAD = 10_000  # folders that it can be given
 # An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
 _IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 
 
-def findings(catalogue: Catalogue, places: Places, start: bytes = b"", *, whole: bool) -> Iterator[Finding]:
+def findings(
+    catalogue: Catalogue, places: Places, start: bytes = b"", *, whole: bool, jobs: int | None = 1
+) -> Iterator[Finding]:
     """Put all that lies below a path of the package into the catalogue; yield what should not be there.
 
     ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
     METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
+
+    A long walk goes on in a process beside when ``jobs`` allow it (as ``Looking`` has it): the catalogue is
+    complete once it is settled, and the rest of what should not be there is ``noticed`` by then.
     """
-    last = catalogue.number("SELECT max(id) FROM folder")
-    catalogue.put(_PUT_FOLDER, start)
     holder, _ = places.held(start)
-    if holder.is_packed:
-        yield from _packed(catalogue, holder, start, whole=whole)
-        return
-    while (row := catalogue.row("SELECT id, path FROM folder WHERE id > ? LIMIT 1", last)) is not None:
-        last, path = row
-        batch = Batch(catalogue)
-        try:
-            yield from _folder(batch, places, path, whole=whole)
-        except OSError as error:
-            yield Code.UNREADABLE.at(shown(path) or ".", reason=fault(error))
-        batch.flush()
+    taking = _Taking(catalogue, start, whole=whole)
+    if holder.place is None:
+        yield from _packed(taking, holder, start)
+    else:
+        _walked(taking, holder.place, jobs)
+    yield from noticed(catalogue)
+
+
+def noticed(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what should not be there, of all that a walk has come by since this was asked last."""
+    for path, kind, reason in catalogue.rows("SELECT path, kind, reason FROM noticed ORDER BY rowid"):
+        yield from _noticed(path, kind, reason)
+    catalogue.put("DELETE FROM noticed")
 
 
 def alike(catalogue: Catalogue) -> Iterator[Finding]:
@@ -64,71 +79,177 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
 
-def _folder(batch: Batch, places: Places, path: bytes, *, whole: bool) -> Iterator[Finding]:
-    prefix = path + b"/" if path else b""
-    holder, inner = places.held(path)
-    empty = True
-    for item in holder.items(inner, sizes=whole):
-        empty = False
-        yield from _taken(batch, prefix, item, whole=whole)
-    if empty and whole:
-        yield from _empty(path)
+def _walked(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None) -> None:
+    """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
+    while (path := taking.next_folder()) is not None:
+        for lot in listing.lots(*place, path, sizes=taking.whole):
+            taking.take(lot)
+        if taking.count > _LONG and pooling.useful(jobs, files=taking.count, size=0) > 1:
+            ahead = taking.folders_ahead()
+            if 0 < len(ahead) <= _MOST_AHEAD:
+                taking.catalogue.begin(_Beside(taking, place, ahead))
+                return
 
 
-def _empty(path: bytes) -> Iterator[Finding]:
-    if not _IS_VERSION.fullmatch(path):
-        yield Code.EMPTY_FOLDER.at(shown(path) or ".")
+class _Beside:
+    """The rest of a walk, in a process of its own."""
+
+    def __init__(
+        self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
+    ) -> None:
+        self._taking = taking
+        self._process = pooling.Ahead(listing.all_lots, *place, folders, taking.whole)
+
+    def come(self) -> None:
+        """Put in what has been found so far."""
+        for lot in self._process.come():
+            self._taking.take(lot)
+
+    def settle(self) -> None:
+        """Put in all, however long it takes."""
+        for lot in self._process.rest():
+            self._taking.take(lot)
+
+    def close(self) -> None:
+        """Give it up."""
+        self._process.close()
 
 
-def _packed(catalogue: Catalogue, holder: Holder, start: bytes, *, whole: bool) -> Iterator[Finding]:
+class _Taking:
+    """What a walk comes by, on its way into the catalogue; ``start`` is the path that it began at."""
+
+    def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
+        self.catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self.prefix = start + b"/" if start else b""
+        self.whole = whole
+        self.count = 0
+        self._last = catalogue.put(_PUT_FOLDER, start) - 1
+
+    def next_folder(self) -> bytes | None:
+        """Return the next folder that is to be looked into, None when that was the last."""
+        row = self.catalogue.row(_FOLDERS, self._last, 1)
+        if row is None:
+            return None
+        self._last, path = row
+        return bytes(path[len(self.prefix) :])
+
+    def folders_ahead(self) -> list[bytes]:
+        """Return the folders that are to be looked into, as many as a process can be given and one more."""
+        rows = self.catalogue.rows(_FOLDERS, self._last, _MOST_AHEAD + 1)
+        return [path[len(self.prefix) :] for _, path in rows]
+
+    def take(self, lot: listing.Lot) -> None:
+        """Take a lot of a folder's names."""
+        prefix = self.prefix + lot.prefix
+        names = lot.names
+        self.count += len(names) + len(lot.others)
+        if _METS in lot.files.lower():
+            self._documents(prefix, names)
+        if self.whole:
+            self._batch.add_all(_PUT, zip(map(prefix.__add__, names), repeat("f"), lot.sizes, strict=False))
+            if not _are_usual(lot.files):
+                for name in names:
+                    self._name(prefix + name)
+        for name, kind in lot.others:
+            self.other(prefix + name, kind)
+        if lot.fault is not None:
+            self.notice(prefix.rstrip(b"/"), _UNREADABLE, fault(lot.fault))
+        elif lot.is_empty:
+            self.empty(prefix.rstrip(b"/"))
+        self.flush()
+
+    def file(self, path: bytes, size: int | None) -> None:
+        """Take one file."""
+        if is_mets_name(path):
+            self._documents(b"", (path,))
+        if self.whole:
+            self._batch.add(_PUT, path, "f", size)
+            self._name(path)
+
+    def other(self, path: bytes, kind: str) -> None:
+        """Take what is no file."""
+        if kind == "d":
+            self._batch.add(_PUT_FOLDER, path)
+        if self.whole:
+            self._batch.add(_PUT, path, kind, None)
+            if kind != "d":
+                self.notice(path, kind)
+            self._name(path)
+
+    def empty(self, path: bytes) -> None:
+        """Take an empty folder."""
+        if self.whole and not _IS_VERSION.fullmatch(path):
+            self.notice(path, _EMPTY)
+
+    def notice(self, path: bytes, kind: str, reason: str = "") -> None:
+        """Note what should not be there, or not so."""
+        self._batch.add("INSERT INTO noticed VALUES (?, ?, ?)", path, kind, reason)
+
+    def flush(self) -> None:
+        """Have all in the catalogue."""
+        self._batch.flush()
+
+    def _documents(self, prefix: bytes, names: Iterable[bytes]) -> None:
+        for path in (prefix + name for name in names if is_mets_name(name)):
+            self._batch.add("INSERT INTO document VALUES (?)", path)
+            if not self.whole:
+                self._batch.add(_PUT, path, "f", None)
+
+    def _name(self, path: bytes) -> None:
+        name = path.rpartition(b"/")[2]
+        folded = folded_name(name)
+        if folded != name:
+            self._batch.add("INSERT INTO folded VALUES (?, ?)", folder_of(path) + folded, path)
+        if _NOT_FOR_WINDOWS.fullmatch(name) or not _is_utf8(name):
+            self.notice(path, _ODD)
+
+
+def _packed(taking: _Taking, holder: Holder, start: bytes) -> Iterator[Finding]:
     """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
-    batch = Batch(catalogue)
-    prefix = start + b"/" if start else b""
     last: Item | None = None
     try:
         for item in holder.everything():
-            if last is not None and whole and not item.name.startswith(last.name + b"/"):
-                yield from _empty(prefix + last.name)
+            if last is not None and not item.name.startswith(last.name + b"/"):
+                taking.empty(taking.prefix + last.name)
             last = item if item.kind == "d" else None
-            yield from _taken(batch, prefix, item, whole=whole)
-        if last is not None and whole:
-            yield from _empty(prefix + last.name)
+            if item.kind == "f":
+                taking.file(taking.prefix + item.name, item.size)
+            else:
+                taking.other(taking.prefix + item.name, item.kind)
+        if last is not None:
+            taking.empty(taking.prefix + last.name)
     except PackedError as error:
         yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
-    batch.flush()
+    taking.flush()
 
 
-def _taken(batch: Batch, prefix: bytes, item: Item, *, whole: bool) -> Iterator[Finding]:
-    path = prefix + item.name
-    if item.kind == "d":
-        batch.add(_PUT_FOLDER, path)
-    elif item.kind == "f" and is_mets_name(path):
-        batch.add("INSERT INTO document VALUES (?)", path)
-        if not whole:
-            batch.add(_PUT, path, "f", None)
-    if whole:
-        batch.add(_PUT, path, item.kind, item.size)
-        yield from _entry(batch, path, item)
-
-
-def _entry(batch: Batch, path: bytes, item: Item) -> Iterator[Finding]:
-    name = path.rpartition(b"/")[2]
-    if item.kind == "l":
+def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
+    if kind == _UNREADABLE:
+        yield Code.UNREADABLE.at(shown(path) or ".", reason=reason)
+    elif kind == _EMPTY:
+        yield Code.EMPTY_FOLDER.at(shown(path) or ".")
+    elif kind == "l":
         yield Code.SYMLINK.at(shown(path))
-    elif item.kind == "s":
+    elif kind == "s":
         yield Code.SPECIAL.at(shown(path))
-    folded = folded_name(name)
-    if folded != name:
-        batch.add("INSERT INTO folded VALUES (?, ?)", folder_of(path) + folded, path)
-    yield from _name(path, name)
+    else:
+        name = path.rpartition(b"/")[2]
+        if _NOT_FOR_WINDOWS.fullmatch(name):
+            yield Code.NOT_FOR_WINDOWS.at(shown(path), reason=f"Windows cannot hold the name {shown(name)!r}")
+        if not _is_utf8(name):
+            yield Code.NOT_UTF8.at(shown(path))
 
 
-def _name(path: bytes, name: bytes) -> Iterator[Finding]:
-    if _NOT_FOR_WINDOWS.fullmatch(name):
-        yield Code.NOT_FOR_WINDOWS.at(shown(path), reason=f"Windows cannot hold the name {shown(name)!r}")
-    if name.isascii():
-        return
-    try:
-        name.decode("utf-8")
-    except UnicodeDecodeError:
-        yield Code.NOT_UTF8.at(shown(path))
+def _are_usual(names: bytes) -> bool:
+    """Whether nothing is to be said of any of the names, which have a ``/`` between them."""
+    return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
+
+
+def _is_utf8(name: bytes) -> bool:
+    if not name.isascii():
+        try:
+            name.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+    return True

@@ -85,7 +85,8 @@ def check(  # noqa: PLR0917 -- a command's options
             "--jobs",
             metavar="N",
             min=1,
-            help="Processes that hash files, as many as help when left out; the result is always the same.",
+            help="Processes that list and hash files, as many as help when left out; the result is always "
+            "the same.",
             show_default=False,
         ),
     ] = None,

@@ -11,7 +11,7 @@ from typing import Self
 
 from metspack import fsio, reading
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.reporting import html, json, junit, sarif, text
+from metspack.reporting import json, junit, sarif, text
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import Frame
 
@@ -26,6 +26,12 @@ class _Form:
 
     blocks: Blocks
     mark: bytes
+
+
+def _page(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
+    from metspack.reporting import html  # noqa: PLC0415 -- its templates need more than all else that is loaded
+
+    yield from html.document(frame, kept, roots)
 
 
 # Marks are compared without white space.
@@ -45,7 +51,7 @@ _FORMS = {
     ".sarif": _Form(
         blocks=lambda frame, kept, _roots: sarif.document(frame, kept), mark=b'"driver":{"name":"metspack"'
     ),
-    ".html": _Form(blocks=html.document, mark=b'<metaname="generator"content="metspack'),
+    ".html": _Form(blocks=_page, mark=b'<metaname="generator"content="metspack'),
     ".txt": _Form(blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"),
 }
 SUFFIXES = tuple(_FORMS)
