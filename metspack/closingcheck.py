@@ -13,6 +13,7 @@ from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress
 
 _TOLD = {
+    Code.CELL_WITH_BOTH.id,
     Code.CELLS_WITHOUT_DIGEST.id,
     Code.LOB_IN_NO_CELL.id,
     Code.LOB_IN_TWO_CELLS.id,

@@ -152,6 +152,20 @@ def test_rows_that_the_source_lost_are_said_and_kept_as_they_are(tmp_path: Path,
     assert [(each.code, each.place) for each in found] == [("Z031", siards.TABLE)]
 
 
+def test_a_value_beside_a_file_is_said_and_kept(tmp_path: Path) -> None:
+    parts = siards.parts(siards.lobs(b"one", b"two"))
+    parts[siards.TABLE] = parts[siards.TABLE].replace(b"/></row>", b">0A</c2></row>", 1)
+    assert b">0A</c2>" in parts[siards.TABLE]
+    source = siards.packed(tmp_path / "A.siard", parts)
+    built = building.build(source, tmp_path / "out", options(1, None))
+    (said,) = [each for each in built.warnings if "Z035" in each]
+    assert "1 cell with a file and a value as well (first s0.t0.c2.r1); the file is taken" in said
+    found = checking.check(tmp_path / "out", checking.Level.FULL)
+    assert [(each.code, each.place) for each in found] == [("Z035", siards.TABLE)]
+    with zipfile.ZipFile(tmp_path / "out/A.siard") as archive:
+        assert b">0A</c2>" in archive.read(siards.TABLE)
+
+
 def test_a_relative_target_is_beside_its_partial_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -298,6 +298,9 @@ class _Archive:
             if expected := table.other_count(tally.rows):
                 facts = {"found": f"{tally.rows:,}", "expected": expected}
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
+        if tally.both:
+            facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}
+            yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
 
     def _proof(self, container: Entries) -> Proof | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter
 from typing import Any, get_type_hints
@@ -35,11 +35,13 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def extended(
-    function: Callable[..., None], group: type[Any], begin: Callable[[Any], None] | None = None
+    function: Callable[..., None],
+    group: type[Any],
+    begin: Callable[[Any, Mapping[str, object]], None] | None = None,
 ) -> Callable[..., None]:
     """Return a command that has the options of one more group, and does not get them.
 
-    ``begin`` gets them, before the command does anything.
+    ``begin`` gets them, and all others by name, before the command does anything.
     """
     function = grouped(function)
     signature = inspect.signature(function)
@@ -47,7 +49,7 @@ def extended(
     def command(**given: object) -> None:
         value = group(**{each.name: given.pop(each.name) for each in fields(group)})
         if begin is not None:
-            begin(value)
+            begin(value, given)
         function(**given)
 
     return _shown(command, function, [*signature.parameters.values(), *_options(group)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,12 @@ from typing import Annotated
 import typer
 
 from metspack import clock, fsio
-from metspack.errors import TargetError
+from metspack.errors import ConfigError, TargetError
 from metspack.progress import Progress
 from metspack.version import __version__
+
+_READ = ("source", "package", "packages", "containers", "first", "second")
+"""What commands call the arguments that say what is read."""
 
 _open: list[fsio.Log] = []
 
@@ -35,12 +39,40 @@ class Logged:
     ] = None
 
 
-def begin(logged: Logged) -> None:
-    """Open the log, if there is to be one; raises ``TargetError`` when it cannot be written."""
+def begin(logged: Logged, given: Mapping[str, object]) -> None:
+    """Open the log, if there is to be one.
+
+    ``given`` are the command's own options. Raises ``TargetError`` when the log cannot be written, and
+    ``ConfigError`` when it would lie in what the command reads or makes.
+    """
     if logged.log is not None:
+        _check_outside(logged.log, given)
         log = fsio.Log(logged.log)
         _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
         _open.append(log)
+
+
+def _check_outside(log: Path, given: Mapping[str, object]) -> None:
+    """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
+    place = log.resolve()
+    for name in _READ:
+        value = given.get(name)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                whole = path.parent if path.name.lower() == "mets.xml" else path
+                _refuse_inside(log, place, whole, "which is read")
+    if isinstance(output := given.get("output"), Path):
+        _refuse_inside(log, place, output, "which is to be made")
+        _refuse_inside(log, place, output.with_name(f"{output.name}.partial"), "where it is made")
+
+
+def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
+    if place.is_relative_to(path.resolve()):
+        where = "is" if place == path.resolve() else "lies in"
+        raise ConfigError(
+            f"the log {log} {where} {path}, {what}",
+            hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
+        )
 
 
 def tell(event: str, **facts: object) -> None:

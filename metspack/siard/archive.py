@@ -107,6 +107,7 @@ class Archive:
         self.size = opened.size
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
+        self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
@@ -217,6 +218,12 @@ class Archive:
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
                 f"says {said}: rows were lost or added before; kept as it is (metspack explain Z031)"
+            )
+        if tally.both:
+            self._valued[table.path] = (
+                f"table {table.label} ({table.path}): {counted(tally.both, 'cell')} with a file and a value "
+                f"as well (first {tally.first_of_both}); the file is taken for the LOB, the value stays "
+                "(metspack explain Z035)"
             )
 
     def _located(self, table: Table, cell: LobCell) -> Located:
@@ -343,6 +350,7 @@ class Archive:
                 "read as meant (metspack explain P120)"
             )
         yield from self.miscounted.values()
+        yield from self._valued.values()
 
     def holdings(self) -> Holdings:
         """Return what the LOBs found so far are read from."""

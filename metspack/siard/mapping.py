@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 from metspack import reading
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
 from metspack.siard.granted import Mapped
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
 
@@ -27,18 +27,21 @@ def read_mapping(path: Path) -> Mapped:
     """Return what a mapping file that a person named says: each segment folder and the URI of where it lies.
 
     One folder, white space and a URI on each line; empty lines mean nothing. A relative URI is from
-    the .siard's folder. Raises ``SourceError`` naming the line that says anything else, or a host.
+    the .siard's folder. Raises ``ConfigError`` when it cannot be read, naming the line that says anything
+    else, or a host.
     """
     try:
         descriptor = reading.opened(path)
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be opened: {error.strerror}", hint="Name the mapping file of the segments."
+    except (OSError, SourceError) as error:
+        why = error.strerror if isinstance(error, OSError) else error.message
+        raise ConfigError(
+            f"the mapping file {path} cannot be opened: {why}",
+            hint="Name the file that says where the segments are: --mapping FILE.",
         ) from None
     try:
         return _mapping(descriptor)
     except _Misread as error:
-        raise SourceError(f"{path} line {error.number:,}: {error.message}", hint=error.hint) from None
+        raise ConfigError(f"{path} line {error.number:,}: {error.message}", hint=error.hint) from None
 
 
 def mapping_beside(folder: Path) -> tuple[Mapped, str]:

@@ -24,11 +24,14 @@ class Tally:
     """What went by while a table was read: rows, and large objects whose value stands in the cell.
 
     ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
+    ``both`` are cells that name a file and hold a value as well, ``first_of_both`` the first one's id.
     """
 
     rows: int = 0
     inline: int = 0
     datalinks: int = 0
+    both: int = 0
+    first_of_both: str = ""
 
 
 def cells(
@@ -67,6 +70,7 @@ class CellReader:
         self._found: list[tuple[int, LobCell]] = []
         self._fed = 0
         self._head: bytes | None = b""
+        self._empty = ""  # the cell with a file that was begun last, while it holds nothing else
         self._parser = safexml.expat_parser()
         self._install()
 
@@ -113,11 +117,11 @@ class CellReader:
         path = [""] * (deepest + 1)
         inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
         tally = self._tally
-        depth = 0
+        depth = named = 0  # named: the depth of the cell with a file that was begun last
         seen: set[str] = set()
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth
+            nonlocal depth, named
             depth += 1
             if depth > deepest:
                 raise SourceError(
@@ -129,16 +133,8 @@ class CellReader:
                 tally.rows += 1
                 seen.clear()
             elif "file" in attributes and depth >= _COLUMN:
-                tags = path[_COLUMN : depth + 1]
-                cell = (
-                    ".".join(tags)
-                    if ":" not in "".join(tags)
-                    else ".".join(t.rpartition(":")[2] for t in tags)
-                )
-                if cell in seen:
-                    raise SourceError(f"{self._where()}: cell {cell} stands twice in row {tally.rows}")
-                seen.add(cell)
-                self._found.append((self._parser.CurrentByteIndex, self._cell(cell, attributes)))
+                self._take(path[_COLUMN : depth + 1], attributes, seen)
+                named = depth
             elif "dlurlpathonly" in attributes and depth >= _COLUMN:
                 tally.datalinks += 1
             elif depth == _COLUMN and name in inline:
@@ -146,10 +142,32 @@ class CellReader:
 
         def end(_name: str) -> None:
             nonlocal depth
+            if depth == named:
+                self._parser.CharacterDataHandler = None
             depth -= 1
 
         self._parser.StartElementHandler = start
         self._parser.EndElementHandler = end
+
+    def _take(self, tags: list[str], attributes: dict[str, str], seen: set[str]) -> None:
+        """Take the cell at the end of a path of tags; ``seen`` are those of its row before it."""
+        cell = ".".join(tags)
+        if ":" in cell:
+            cell = ".".join(each.rpartition(":")[2] for each in tags)
+        if cell in seen:
+            raise SourceError(f"{self._where()}: cell {cell} stands twice in row {self._tally.rows}")
+        seen.add(cell)
+        found = self._cell(cell, attributes)
+        self._found.append((self._parser.CurrentByteIndex, found))
+        self._empty = found.place.id
+        self._parser.CharacterDataHandler = self._text
+
+    def _text(self, words: str) -> None:
+        """Count a cell with a file that holds a value too; a long one comes in pieces."""
+        if self._empty and words.strip():
+            self._tally.both += 1
+            self._tally.first_of_both = self._tally.first_of_both or self._empty
+            self._empty = ""
 
     def _where(self) -> str:
         return f"{self._table.path} line {self._parser.CurrentLineNumber}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,35 @@ def test_the_log_can_be_set_too(
     monkeypatch.setenv("METSPACK_LOG", "log")
     metspack.fine("plan", northwind)
     assert events(here / "log")[-1]["event"] == "end"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "log", "said"),
+    [
+        (("build", "N.siard", "-o", "new"), "new/log", "lies in new, which is to be made"),
+        (("build", "N.siard", "-o", "new"), "new.partial/log", "lies in new.partial, where it is made"),
+        (("build", "N.siard", "-o", "new"), "N.siard", "is N.siard, which is read"),
+        (("plan", "unpacked"), "unpacked/log", "lies in unpacked, which is read"),
+        (("check", "out"), "out/Northwind_lobseg_0/log", "lies in out, which is read"),
+        (("links", "out/mets.xml"), "out/log", "lies in out, which is read"),
+        (("diff", "N.siard", "out"), "link/log", "lies in out, which is read"),
+        (("restore", "out", "-o", "lobs"), "out/log", "lies in out, which is read"),
+        (("convert", "out", "-o", "new"), "new", "is new, which is to be made"),
+        (("merge", "N.siard", "out", "-o", "new"), "out/log", "lies in out, which is read"),
+        (("roundtrip", "out"), "out/mets.xml", "lies in out, which is read"),
+    ],
+)
+def test_a_log_in_what_is_read_or_made_is_refused(  # noqa: PLR0917 -- three fixtures and a case
+    metspack: Commands, northwind: Path, here: Path, arguments: tuple[str, ...], log: str, said: str
+) -> None:
+    shutil.copy(northwind, here / "N.siard")
+    for folder in ("unpacked", "out/Northwind_lobseg_0"):
+        (here / folder).mkdir(parents=True)
+    (here / "out/mets.xml").write_bytes(b"")
+    (here / "link").symlink_to("out")
+    before = tree(here)
+    outcome = metspack(*arguments, "--log", log)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"error: the log {log} {said}\nhint: Choose a place outside it")
+    assert tree(here) == before
+    metspack.fine("inspect", "N.siard", "--log", "log")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.errors import SourceError
+from metspack.errors import ConfigError
 from metspack.siard.archive import Archive, Grants, LobsUnresolved
 from metspack.siard.mapping import mapping_beside, read_mapping
 from tests.siard.forging import Table, column, siard
@@ -41,7 +41,7 @@ def test_one_that_is_not_understood_is_in_nobodys_way(tmp_path: Path, data: byte
     with Archive(path) as archive:
         assert [each.size for each in archive.lobs()] == [1]
         assert list(archive.conventions()) == [said]
-    with pytest.raises(SourceError, match=f"mapping.txt line {line}: "):
+    with pytest.raises(ConfigError, match=f"mapping.txt line {line}: "):
         Archive(path, grants=Grants(mapping=tmp_path / "mapping.txt"))
 
 
@@ -76,7 +76,7 @@ def test_no_link_is_followed_to_it(tmp_path: Path) -> None:
     with Archive(path) as archive:
         assert len(list(archive.lobs())) == 1
         assert len(list(archive.conventions())) == 1
-    with pytest.raises(SourceError, match=r"line 1: 'root:x:0' is one word"):
+    with pytest.raises(ConfigError, match=r"line 1: 'root:x:0' is one word"):
         read_mapping(mapping)  # a person named it
 
 

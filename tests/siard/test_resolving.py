@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metspack import digests
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
 from metspack.lengths import Lengths
 from metspack.location import Level, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
@@ -1063,7 +1063,7 @@ def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None
     ],
 )
 def test_a_mapping_that_cannot_be_read_names_the_line(text: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=says) as caught:
+    with pytest.raises(ConfigError, match=says) as caught:
         read_mapping(mapping(tmp_path, text))
     assert caught.value.hint
 
@@ -1071,9 +1071,9 @@ def test_a_mapping_that_cannot_be_read_names_the_line(text: str, says: str, tmp_
 def test_a_mapping_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mapping.txt"
     path.write_bytes(b"lobs/seg_0/ ./a\n\xff\n")
-    with pytest.raises(SourceError, match="line 2: is not UTF-8"):
+    with pytest.raises(ConfigError, match="line 2: is not UTF-8"):
         read_mapping(path)
-    with pytest.raises(SourceError, match="cannot be opened: No such file"):
+    with pytest.raises(ConfigError, match="cannot be opened: No such file"):
         read_mapping(tmp_path / "none")
 
 

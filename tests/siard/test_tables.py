@@ -93,6 +93,20 @@ def test_rows_and_inline_values_are_tallied() -> None:
     assert (tally.rows, tally.inline) == (3, 2)
 
 
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_cells_with_a_file_and_a_value_are_tallied(size: int) -> None:
+    long = "0A" * 50_000
+    text = (
+        "<table><row><c1>1</c1><c2 file='a'/><c3><u1 file='b'>\n</u1>x</c3><c4>y</c4></row>"
+        f"<row><c2 file='a'>{long}</c2><c3><u1 file='b'><x>0</x></u1></c3></row>"
+        "<row><c2 file='a'> <!-- z --> </c2><c4>y</c4></row></table>"
+    ).encode()
+    tally = Tally()
+    blocks = (text[at : at + size] for at in range(0, len(text), size))
+    assert len(list(cells(blocks, TABLE, None, tally))) == 5
+    assert (tally.both, tally.first_of_both) == (2, "s1.t7.c2.r2")
+
+
 @pytest.mark.parametrize(
     ("attributes", "digest"),
     [

@@ -208,3 +208,10 @@ class Archives:
         "What the LOBs are is not known: the column's name and type are lost, or the row is damaged.",
         RESTORE,
     )  # fmt: skip
+    CELL_WITH_BOTH = rule(
+        "Z035", WARNING, "Cells with a file and a value",
+        "{count} cells name a file and hold a value as well, the first is {other}",
+        "SIARD 2.2, T_6.2-1 (file: if the large object is not inlined)",
+        "Readers take the file or the value for the LOB; only the file is proven by length and digest.",
+        "Compare both with the source, and write the archive again with one of them.",
+    )  # fmt: skip
