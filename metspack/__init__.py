@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metspack.access import cat, open_lob, restore, restore_siard, roundtrip, shards
     from metspack.api import (
+        add,
         build,
         check,
         convert,
@@ -59,6 +60,7 @@ __all__ = [
     "Split",
     "TargetError",
     "__version__",
+    "add",
     "build",
     "cat",
     "check",
@@ -76,6 +78,7 @@ __all__ = [
 _HOMES = {
     "access": ("cat", "open_lob", "restore", "restore_siard", "roundtrip", "shards"),
     "api": (
+        "add",
         "build",
         "check",
         "convert",

@@ -26,16 +26,20 @@ def restore(
     target: Path,
     *,
     only: Sequence[str] = (),
+    archive: str | None = None,
     accept: Collection[str] = (),
     budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
 
-    ``only`` are ids of LOBs, columns or tables (``s0.t2.c4``), all when empty. Raises ``SourceError``,
-    ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
+    ``only`` are ids of LOBs, columns or tables (``s0.t2.c4``), all when empty; ``archive`` names the one that
+    is meant when there are several. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing
+    is left at ``target``.
     """
-    options = RestoreOptions(only=tuple(only), accepted=accepted(accept), budgets=budgets or Budgets())
+    options = RestoreOptions(
+        only=tuple(only), archive=archive, accepted=accepted(accept), budgets=budgets or Budgets()
+    )
     return restored_files(path, target, options, progress)
 
 
@@ -44,15 +48,18 @@ def restore_siard(
     target: Path,
     into: Into = Into.INSIDE,
     *,
+    archive: str | None = None,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
 
-    ``target`` is the .siard file, or a new folder for it, with ``Into.FOLDER`` for it and its LOBs. Raises
-    ``SourceError`` and ``TargetError``; then nothing is left at ``target``.
+    ``target`` is the .siard file, or a new folder for it, with ``Into.FOLDER`` for it and its LOBs;
+    ``archive`` names the one that is meant when there are several. Raises ``SourceError`` and
+    ``TargetError``; then nothing is left at ``target``.
     """
-    return restored_siard(path, target, into, RestoreOptions(budgets=budgets or Budgets()), progress)
+    options = RestoreOptions(archive=archive, budgets=budgets or Budgets())
+    return restored_siard(path, target, into, options, progress)
 
 
 def cat(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack import building, checking, clock, converting, drafting, inplace, layouts
+from metspack.adding.added import added
 from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import accepted
@@ -126,6 +127,54 @@ def build(
         budgets=budgets,
     )
     return building.build(source, target, options, progress)
+
+
+def add(
+    path: Path,
+    source: Path,
+    *,
+    limits: Limits | None = None,
+    layout: str | None = None,
+    split: Split = Split.FILL,
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS,
+    min_size: int | None = None,
+    name: str | None = None,
+    representation: str | None = None,
+    grants: Grants | None = None,
+    add_digests: bool = False,
+    accept: Collection[str] = (),
+    created: datetime | None = None,
+    jobs: int = 1,
+    identify: bool = False,
+    verify: bool = False,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Add a further archive to the package in the folder ``path``; see ``metspack add -h``.
+
+    ``representation`` is the name of the new one in the dialect csip. Dialect, digests and agents are the
+    package's; the other arguments mean what they mean to ``build``. Raises as ``build`` does; after an error
+    or an interruption the package is as it was, after a kill the same call ends what was begun.
+    """
+    options = _build_options(
+        created=created,
+        limits=limits,
+        layout=layout,
+        split=split,
+        lob_folder_style=lob_folder_style,
+        min_size=min_size,
+        name=name,
+        grants=grants,
+        add_digests=add_digests,
+        accept=accept,
+        checksum=None,
+        agents=(),
+        jobs=jobs,
+        identify=identify,
+        verify=verify,
+        budgets=budgets,
+    )
+    return added(path, source, options, representation, progress)
 
 
 def convert(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import (
@@ -18,7 +18,6 @@ from metspack import (
     manifests,
     placing,
     planfile,
-    pooling,
     remarks,
     room,
     sealing,
@@ -30,7 +29,6 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.identity import PackageOptions
 from metspack.layouts import FolderStyle, Layout, siard22
-from metspack.mets.dialects import csip
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.packing import Packing
@@ -114,7 +112,7 @@ def build_from(
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does."""
     with Sharing(shares=isinstance(source, Archive)) as sharing:
-        work = _Work(source, sharing, options, progress or Silent())
+        work = Work(source, sharing, options, progress or Silent())
         with staged(target) as staging:
             built = work.done(staging)
             source.unchanged()
@@ -122,8 +120,11 @@ def build_from(
     return built
 
 
-class _Work:
+class Work:
     """One build of one source: what was asked for, resolved against what the source is."""
+
+    prefix = ""
+    """What stands before the ids of LOBs."""
 
     def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
         self.source = source
@@ -137,20 +138,16 @@ class _Work:
             if self.plan
             else Division(limits=options.limits, layout=_layout(options, self.archive), split=options.split)
         )
-        self.name = _name(source, options, self.plan)
+        self.name = identity.name(options, source.stem, self.plan.header.name if self.plan else None)
         self.objid = identity.objid(options, self.name, self.archive)
         if self.objid.startswith(identifiers.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
         self.dialect = identity.dialect(options, self.name, self.objid, self.archive)
-        if options.dialect == csip.NAME and (options.mapping_uri is not None or options.lob_manifest):
-            raise ConfigError(
-                f"the dialect {csip.NAME} has no {accompanying.MAPPING} and no {accompanying.MANIFEST}",
-                hint="Its METS and PREMIS say as much: leave --write-mapping and --write-manifest out.",
-            )
         accompanying.check(
             self.layout,
+            options.dialect,
             options.mapping_uri,
             manifest=options.lob_manifest,
             is_packed=options.pack is not None,
@@ -176,7 +173,7 @@ class _Work:
         """The layout of the segments."""
         return self.division.layout
 
-    def done(self, staging: fsio.Staging) -> Built:
+    def done(self, staging: fsio.Partial) -> Built:
         """Make the whole package in the staging folder."""
         journal = staging.journal
         journal.record(event="begin", source=str(self.source.path), name=self.name)
@@ -196,23 +193,15 @@ class _Work:
             )
             if self.archive is not None and self.options.check_message_digest:
                 self.warnings += sealing.words(self.archive, self.progress, rewritten=True)
-            placed = self._placed(staging, course)
+            placed = self.placed(staging, course)
             if self.archive is not None:
                 staying.keep(self.archive, self.stays, departures)
                 siard = self._siard(self.archive, staging, course, departures, placed)
             else:
                 siard = None
         journal.record(event="rewritten")
-        spots = [self._spot(course, number) for number in course.ordered()]
-        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
-        segmented = ((self._fragment(spot), spot.number) for spot in spots)
-        manifests.write(staging.package, staging.work, segmented, files)
-        checked = closingcheck.passed(
-            staging.package,
-            self.progress,
-            whole=self.options.verify,
-            miscounted=() if self.archive is None else self.archive.miscounted,
-        )
+        spots = [self.spot(course, number) for number in course.ordered()]
+        checked = self.described(staging, siard, spots, placed)
         remarked = remarks.remarks(self.source, course, placed, self.sharing, added=self.options.add_digests)
         return Built(
             target=staging.target,
@@ -227,6 +216,23 @@ class _Work:
             warnings=(*self.warnings, *remarked, *checked),
         )
 
+    def described(
+        self,
+        staging: fsio.Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> tuple[str, ...]:
+        """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
+        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
+        manifests.write(staging.package, staging.work, self._fragments(spots), files)
+        return closingcheck.passed(
+            staging.package,
+            self.progress,
+            whole=self.options.verify,
+            miscounted=() if self.archive is None else self.archive.miscounted,
+        )
+
     def _staying(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
         found = staying.chosen(self.source, least, self.progress)
@@ -235,7 +241,7 @@ class _Work:
         self.kept = sum(found.values())
         return frozenset(found)
 
-    def _planned(self, staging: fsio.Staging, departures: Departures) -> Course:
+    def _planned(self, staging: fsio.Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
         lobs = staying.moving(self.source, self.stays, self.progress)
         return coursing.course(
@@ -253,12 +259,13 @@ class _Work:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def _placed(self, staging: fsio.Staging, course: Course) -> list[TaskPlaced]:
+    def placed(self, staging: fsio.Partial, course: Course) -> list[TaskPlaced]:
+        """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
         tasks = (
             SegmentTask(
-                segments=tuple(self._spot(course, number) for number in numbers),
+                segments=tuple(self.spot(course, number) for number in numbers),
                 holdings=holdings,
                 package=staging.package,
                 work=staging.work,
@@ -271,17 +278,19 @@ class _Work:
                 else None,
                 accepted=self.options.accepted,
                 identify=self.options.identify,
+                prefix=self.prefix,
             )
             for numbers in course.tasks()
         )
         placed: list[TaskPlaced] = []
-        for each in segments.all_placed(tasks, _jobs(self.options.jobs, course), self.progress):
+        for each in segments.all_placed(tasks, course.jobs(self.options.jobs), self.progress):
             for child in each.children:
                 staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
             placed.append(each)
         return placed
 
-    def _spot(self, course: Course, number: int) -> SegmentSpot:
+    def spot(self, course: Course, number: int) -> SegmentSpot:
+        """Return where a segment lies, and what it is called."""
         container, index = course.keys[number]
         words = SegmentWords(
             number=number,
@@ -296,7 +305,7 @@ class _Work:
     def _siard(
         self,
         archive: Archive,
-        staging: fsio.Staging,
+        staging: fsio.Partial,
         course: Course,
         departures: Departures,
         placed: list[TaskPlaced],
@@ -324,12 +333,12 @@ class _Work:
 
     def _parent(
         self,
-        staging: fsio.Staging,
+        staging: fsio.Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> dict[str, Hashers]:
-        """Describe the parent; returns the files beside the segments."""
+        """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.checksum
         root = self._parent_root(staging)
         files = accompanying.written(
@@ -342,33 +351,43 @@ class _Work:
             checksum=checksum,
         )
         others = [accompanying.placed(*each, checksum) for each in files.items()]
+        content = self.content(staging, siard, spots, placed)
+        if content.siard is not None and siard is not None:
+            files[content.siard.path] = siard
+        content = replace(content, others=lambda: iter(others))
+        return files | self.dialect.parent_written(root, content)
+
+    def content(
+        self,
+        staging: fsio.Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> ParentContent:
+        """Return what the parent has to say of the archive that was written, and of the segments."""
         described: SiardFile | None = None
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
-            with Container.opened(root / path, self.options.budgets) as written:
+            with Container.opened(self._parent_root(staging) / path, self.options.budgets) as written:
                 zip64 = written.zip64
-            described = SiardFile(
-                path=path, size=siard.size, checksum=siard.digest(checksum).value, zip64=zip64
-            )
-            files[path] = siard
+            checksum = siard.digest(self.options.checksum).value
+            described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
         children = {number: child for task in placed for number, child in task.by_number()}
         split = [task.number for task in placed if task.is_split]
-        content = ParentContent(
+        return ParentContent(
             objid=self.objid,
             name=self.name,
             siard=described,
             children=[children[spot.number] for spot in spots],
             split=lambda: segments.split_lobs(staging.work, split),
             parts=lambda: segments.split_parts(staging.work, split),
-            others=lambda: iter(others),
         )
-        return files | self.dialect.parent_written(root, content)
 
     def _parent_folder(self) -> str:
         """Return the folder that the parent is packed from, "" when it is not."""
         return "" if self.packing is None else self.dialect.parent_folder(self.objid)
 
-    def _parent_root(self, staging: fsio.Staging) -> Path:
+    def _parent_root(self, staging: fsio.Partial) -> Path:
         """Return the folder in which the parent is written: one that does not stay, when it is packed."""
         if not self._parent_folder():
             return staging.package
@@ -376,7 +395,7 @@ class _Work:
         fsio.make_directories(root)
         return root
 
-    def _parent_packed(self, staging: fsio.Staging, files: dict[str, Hashers]) -> dict[str, Hashers]:
+    def _parent_packed(self, staging: fsio.Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
         """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
         ip, packing = self._parent_folder(), self.packing
         if not ip or packing is None:
@@ -387,28 +406,12 @@ class _Work:
             pack.take(self._parent_root(staging), ip, files)
             return {packing.file(ip): pack.finished()}
 
-    def _fragment(self, spot: SegmentSpot) -> str:
-        """Return what the paths of a segment in the manifests begin with."""
-        return f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip)
+    def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
+        """Yield what the paths of each segment in the manifests begin with, and its number."""
+        for spot in spots:
+            yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
 
 
 def _layout(options: BuildOptions, archive: Archive | None) -> Layout:
     given = None if options.layout is None else layouts.LAYOUTS[options.layout]
     return identity.layout(options.dialect, given, archive)
-
-
-def _name(source: Source, options: BuildOptions, plan: PlanFile | None) -> str:
-    chosen = None if options.name is None else identifiers.given_name(options.name)
-    if plan is None:
-        return chosen or identifiers.package_name(source.stem)
-    if chosen is not None and chosen != plan.header.name:
-        raise ConfigError(
-            f"the plan names the package {plan.header.name}, --name says {chosen}",
-            hint="Leave --name out, or plan again with it.",
-        )
-    return identifiers.given_name(plan.header.name)
-
-
-def _jobs(wanted: int | None, course: Course) -> int:
-    jobs = pooling.useful(wanted, files=course.files, size=course.bytes)
-    return min(jobs, max(1, len(course.segments)))

@@ -26,6 +26,10 @@ from metspack.restoring.staged import check_target
 from metspack.siard.archive import Archive, Grants
 from metspack.sizes import counted
 
+_SEVERAL = (
+    "A package of one archive is divided anew. Give each back and build packages of them: metspack restore "
+    "OUT --siard --archive NAME -o NAME.siard, then metspack build."
+)
 _METS = "mets.xml"  # or METS.xml, as others write it
 _MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
 
@@ -68,7 +72,7 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
                 "folders for LOBs are granted, and the LOBs of a package with METS all lie in it",
                 hint="Leave --lob-root, --map-drive and --mapping out.",
             )
-        with packaged.opened(path, options.budgets) as source:
+        with packaged.opened(path, options.budgets, hint=_SEVERAL) as source:
             yield source
 
 

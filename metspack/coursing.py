@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metspack import fsio, slices
+from metspack import fsio, pooling, slices
 from metspack.model import LobPlace, LobRef, Segment, Slot, ZipExtent
 from metspack.planning import Division, planned
 from metspack.sharing import Sharing
@@ -71,6 +71,11 @@ class Course:
         for number, (container, _index) in enumerate(self.keys):
             first.setdefault(container, number)
         return sorted(range(len(self.keys)), key=lambda n: (first[self.keys[n][0]], self.keys[n][1]))
+
+    def jobs(self, wanted: int | None) -> int:
+        """Return how many processes to place the LOBs with: no more than there are segments."""
+        useful = pooling.useful(wanted, files=self.files, size=self.bytes)
+        return min(useful, max(1, len(self.segments)))
 
     def note(self, lob: LobRef, number: int) -> None:
         """Take note of the next LOB, whose first byte lies in the segment with this number."""

@@ -194,16 +194,39 @@ def put(staged: Path, target: Path) -> None:
 
     It appears there whole or not at all. The staged name may go on to name the same file.
     """
-    with explained(target):
+    if not linked(staged, target):  # a link never replaces what is there, which a rename does
+        move(staged, target)
+
+
+def linked(path: Path, name: Path) -> bool:
+    """Give a file a second name; return whether the file system knows such. Raises ``TargetError``."""
+    with explained(name):
         try:
-            # A link never replaces what is there, which a rename does.
-            os.link(staged, target, follow_symlinks=False)
+            os.link(path, name, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            if os.path.lexists(target):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            os.rename(staged, target)
+            return False
+    return True
+
+
+def move(source: Path, target: Path) -> None:
+    """Give a finished file or folder its place on the same file system, where nothing may be.
+
+    Raises ``TargetError``.
+    """
+    with explained(target):
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        os.rename(source, target)
+    sync_directory(target.parent)
+
+
+def supersede(staged: Path, target: Path) -> None:
+    """Let a finished file take the place of another at once; raises ``TargetError``."""
+    with explained(target):
+        os.replace(staged, target)
+    sync_directory(target.parent)
 
 
 def take_away(path: Path) -> None:
@@ -246,10 +269,15 @@ def replacing(target: Path) -> Iterator[NewFile]:
 class Journal:
     """An append-only file of JSON lines, each on disk before ``record`` returns; locked while it is open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, goes_on: bool = False) -> None:
         self._path = path
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with explained(path):
-            self._descriptor = os.open(path, _CREATE | os.O_APPEND, 0o644)
+            self._descriptor = os.open(path, flags if goes_on else _CREATE | os.O_APPEND, 0o644)
+            if goes_on:
+                os.write(
+                    self._descriptor, b"\n"
+                )  # a last word that was cut off is not the next one's beginning
         locked(self._descriptor)
 
     def record(self, **event: object) -> None:

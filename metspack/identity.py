@@ -69,6 +69,22 @@ class PackageOptions:
     budgets: Budgets = field(default_factory=Budgets)
 
 
+def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
+    """Return the package's name: that of its plan or the given one, else one made from the source's stem.
+
+    Raises ``ConfigError`` for one that cannot be, or that is not the plan's.
+    """
+    chosen = None if options.name is None else identifiers.given_name(options.name)
+    if planned is None:
+        return chosen or identifiers.package_name(stem)
+    if chosen is not None and chosen != planned:
+        raise ConfigError(
+            f"the plan names the package {planned}, --name says {chosen}",
+            hint="Leave --name out, or plan again with it.",
+        )
+    return identifiers.given_name(planned)
+
+
 def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     """Return the parent's OBJID: the given one, else that of name and metadata; "" without an archive.
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from metspack import reading
 from metspack.errors import MetspackError
@@ -29,8 +30,24 @@ TAKEN_BACK = "taken back"
 DONE = "done"
 """They stay; the folder beside can go."""
 
+ADD_BEGUN = "begun adding"
+"""The first event of another kind of journal: an archive's segments are being made, to be added."""
+
+ADDING = "adding"
+"""From here on they may be there, and files that they make anew; the event has all of their paths."""
+
+ALL_ADDED = "all added"
+"""They are all there: what lies in the package speaks for itself again."""
+
+WITHDRAWING = "withdrawing"
+"""From here on they may be gone again."""
+
+ADDED = "added"
+"""They stay; the folder beside can go."""
+
 _JOURNAL = "journal.jsonl"
 _LINE = 1 << 30
+_Told = TypeVar("_Told")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +59,22 @@ class Progressed:
 
     event: str
     files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adding:
+    """How far an addition came: the last event's name, for which job it was, and of which source.
+
+    ``moves`` are paths that were not there before, ``replaces`` files that are made anew; ``made`` is what
+    there is to be said once all is done.
+    """
+
+    event: str
+    job: str
+    source: str
+    moves: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    made: Mapping[str, Any] = field(default_factory=dict)
 
 
 def partial_of(folder: Path) -> Path:
@@ -72,18 +105,37 @@ def progressed(descriptor: int) -> Progressed | None:
     return Progressed(event=event, files=files) if event else None
 
 
+def adding(descriptor: int) -> Adding | None:
+    """Return what an open journal says, None when it is not one of an addition."""
+    found: Adding | None = None
+    for line in _events(descriptor):
+        name = line.get("event")
+        if found is None:
+            if name != ADD_BEGUN:
+                return None
+            found = Adding(event=name, job=str(line["job"]), source=str(line["source"]))
+        elif name == ADDING:
+            found = replace(
+                found,
+                event=name,
+                moves=tuple(map(str, line["moves"])),
+                replaces=tuple(map(str, line["replaces"])),
+                made=dict(line["made"]),
+            )
+        elif name in {ALL_ADDED, WITHDRAWING, ADDED}:
+            found = replace(found, event=name)
+    return found
+
+
 def _events(descriptor: int) -> Iterator[dict[str, Any]]:
     with open(reading.opened(descriptor), "rb", closefd=True) as file:
         while line := file.readline(_LINE):
             if not line.endswith(b"\n"):
                 return
-            try:
+            with suppress(ValueError):  # the rest of a word that a kill cut off
                 event = json.loads(line)
-            except ValueError:
-                return
-            if not isinstance(event, dict):
-                return
-            yield event
+                if isinstance(event, dict):
+                    yield event
 
 
 def interrupted(folder: Path) -> bool:
@@ -91,9 +143,36 @@ def interrupted(folder: Path) -> bool:
 
     What lies in it then is neither the folder as it was nor a package. Never raises.
     """
-    try:
-        with reading.opening(journal_of(partial_of(folder.resolve()))) as descriptor:
-            found = progressed(descriptor)
-    except (OSError, MetspackError, KeyError, TypeError, ValueError):
-        return False
+    found = _told(partial_of(folder.resolve()), progressed)
     return found is not None and found.event == PUTTING
+
+
+def interrupted_adding(folder: Path) -> tuple[str, str]:
+    """Return what is being added to a package, or was when that was stopped, and the folder's name beside it.
+
+    What lies in ``folder`` then, the package or one of its IPs, is neither as it was nor as it is to become.
+    Two empty names when that is not so. Never raises.
+    """
+    resolved = folder.resolve()
+    for package, within in ((resolved, ""), (resolved.parent, resolved.name)):
+        found = _told(partial_of(package), adding)
+        if found is not None and found.event in {ADDING, WITHDRAWING}:
+            changed = {path.partition("/")[0] for path in (*found.moves, *found.replaces)}
+            if not within or within in changed:
+                return found.source, partial_of(package).name
+    return "", ""
+
+
+def command(partial: Path) -> str | None:
+    """Return which command the journal in a ``.partial`` folder is of, None without one. Never raises."""
+    if (found := _told(partial, adding)) is not None:
+        return f"metspack add of {found.source}"
+    return None if _told(partial, progressed) is None else "metspack build --keep-segments --in-place"
+
+
+def _told(partial: Path, reader: Callable[[int], _Told | None]) -> _Told | None:
+    try:
+        with reading.opening(journal_of(partial)) as descriptor:
+            return reader(descriptor)
+    except (OSError, MetspackError, KeyError, TypeError, ValueError):
+        return None

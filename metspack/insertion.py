@@ -104,12 +104,12 @@ def _recover(folder: Path) -> None:
                     f"another run is at work on {folder}", hint="Wait until it has ended, then look again."
                 )
             found = inbetween.progressed(descriptor)
-            if found is None and not _is_bare(partial):
-                raise _in_the_way(partial)
+            if found is None and not is_bare(partial):
+                raise in_the_way(partial)
             _forget(folder, partial, found)
     except (OSError, SourceError):
-        if not _is_bare(partial):
-            raise _in_the_way(partial) from None
+        if not is_bare(partial):
+            raise in_the_way(partial) from None
         fsio.remove(partial)
 
 
@@ -119,7 +119,7 @@ def _forget(folder: Path, partial: Path, found: Progressed | None) -> None:
     fsio.remove(partial)
 
 
-def _is_bare(partial: Path) -> bool:
+def is_bare(partial: Path) -> bool:
     """Return whether it is what a run leaves that was stopped before its first word."""
     journal = inbetween.journal_of(partial)
     try:
@@ -133,7 +133,13 @@ def _is_bare(partial: Path) -> bool:
         return False
 
 
-def _in_the_way(partial: Path) -> TargetError:
+def in_the_way(partial: Path) -> TargetError:
+    """Return the error for a ``.partial`` folder that another command has left, or nobody knows who."""
+    if (command := inbetween.command(partial)) is not None:
+        return TargetError(
+            f"{partial} exists already: {command} was stopped before its end",
+            hint="Leave that folder where it is, and run that command again first.",
+        )
     return TargetError(
         f"{partial} exists already, and it is not known what it is",
         hint="When no other build is running, remove it and run the command again.",

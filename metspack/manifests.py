@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from metspack import fsio, placing, reading
@@ -19,13 +20,46 @@ def write(
     ``segments`` are what all their paths begin with, a folder and its slash or a packed segment's path, and
     their numbers, in any order; no folder lies in another. Raises ``TargetError``.
     """
-    entries: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
+    entries = _sorted(segments, files)
     for algorithm, manifest in NAMES.items():
         with fsio.NewFile(package / manifest) as target:
-            for path, hashers in sorted(entries, key=lambda entry: entry[0].encode()):
-                if not isinstance(hashers, int):
-                    target.write(placing.manifest_line(hashers.digest(algorithm).value, path))
-                    continue
-                with reading.opening(placing.fragment(work, hashers, algorithm)) as fragment:
-                    for block in reading.chunks(fragment):
-                        target.write(block)
+            for line in _lines(entries, work, algorithm):
+                target.write(line)
+
+
+def write_grown(
+    root: Path, package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
+) -> None:
+    """Write the manifests of the package in ``root`` anew as ``write`` does, with what is added to it.
+
+    A file of ``files`` may be in them already. Raises ``TargetError``, and OSError when one is not there.
+    """
+    entries = _sorted(segments, files)
+    for algorithm, manifest in NAMES.items():
+        with (
+            open(reading.opened(root, (manifest,)), "rb", closefd=True) as before,
+            fsio.NewFile(package / manifest) as target,
+        ):
+            old = (line for line in before if _path(line).decode() not in files)
+            for line in heapq.merge(old, _lines(entries, work, algorithm), key=_path):
+                target.write(line)
+
+
+def _sorted(
+    segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
+) -> list[tuple[str, Hashers | int]]:
+    entries: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
+    return sorted(entries, key=lambda entry: entry[0].encode())
+
+
+def _lines(entries: Iterable[tuple[str, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
+    for path, hashers in entries:
+        if not isinstance(hashers, int):
+            yield placing.manifest_line(hashers.digest(algorithm).value, path)
+            continue
+        with open(reading.opened(placing.fragment(work, hashers, algorithm)), "rb", closefd=True) as fragment:
+            yield from fragment
+
+
+def _path(line: bytes) -> bytes:
+    return line.partition(b"  ")[2].rstrip(b"\n")

@@ -133,6 +133,7 @@ class Placing:
     """Copies LOBs and parts of LOBs to their places, one after the other, hashing each byte once.
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
+    ``prefix`` stands before the ids of LOBs, which are then unique in a package of several archives.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
     files get those of the manifests as well. ``identifying`` tells formats, if they are to be
     told. ``moved`` is told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven,
@@ -151,9 +152,11 @@ class Placing:
         moved: Callable[[int], None],
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
+        prefix: str = "",
     ) -> None:
         self._shelf = shelf
         self._layout = layout
+        self._prefix = prefix
         self._checksum = checksum
         self._of_whole = (checksum, *algorithms)
         self._of_file = (*MANIFESTS, checksum)
@@ -173,22 +176,21 @@ class Placing:
         where writing fails.
         """
         for lob, part in entries:
+            lob_id = self._prefix + lob.place.id
             path = self._layout.lob_path(lob.place, lob.extension)
             if part is not None:
                 path += self._layout.part_suffix(part)
             if part is None:
                 whole = self._whole(lob, path, segment)
                 yield placed_file(
-                    lob.place.id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
+                    lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
                 )
             else:
                 hashers = self._part(lob, part, path, segment)
                 yield replace(
                     # A piece of a film is no film: what the whole is, is said of the whole.
-                    placed_file(
-                        f"{lob.place.id}.p{part.number}", path, lob.media_type, hashers, self._checksum
-                    ),
-                    part_of=lob.place.id,
+                    placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
+                    part_of=lob_id,
                     sequence=part.number,
                 )
 

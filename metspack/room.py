@@ -9,7 +9,7 @@ from metspack.mets.dialects.interface import Footprint
 
 
 def check(
-    staging: fsio.Staging, course: Course, archive: int, footprint: Footprint, *, copies: int = 1
+    staging: fsio.Partial, course: Course, archive: int, footprint: Footprint, *, copies: int = 1
 ) -> None:
     """Raise ``TargetError`` unless there is room for a course's LOBs and an archive of so many bytes.
 

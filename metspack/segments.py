@@ -40,7 +40,7 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``identify``: formats are told by the bytes.
+    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -54,6 +54,7 @@ class SegmentTask:
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
     identify: bool = False
+    prefix: str = ""
 
     @property
     def number(self) -> int:
@@ -169,7 +170,8 @@ class _Ended:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
         identified = passage.format and asdict(passage.format)
-        self.wholes.write(_line(lob.place.id, lob.size, passage.media_type, checksum, identified))
+        lob_id = self._task.prefix + lob.place.id
+        self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
 
     def part(self, file: PlacedFile, objid: str) -> None:
         self.parts.write(_line(file.part_of, file.id, objid))
@@ -207,6 +209,7 @@ def placed(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 moved=moved,
                 ended=ended.lob,
                 joined=ended.whole,
+                prefix=task.prefix,
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _room(task, spot) as room:

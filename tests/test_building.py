@@ -57,7 +57,7 @@ def test_no_more_processes_than_are_of_use(
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     files, size = amounts
     course = Course(segments=[SEGMENT] * segments, files=files, bytes=size)
-    assert building._jobs(wanted, course) == expected
+    assert course.jobs(wanted) == expected
 
 
 CONTENTS = st.lists(st.binary(max_size=40), max_size=12)

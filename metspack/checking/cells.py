@@ -71,20 +71,22 @@ class Cells:
         """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
         column = self._column(cell.place.cell)
         if cell.digest is None:
-            _counted(self._undigested, column, cell)
+            self._counted(self._undigested, column, cell)
         if not column.is_described:
-            _counted(self._of_no_column, column, cell)
+            self._counted(self._of_no_column, column, cell)
         found = self._finder.found(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
             return
         if found.rival is not None:
             facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
-            yield Code.LOB_AMBIGUOUS.at(self._name, 0, cell.place.id, **facts)
+            yield Code.LOB_AMBIGUOUS.at(self._name, 0, self._id(cell), **facts)
         if (code := Code.of_convention(found.convention)) is not None:
-            _count(self._conventions, (column.label, code), cell, found)
+            self._count(self._conventions, (column.label, code), cell, found)
         if found.tolerated:
-            _count(self._tolerated, column.label, cell, found).what.update(dict.fromkeys(found.tolerated))
+            self._count(self._tolerated, column.label, cell, found).what.update(
+                dict.fromkeys(found.tolerated)
+            )
         if found.is_whole:
             ((path, size),) = found.pieces
             self._put(cell, path, size if found.inside else None, inside=found.inside)
@@ -107,6 +109,22 @@ class Cells:
                 self._name, 0, label, count=f"{count:,}", other=first, expected=f"{expected:,}"
             )
 
+    def _id(self, cell: LobCell) -> str:
+        """Return the id of a cell's LOB in METS."""
+        return self._finder.prefix + cell.place.id
+
+    def _counted(self, counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
+        count, first = counts.get(column.label, (0, self._id(cell)))
+        counts[column.label] = (count + 1, first)
+
+    def _count(self, counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:
+        seen = counts.get(key)
+        if seen is None:
+            seen = _Seen(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
+            counts[key] = seen
+        seen.count += 1
+        return seen
+
     def _column(self, tag: str) -> Column:
         column = self._columns.get(tag)
         if column is None:
@@ -122,7 +140,7 @@ class Cells:
         self._batch.add(
             _PUT,
             self._archive,
-            cell.place.id,
+            self._id(cell),
             cell.file,
             inside,
             path,
@@ -141,8 +159,8 @@ class Cells:
         folder = (self._folder or b"") if inside else b""
         paths = [folder + path for path, _ in pieces]
         packed = inside and self._folder is None
-        wholes.put_cell(self._batch, self._archive, cell, paths, inside=packed)
-        where = (self._name, 0, cell.place.id)
+        wholes.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=packed)
+        where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
         # Characters of text take up to four bytes.
@@ -150,7 +168,7 @@ class Cells:
             yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
-        where = (self._name, 0, cell.place.id)
+        where = (self._name, 0, self._id(cell))
         expected = shown(lost.expected)
         if lost.code in {Code.LOCATION, Code.LOB_OUTSIDE}:
             yield lost.code.at(*where, file=cell.file, **({"reason": lost.reason} if lost.reason else {}))
@@ -176,21 +194,8 @@ class Cells:
 
     def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
         """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
-        rows = islice(self._catalogue.rows(_PARTS, cell.place.id), _PARTS_KEPT)
+        rows = islice(self._catalogue.rows(_PARTS, self._id(cell)), _PARTS_KEPT)
         return tuple((path, size) for path, size in rows)
-
-
-def _counted(counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
-    count, first = counts.get(column.label, (0, cell.place.id))
-    counts[column.label] = (count + 1, first)
-
-
-def _count(counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:
-    seen = counts.get(key)
-    if seen is None:
-        seen = counts[key] = _Seen(cell=cell.place.id, file=cell.file, path=found.path, inside=found.inside)
-    seen.count += 1
-    return seen
 
 
 def _facts(seen: _Seen) -> dict[str, str | int]:

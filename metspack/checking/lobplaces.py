@@ -127,6 +127,7 @@ class Finder:
         self, files: Files, container: Entries, path: bytes, mapping: Mapping, proof: Proof | None = None
     ) -> None:
         self.mapping = mapping
+        self.prefix = files.prefix(path)
         self.proof = proof
         self.files = files
         self.container = container
@@ -343,7 +344,7 @@ class _Search:
     def _is_named(self, hit: _Hit) -> bool:
         if self._cell.digest is not None or hit.candidate.place.inside:
             return False
-        return self._finder.files.is_named(path_of(hit.names), self._cell.place.id)
+        return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
 
     def _is_proven(self, hit: _Hit) -> bool:
         digest, proof = self._cell.digest, self._finder.proof

@@ -170,6 +170,10 @@ class Checking(Iterator[Finding]):
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
+        source, found = ("", "") if each.holder.is_packed else inbetween.interrupted_adding(each.root)
+        if found:
+            yield Code.ADDING.at(each.mets or _METS, found=found, source=source)
+            return  # METS and manifests are the old ones or the new: either says of some files what is not so
         yield from walking.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()

@@ -11,6 +11,7 @@ from metspack import uris
 from metspack.checking import swaps
 from metspack.checking.catalogue import Catalogue, nearest_file, path_of, shown
 from metspack.location import Place
+from metspack.mets import prefixes
 from metspack.model import Digest
 from metspack.siard import conventions
 from metspack.siard.parts import Names
@@ -33,6 +34,7 @@ class Files:
     def __init__(self, catalogue: Catalogue, root: Path) -> None:
         self._catalogue = catalogue
         self._siblings: dict[bytes, list[str]] = {}
+        self._prefixes: dict[bytes, str] = {}
         self._guesses = 0
         self._swapped = swaps.folders(catalogue)
         self._is_shared = False
@@ -63,6 +65,15 @@ class Files:
                 return other + path[at + 1 :]
             at = path.rfind(b"/", 0, at)
         return path
+
+    def prefix(self, archive: bytes) -> str:
+        """Return what the ids of an archive's LOBs begin with in METS, "" where none has a beginning."""
+        if archive not in self._prefixes:
+            found = prefixes.prefix(shown(archive).rpartition("/")[2])
+            sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
+            is_used = self._catalogue.row(sql, *prefixes.bounds(found)) is not None
+            self._prefixes[archive] = found if is_used else ""
+        return self._prefixes[archive]
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Whether a METS gives the file this digest."""

@@ -71,15 +71,17 @@ class _Said:
         return source_of(self.path, self.line) if self.line else "the cell"
 
 
-def put_cell(batch: Batch, archive: bytes, cell: LobCell, paths: list[bytes], *, inside: bool) -> None:
-    """Take the parts of a cell's LOB, in their order, and what the cell says of the whole.
+def put_cell(
+    batch: Batch, archive: bytes, lob: str, cell: LobCell, paths: list[bytes], *, inside: bool
+) -> None:
+    """Take the parts of a cell's LOB with the id ``lob``, in their order, and what the cell says of it.
 
     ``inside`` the archive's zip file the paths are names of entries.
     """
     for position, path in enumerate(paths):
-        batch.add(_PUT_PIECE, cell.place.id, _INSIDE if inside else _BY_NAMES, position, path)
+        batch.add(_PUT_PIECE, lob, _INSIDE if inside else _BY_NAMES, position, path)
     algorithm, value = (None, None) if cell.digest is None else (cell.digest.algorithm, cell.digest.value)
-    batch.add(_PUT_SAID, cell.place.id, archive, 0, cell.length, algorithm, value, None)
+    batch.add(_PUT_SAID, lob, archive, 0, cell.length, algorithm, value, None)
 
 
 def put_archive(

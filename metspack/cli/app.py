@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from metspack.cli import (
+    add,
     build,
     cat,
     check,
@@ -78,6 +79,7 @@ def _add(name: str, function: Callable[..., None], *, is_long: bool = True) -> N
 _add("inspect", inspect.inspect)
 _add("plan", plan.plan)
 _add("build", build.build)
+_add("add", add.add)
 _add("check", check.check)
 app.command("explain")(check.explain)
 _add("links", links.links)

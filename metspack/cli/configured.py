@@ -27,8 +27,20 @@ _CSIP = "csip"
 _PANEL = "Configuration"
 _COMMAND_LINE, _ENVIRONMENT, _FILES, _DEFAULT = 0, 1, 2, 1 << 30
 _OF_THE_JOB = {
-    *("base", "in_place", "into", "keep_segments", "lobs", "name", "objid", "only", "output", "plan"),
-    *("ranges", "root_a", "root_b", "shard", "shard_lob", "siard", "unit"),
+    *(
+        "archive",
+        "base",
+        "in_place",
+        "into",
+        "keep_segments",
+        "lobs",
+        "name",
+        "objid",
+        "only",
+        "output",
+        "plan",
+    ),
+    *("ranges", "representation", "root_a", "root_b", "shard", "shard_lob", "siard", "unit"),
 }
 """Options that say what is done to what, which is said anew each time."""
 

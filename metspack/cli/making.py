@@ -57,6 +57,17 @@ Verify = Annotated[
     ),
 ]
 
+Unsealed = Annotated[
+    bool,
+    typer.Option(
+        "--no-message-digest-check",
+        metavar=options.FLAG,
+        help="Do not compare the archive's own messageDigest with its content first: "
+        "that reads it once more.",
+        rich_help_panel=_SAFETY,
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Describing:
@@ -121,16 +132,7 @@ class Describing:
         ),
     ] = False
     verify: Verify = False
-    no_message_digest_check: Annotated[
-        bool,
-        typer.Option(
-            "--no-message-digest-check",
-            metavar=options.FLAG,
-            help="Do not compare the archive's own messageDigest with its content first: "
-            "that reads it once more.",
-            rich_help_panel=_SAFETY,
-        ),
-    ] = False
+    no_message_digest_check: Unsealed = False
     budget: options.Budget = None
 
     def package_options(self, locations: Locations, dialects: Dialects | None = None) -> PackageOptions:
@@ -163,8 +165,8 @@ class Describing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Building:
-    """How a package is built anew: what its archive says, what lies beside it, who does the work."""
+class Rewriting:
+    """How an archive and its LOBs come to lie in a package: what its cells say, who does the work."""
 
     lob_folder_style: Annotated[
         str | None,
@@ -179,6 +181,33 @@ class Building:
             show_default=False,
         ),
     ] = None
+    add_digests: Annotated[
+        bool,
+        typer.Option(
+            "--add-digests",
+            metavar=options.FLAG,
+            help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
+            "SHA-256 when a cell cannot hold that.",
+            rich_help_panel=_SAFETY,
+        ),
+    ] = False
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Processes that copy LOBs, as many as help when left out; the result is always the same.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Building(Rewriting):
+    """How a package is built anew: what its archive says, what lies beside it, who does the work."""
+
     write_mapping: Annotated[
         str | None,
         typer.Option(
@@ -200,16 +229,6 @@ class Building:
             rich_help_panel=SEGMENTS,
         ),
     ] = False
-    add_digests: Annotated[
-        bool,
-        typer.Option(
-            "--add-digests",
-            metavar=options.FLAG,
-            help="Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
-            "SHA-256 when a cell cannot hold that.",
-            rich_help_panel=_SAFETY,
-        ),
-    ] = False
     pack: Annotated[
         str | None,
         typer.Option(
@@ -218,17 +237,6 @@ class Building:
             help="Write every segment, and in the dialect csip every IP, as one file: zip or tar. It holds "
             "the folder that would lie there else; check, restore and cat read it where it is.",
             rich_help_panel=SEGMENTS,
-            show_default=False,
-        ),
-    ] = None
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "-j",
-            "--jobs",
-            metavar="N",
-            min=1,
-            help="Processes that copy LOBs, as many as help when left out; the result is always the same.",
             show_default=False,
         ),
     ] = None
@@ -280,7 +288,9 @@ def _fields(shared: PackageOptions) -> dict[str, Any]:
     return {each.name: getattr(shared, each.name) for each in fields(shared)}
 
 
-def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+def tell(
+    made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, done: str = "Published"
+) -> None:
     """Print what was built: its warnings, and the result as lines or as JSON."""
     _tell(
         made,
@@ -288,7 +298,7 @@ def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: b
         facts={"layout": made.layout, "split_lobs": made.split, "kept_inside": made.kept},
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done="Published",
+        done=done,
         verify=verify,
         json_output=json_output,
         quiet=quiet,

@@ -63,6 +63,17 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
             show_default=False,
         ),
     ] = None,
+    archive: Annotated[
+        str | None,
+        typer.Option(
+            "--archive",
+            metavar="NAME",
+            help="Whose LOBs are meant, of a package that metspack add put a further archive into: the name "
+            "of its .siard.",
+            rich_help_panel=_ARCHIVE,
+            show_default=False,
+        ),
+    ] = None,
     accept: making.Accept = None,
     budget: options.Budget = None,
     json_output: options.Json = False,
@@ -84,7 +95,10 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
     from metspack.restoring.staged import RestoreOptions  # noqa: PLC0415
 
     settings = RestoreOptions(
-        only=tuple(only or ()), accepted=options.accepted(accept), budgets=options.budgets(budget)
+        only=tuple(only or ()),
+        archive=archive,
+        accepted=options.accepted(accept),
+        budgets=options.budgets(budget),
     )
     where = archives.Into(options.one_of("--into", into or "inside", (each.value for each in archives.Into)))
     _check(output, siard=siard, into=into, only=only, accept=accept)

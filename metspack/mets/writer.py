@@ -52,6 +52,22 @@ def _environment(dialect: str) -> Environment:
     )
 
 
+def fragment(dialect: str, template: str, macro: str, *values: object) -> str:
+    """Return what a macro of a template makes of some values; raises ``ConfigError``."""
+    made: str = getattr(_module(dialect, template), macro)(*values)
+    return made
+
+
+def rendered(dialect: str, template: str, facts: Mapping[str, Any]) -> str:
+    """Return what a template makes of some facts, which is little; raises ``ConfigError``."""
+    return _environment(dialect).get_template(template).render(facts)
+
+
+@cache
+def _module(dialect: str, template: str) -> Any:
+    return _environment(dialect).get_template(template).module
+
+
 def written(
     target: Path, dialect: str, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:

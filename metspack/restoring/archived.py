@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from metspack.errors import SourceError
 from metspack.model import LobCell
-from metspack.restoring import cells
+from metspack.restoring import cells, several
 from metspack.restoring.cells import Meant
 from metspack.restoring.held import HeldLob
 from metspack.restoring.inflated import Onward
@@ -72,12 +72,14 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
     """Return the LOB with this id: what METS lists, or, opened, what stayed in the archive.
 
     Two cells may name one file, which METS lists under the first one's id: with the other's id it is
-    found by the cell. Raises ``SourceError`` as ``Package.lob`` does, and for a cell that means nothing.
+    found by the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell that means nothing, and for
+    a place that LOBs of several archives have.
     """
-    if _may_be_listed(package, lob):
-        return package.lob(lob)
-    for path in package.archives:
-        it = _in_archive(package, path, lob, verify=verify)
+    several.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    if _may_be_listed(package, own := several.identified(package, lob)):
+        return package.lob(own)
+    for path, place in several.places(package, lob):
+        it = _in_archive(package, path, place, verify=verify)
         if it is not None:
             return package.lob(it) if isinstance(it, str) else it
     return package.lob(lob)
@@ -86,16 +88,24 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
 def listed(package: Package, lob: str) -> str | None:
     """Return the id under which METS lists a LOB, None for one that stayed in the archive.
 
-    An id that nothing knows is returned as it is. Raises ``SourceError`` for a cell that means nothing.
+    An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
     """
-    for path in () if _may_be_listed(package, lob) else package.archives:
-        it = _in_archive(package, path, lob, verify=False)
+    several.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    own = several.identified(package, lob)
+    for path, place in () if _may_be_listed(package, own) else several.places(package, lob):
+        it = _in_archive(package, path, place, verify=False)
         if isinstance(it, ArchivedLob):
             it.close()
             return None
         if it is not None:
             return it
-    return lob
+    return own
+
+
+def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:
+    with suppress(SourceError), cells.opened_archive(package, path) as archive:
+        return cells.found_in(archive, place) is not None
+    return False
 
 
 def _may_be_listed(package: Package, lob: str) -> bool:

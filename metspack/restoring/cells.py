@@ -12,9 +12,10 @@ from metspack import reading
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.media import Below, Medium, Stretch
+from metspack.mets import prefixes
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
 from metspack.progress import Progress
-from metspack.restoring import packs
+from metspack.restoring import packs, several
 from metspack.restoring.package import Package
 from metspack.siard import tables
 from metspack.siard.archive import Archive, Grants
@@ -119,13 +120,13 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
 
 def is_place(lob: str) -> bool:
     """Return whether an id is a place in a database, as those that metspack gives are."""
-    return _PLACE.fullmatch(lob) is not None
+    return _PLACE.fullmatch(prefixes.parted(lob)[1]) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
     """Return the cell with the id of a LOB, and its table; None when the archive has none.
 
-    Only the LOB's own table is read, up to its row. Raises ``SourceError`` when it cannot be.
+    ``lob`` is its place; only its own table is read, up to its row. Raises ``SourceError`` when it cannot be.
     """
     place = _PLACE.fullmatch(lob)
     if place is None:
@@ -146,9 +147,9 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
 
     Raises ``SourceError`` for an archive that the METS names and that cannot be read.
     """
-    for path in package.archives if is_place(lob) else ():
+    for path, place in several.places(package, lob):
         with opened_archive(package, path) as archive:
-            found = found_in(archive, lob)
+            found = found_in(archive, place)
         if found is not None:
             return found[1]
     return None

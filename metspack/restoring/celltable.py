@@ -76,7 +76,7 @@ class CellTable:
 
     def _meant(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
         """Return the LOB that a cell means; None for one in the archive, or nowhere."""
-        name, lob = "/".join(path), cell.place.id
+        name, lob = "/".join(path), self._package.index.prefix(path) + cell.place.id
         is_listed = self._package.index.holds(lob)
         try:
             found = meant(self._package, path, archive, table, cell)

@@ -70,7 +70,7 @@ def restored_files(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with (
-        packaged.opened(path, options.budgets, options.only) as source,
+        packaged.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
         staged(target) as staging,
     ):
@@ -127,7 +127,7 @@ def _absent(source: Packaged, selected: str) -> SourceError:
     hint = ""
     try:
         # For the id of a LOB the package knows best.
-        source.package.lob(selected)
+        source.package.lob(source.id_prefix + selected)
     except SourceError as error:
         hint = error.hint
     if selected.count(".") < _LEVELS:
@@ -138,7 +138,7 @@ def _absent(source: Packaged, selected: str) -> SourceError:
 
 def _columns(source: Packaged, depth: int) -> dict[str, None]:
     """Return the columns with LOBs, or the tables, or the schemas, that there are."""
-    known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.package.ids())
+    known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.ids())
     if isinstance(source, PackagedArchive):
         for table in source.metadata.tables:
             for column in table.columns:

@@ -15,11 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, safexml, scratch
+from metspack import digests, scratch
 from metspack.errors import MetspackError, SourceError
-from metspack.mets import reader, tops
+from metspack.mets import prefixes, reader, tops
 from metspack.model import Budgets, Digest
 from metspack.packs import Content
+from metspack.restoring.faults import nowhere, unread
 from metspack.restoring.held import HeldSegment, NamedMets
 from metspack.restoring.meaning import (
     LOB_ID,
@@ -103,6 +104,7 @@ class Index:
         self._waiting: dict[str, list[Row]] = {}
         self._segments: list[HeldSegment] = []
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._prefixes: dict[tuple[str, ...], str] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
         self.objid = ""
         self.faults: list[SourceError] = []
@@ -165,6 +167,15 @@ class Index:
             if folder[1:4] == shared and folder[:4] != data:
                 found.setdefault(folder[4:], folder)
         return found
+
+    def prefix(self, archive: tuple[str, ...]) -> str:
+        """Return what the ids of an archive's LOBs begin with, "" where none has a beginning."""
+        if archive not in self._prefixes:
+            found = prefixes.prefix((archive_of(archive) or archive)[-1])
+            sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
+            is_used = self.row(sql, *prefixes.bounds(found)) is not None
+            self._prefixes[archive] = found if is_used else ""
+        return self._prefixes[archive]
 
     def holds(self, lob: str) -> bool:
         """Return whether the METS documents list a LOB with this id."""
@@ -234,7 +245,7 @@ class Index:
                     self._taken(document, fact)
             named.check(hashers)
         except (OSError, MetspackError) as error:
-            fault = _unread("/".join(path), error)
+            fault = unread("/".join(path), error)
             self._waiting.clear()
             for table in _TABLES:
                 self._do(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
@@ -339,7 +350,7 @@ class Index:
                 down = down or not is_representation(child.path)
                 yield child
             else:
-                self.faults.append(_nowhere(f"{name} line {line}", href, refused))
+                self.faults.append(nowhere(f"{name} line {line}", href, refused))
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
             down = down or not is_representation(tuple(listed.split("/")))
             self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
@@ -396,23 +407,3 @@ def _blocks(content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
         hashers.update(chunk)
         for start in range(0, len(chunk), _BLOCK):
             yield chunk[start : start + _BLOCK]
-
-
-def _unread(path: str, error: OSError | MetspackError) -> SourceError:
-    if isinstance(error, safexml.XmlError):
-        hint = error.hint or "The METS is damaged; get another copy of it."
-        return SourceError(f"{path} line {error.line}, column {error.column}: {error.message}", hint=hint)
-    if isinstance(error, MetspackError):
-        return SourceError(f"{path}: {error.message}", hint=error.hint)
-    return SourceError(
-        f"{path} cannot be read: {error.strerror or error}",
-        hint="The package is not complete, or you may not read it; metspack check tells what is missing.",
-    )
-
-
-def _nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    return SourceError(
-        f"{where} names the child {href or 'nothing'}, "
-        + (refused or "but no file of that METS with this ID gives it a place"),
-        hint="metspack check tells more about the links of the package.",
-    )

@@ -87,8 +87,11 @@ def format_in(words: str | None) -> Format | None:
     return Format(puid=puid, name=name, version=version)
 
 
-LOB_ID = re.compile(r"s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?")
-"""The file/@ID of a LOB or of a part of one."""
+LOB_ID = re.compile(
+    r"(?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?",
+    re.ASCII,
+)
+"""The file/@ID of a LOB or of a part of one; in a package of several archives it may begin with a name."""
 
 
 def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:

@@ -260,7 +260,9 @@ class Package:
 
     def _rows_of(self, lob: str) -> str:
         """Return which rows of a LOB's column have LOBs in the package, nothing when none has."""
-        column = re.fullmatch(r"(s[0-9]+\.t[0-9]+\.c[0-9.ua]+\.r)[0-9]+", lob, re.ASCII)
+        column = re.fullmatch(
+            r"((?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9.ua]+\.r)[0-9]+", lob, re.ASCII
+        )
         if column is None:
             return ""
         prefix = column[1]

@@ -6,194 +6,36 @@ the one pass that copies them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from metspack import scratch
-from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
 from metspack.media import Held
-from metspack.mediatypes import DEFAULT
 from metspack.model import (
     Budgets,
-    Digest,
     Extent,
     FileExtent,
-    LobCell,
-    LobPlace,
     LobRef,
-    Proofs,
     ZipExtent,
 )
 from metspack.progress import Progress
-from metspack.restoring import packs
+from metspack.restoring import several
 from metspack.restoring.cells import altered, archive_place, from_root, grants
-from metspack.restoring.held import HeldLob, Part
-from metspack.restoring.kinds import Kinds
+from metspack.restoring.listedlobs import ANOTHER, KEEPING, ListedLobs, check_size, place_of
 from metspack.restoring.package import Package
 from metspack.restoring.selection import Selection
-from metspack.siard.archive import Archive, Located, Tallies, extension_of
+from metspack.siard.archive import Archive, Located, Tallies
 from metspack.siard.holdings import Holdings
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
 from metspack.siard.tables import Tally
-from metspack.sizes import counted
 from metspack.sources.found import cell_key
 from metspack.sources.loose import LooseLobs
 from metspack.uris import shown
-
-_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
-_SUFFIX = re.compile(r"(?:\.(?:[0-9]+|z)|_part[0-9]{3,18})$")
-_ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
-_KEEPING = "what is known of the LOBs"
-
-
-class _Lobs:
-    """What METS says of LOBs, by the files that hold them; remembers which were asked for."""
-
-    def __init__(self, package: Package) -> None:
-        self.package = package
-        self.unproven = 0
-        self.unmapped = 0
-        self.doubt = ""
-        self.kinds = Kinds(package)
-        self._asked = scratch.opened()
-        self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
-        self._asked.execute("BEGIN")
-
-    def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
-        """Return what METS says of the LOB that lies in some files, one after the other.
-
-        ``lob`` is the cell's id, ``about`` names the LOB in errors. Raises ``SourceError`` when METS lists no
-        such LOB, or another one under this id.
-        """
-        first = files[0]
-        found = None if first is None else self.package.index.lob_at(first)
-        if found is None:
-            for fault in self.package.faults:
-                raise SourceError(
-                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
-                )
-            raise SourceError(
-                f"{about} is listed by no METS of the package",
-                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
-            )
-        held = self.package.lob(found)
-        named = tuple(part.path for part in held.parts)
-        if named != files:
-            raise SourceError(
-                f"{about}: its cell means {counted(len(files), 'file')}, but METS lists {found} as "
-                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
-                hint=_ANOTHER,
-            )
-        if found != lob and self.package.index.holds(lob):
-            raise SourceError(
-                f"LOB {lob}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
-                f"and {lob} elsewhere",
-                hint=_ANOTHER,
-            )
-        self.take(found)
-        return held
-
-    def take(self, lob: str) -> None:
-        """Note that a LOB was asked for."""
-        with scratch.explained(_KEEPING):
-            self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
-
-    def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
-        for lob in self.package.ids():
-            row = self._asked.execute("SELECT 1 FROM lob WHERE id = ?", (lob,)).fetchone()
-            if row is None and selection.takes(lob):
-                yield lob
-
-    def proofs(self, held: HeldLob) -> Proofs:
-        """Return what METS says of a LOB's bytes, as far as it can be computed."""
-        if held.doubt:
-            self.unmapped += 1
-            self.doubt = self.doubt or held.doubt
-        known = [self._known(part.digest) for part in held.parts]
-        if not held.is_split:
-            return Proofs(whole=known[0])
-        # That every part is proven, and the map names them all, proves a whole that METS has no digest of.
-        whole = None if held.digest is None and held.is_mapped and all(known) else self._known(held.digest)
-        return Proofs(whole=whole, extents=tuple(known))
-
-    def _known(self, digest: Digest | None) -> Digest | None:
-        if digest is not None and digest.algorithm in OCTETS:
-            return digest
-        self.unproven += 1
-        return None
-
-    def reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        """Return a LOB that METS alone knows; its files begin in the granted root with that number.
-
-        ``entries`` gives those of packed segments by a file's names below that root.
-        """
-        place = place_of(held.id)
-        name = held.parts[0].name
-        extension = extension_of(_SUFFIX.sub("", name) if held.is_split else name)
-        return LobRef(
-            cell=LobCell(place=place, file=name, length=None, digest=None),
-            size=held.size,
-            extension=extension,
-            media_type=held.media_type or DEFAULT,
-            extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
-            proofs=self.proofs(held),
-            recorded=self.kinds.recorded(held),
-        )
-
-    def close(self) -> None:
-        self._asked.close()
-        self.package.close()
-
-
-def place_of(lob: str) -> LobPlace:
-    """Return the place that an id names; raises ``SourceError`` when it names none."""
-    found = _PLACE.fullmatch(lob)
-    if found is None or not int(found[4]):
-        raise SourceError(
-            f"LOB {lob[:200]!r}: its id names no place in a database, so that it has none in a restored tree",
-            hint="Ids are as s0.t2.c4.r1; metspack cat gives back a LOB with any id.",
-        )
-    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
-
-
-Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
-
-
-def _extent(root: Path, lob: str, part: Part, number: int, entries: Entries) -> Extent:
-    try:
-        with packs.opened(root, part) as medium:
-            size, stamp = medium.size, medium.stamps[0]
-    except (OSError, SourceError) as error:
-        why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
-        raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=_ANOTHER) from None
-    _check_size(lob, part, size)
-    inside = part.inside
-    if inside is not None and inside.entry is not None:
-        return next(each for each in entries(part.path) if replace(each, archive=0) == inside.entry)
-    return FileExtent(
-        root=number,
-        path=part.path if inside is None else inside.file,
-        size=size,
-        modified=stamp.modified,
-        inode=stamp.inode,
-        device=stamp.device,
-        offset=None if inside is None else inside.offset,
-    )
-
-
-def _check_size(lob: str, part: Part, size: int) -> None:
-    if size != part.size:
-        raise SourceError(
-            f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
-            hint=_ANOTHER,
-        )
 
 
 class PackagedArchive(Archive):
@@ -213,7 +55,14 @@ class PackagedArchive(Archive):
         # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, grants(package, path), at)
-        self._lobs = _Lobs(package)
+        self.id_prefix = package.index.prefix(path)
+        # Of several archives the first has ids that begin with no name; another one without has none in METS.
+        first = next((each for each in package.archives if not package.index.prefix(each)), path)
+        self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists for it, without what they begin with."""
+        return self._lobs.ids()
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
@@ -242,9 +91,9 @@ class PackagedArchive(Archive):
         files = tuple(self._file(each) for each in lob.extents)
         first = lob.extents[0]
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
-        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", lob.place.id, files)
+        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
         for part, extent in zip(held.parts, lob.extents, strict=True):
-            _check_size(held.id, part, extent.size)
+            check_size(held.id, part, extent.size)
         return replace(lob, proofs=self._lobs.proofs(held), recorded=self._lobs.kinds.recorded(held))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
@@ -267,17 +116,17 @@ class PackagedArchive(Archive):
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what could not be proven by METS."""
-        yield from _remarks(self._lobs)
+        yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
         """Raise ``SourceError`` when METS gives the archive or a piece of it a digest it does not have."""
         for each in altered(self.package, self._names, progress):
             if each.found is None:
-                raise SourceError(f"{each.name} cannot be opened: {each.reason}", hint=_ANOTHER)
+                raise SourceError(f"{each.name} cannot be opened: {each.reason}", hint=ANOTHER)
             raise SourceError(
                 f"{each.name} has the {each.found.algorithm} {each.found.value}, but METS says "
                 f"{each.said.value}",
-                hint="The archive was changed after it was packaged. " + _ANOTHER,
+                hint="The archive was changed after it was packaged. " + ANOTHER,
             )
 
     def close(self) -> None:
@@ -297,7 +146,8 @@ class PackagedLobs(LooseLobs):
         self._packed = Packed((package.root,), budgets or Budgets())
         self.package = package
         self.selection = selection
-        self._lobs = _Lobs(package)
+        self._lobs = ListedLobs(package)
+        self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
     def lobs(self) -> Iterator[LobRef]:
@@ -314,9 +164,13 @@ class PackagedLobs(LooseLobs):
         """Return what the LOBs found so far are read from."""
         return replace(super().holdings(), archives=(Held(paths=(), stamps=()), *self._packed.held))
 
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists."""
+        return self.package.ids()
+
     def _sorted(self) -> Generator[str, None, None]:
         columns = "schema, place_table, place_row, cell"
-        with closing(scratch.opened()) as places, scratch.explained(_KEEPING):
+        with closing(scratch.opened()) as places, scratch.explained(KEEPING):
             places.execute(f"CREATE TABLE place ({columns}, id)")
             places.execute("BEGIN")
             for lob in filter(self.selection.takes, self.package.ids()):
@@ -336,7 +190,7 @@ class PackagedLobs(LooseLobs):
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what could not be proven by METS."""
-        yield from _remarks(self._lobs)
+        yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
         """Raise nothing: there is no archive."""
@@ -359,43 +213,32 @@ def _name(package: Package) -> str | None:
     return None
 
 
-def _remarks(lobs: _Lobs) -> Iterator[str]:
-    if lobs.kinds.unread:
-        yield lobs.kinds.unread
-    if lobs.doubt:
-        yield lobs.doubt
-    if lobs.unmapped > 1:
-        yield f"{counted(lobs.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names"
-    if lobs.unproven:
-        yield (
-            f"{counted(lobs.unproven, 'digest')} that METS does not give, or by an algorithm that cannot be "
-            "computed here: those bytes are proven by their cells alone"
-        )
-
-
 def _check(package: Package, *, partial: bool) -> None:
-    archives = ["/".join(each) for each in package.archives]
-    if len(archives) > 1:
-        raise SourceError(
-            f"{package.root} holds {len(archives):,} archives: {', '.join(archives[:3])}",
-            hint="Only in a package of one archive each LOB has one place.",
-        )
     for fault in () if partial else package.faults:
         raise fault
 
 
-def opened(path: Path, budgets: Budgets | None = None, only: tuple[str, ...] = ()) -> Packaged:
+def opened(
+    path: Path,
+    budgets: Budgets | None = None,
+    only: tuple[str, ...] = (),
+    *,
+    archive: str | None = None,
+    hint: str = "Say which is meant: --archive NAME.",
+) -> Packaged:
     """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
 
-    Raises ``SourceError`` when it is no package, holds several archives, or a child cannot be read and
-    all LOBs are asked for.
+    ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
+    begin with it. Raises ``SourceError`` when it is no package, holds several archives and none is meant
+    (``hint`` says what to do then), or a child cannot be read and all LOBs are asked for.
     """
     package = Package(path, budgets)
     try:
+        chosen, places = several.chosen(package, archive, only, hint)
         _check(package, partial=bool(only))
-        selection = Selection(only=only)
-        if package.archives:
-            return PackagedArchive(package, package.archives[0], budgets, selection)
+        selection = Selection(only=places)
+        if chosen is not None:
+            return PackagedArchive(package, chosen, budgets, selection)
         return PackagedLobs(package, budgets, selection)
     except BaseException:
         package.close()

@@ -88,13 +88,14 @@ def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disag
             with opened_archive(package, path, budgets) as archive:
                 for table in archive.metadata.tables:
                     for cell in cells(archive, table):
-                        if package.index.holds(cell.place.id):
+                        lob = package.index.prefix(path) + cell.place.id
+                        if package.index.holds(lob):
                             continue
                         try:
                             meant(package, path, archive, table, cell)
                         except MetspackError as error:
                             yield Disagreement(
-                                lob=cell.place.id,
+                                lob=lob,
                                 part="",
                                 what=f"{name} has a cell of it",
                                 expected="a file that METS lists, or an entry",

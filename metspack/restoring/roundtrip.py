@@ -161,7 +161,7 @@ class Roundtrip(Iterator[Disagreement]):
                 try:
                     yield from self._entry(archive, lob)
                 except SourceError as error:
-                    yield _lost(lob.cell.place.id, error)
+                    yield _lost(self._package.index.prefix(path) + lob.cell.place.id, error)
                     continue
                 self._inside += 1
 

@@ -94,7 +94,7 @@ def restored_siard(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        source = stack.enter_context(packaged.opened(path, options.budgets))
+        source = stack.enter_context(packaged.opened(path, options.budgets, archive=options.archive))
         if not isinstance(source, PackagedArchive):
             raise SourceError(
                 f"{path} has no archive that its LOBs could be put into",

@@ -18,10 +18,12 @@ _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generous
 class RestoreOptions:
     """What is restored: ``only`` the LOBs that it selects, all when empty.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``.
+    ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
+    ``copying.ACCEPTABLE``.
     """
 
     only: tuple[str, ...] = ()
+    archive: str | None = None
     accepted: frozenset[str] = frozenset()
     budgets: Budgets = field(default_factory=Budgets)
 

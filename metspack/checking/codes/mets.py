@@ -80,6 +80,15 @@ class Mets:
         "Run metspack build --keep-segments --in-place again: it takes back what was put and begins anew.",
     )  # fmt: skip
 
+    ADDING = rule(
+        "M011", ERROR, "An archive is being added",
+        "{found} beside the package says that {source} is being added to it, or was when that was stopped",
+        "metspack add",
+        "What lies here now is neither the package as it was nor the one it is to become: some of the new "
+        "segments, METS and manifests are there, others are not.",
+        "Run the same metspack add again: it puts the rest in its place, without reading the archive again.",
+    )  # fmt: skip
+
     NOT_VALID = rule(
         "M020", ERROR, "Not valid METS",
         "{reason}",

@@ -25,7 +25,7 @@ from metspack.mets.dialects.csip_documents import (
     included,
 )
 from metspack.mets.dialects.csip_files import Group, Ip, Reference
-from metspack.mets.dialects.csip_links import METS
+from metspack.mets.dialects.csip_links import METS, Linked, LinkMap
 from metspack.mets.dialects.csip_terms import folder_name
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -33,7 +33,6 @@ from metspack.mets.dialects.interface import (
     ParentContent,
     SegmentSpot,
     SegmentWords,
-    SiardFile,
     SplitLob,
     SplitPart,
 )
@@ -148,14 +147,12 @@ class Csip(Saying):
     def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write what the parent is beside the archive, its links to the children above all."""
         ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
-        if content.siard is None:
-            raise AssertionError("there is no archive, which check would have told")
         part = Part(
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
             children=tuple(each.objid for each in content.children),
         )
-        group = self._archive_group(ip, content, content.siard, part.label)
+        group = self.archive_group(ip, content, part.label)
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.tree("documentation", self.documentation, documentation)
@@ -181,8 +178,11 @@ class Csip(Saying):
             archive=archive if other else "",
         )
 
-    def _archive_group(self, ip: Ip, content: ParentContent, siard: SiardFile, label: str) -> Group:
+    def archive_group(self, ip: Ip, content: ParentContent, label: str) -> Group:
         """Write the representation with the archive; returns its group in the package's METS."""
+        siard = content.siard
+        if siard is None:
+            raise AssertionError("there is no archive, which check would have told")
         identifier = f"ID_{identifiers.ncname(content.name).upper()}.SIARD"
         file = _listed(
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
@@ -311,6 +311,17 @@ class Csip(Saying):
 
     def _add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
         """Add the links to the children, and the file entries that have the fixity of their METS."""
+        group, words, linked = self.linked_children(content)
+        facts["children"] = {"words": words, "ips": linked}
+        facts["groups"].append(group)
+        if next(content.parts(), None) is not None:
+            facts["split"] = {
+                **self.split_words(content),
+                "lobs": groupby(content.parts(), attrgetter("lob")),
+            }
+
+    def linked_children(self, content: ParentContent) -> tuple[Group, LinkMap, list[Linked]]:
+        """Return the group with the METS of the children, and the words and links of their structMap."""
         linked, files = [], []
         for each in content.children:
             file = csip_links.file_id(self.terms, content.objid, each.objid)
@@ -318,15 +329,15 @@ class Csip(Saying):
             label = each.content.rpartition(f"/{DATA}/")[2]
             linked.append(csip_links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = csip_links.children_map(self.terms, content.objid)
-        facts["children"] = {"words": words, "ips": linked}
-        group = identifiers.element_id(content.objid, "child IPs")
-        facts["groups"].append(Group(id=group, use=words.label, div="", files=lambda: files))
-        if next(content.parts(), None) is not None:
-            facts["split"] = {
-                "id": identifiers.element_id(content.objid, "split LOBs"),
-                "loctype": csip_links.loctype(self.terms, content.children[0].objid),
-                "lobs": groupby(content.parts(), attrgetter("lob")),
-            }
+        identifier = identifiers.element_id(content.objid, "child IPs")
+        return Group(id=identifier, use=words.label, div="", files=lambda: files), words, linked
+
+    def split_words(self, content: ParentContent) -> dict[str, str]:
+        """Return what the structMap of split LOBs is called by, and how it names the children."""
+        return {
+            "id": identifiers.element_id(content.objid, "split LOBs"),
+            "loctype": csip_links.loctype(self.terms, content.children[0].objid),
+        }
 
     @property
     def _schemas(self) -> Path:

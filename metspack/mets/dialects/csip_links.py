@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from metspack import identifiers
 from metspack.errors import ConfigError
@@ -18,6 +20,15 @@ from metspack.mets.dialects.csip_terms import Terms, folder_name
 METS = "METS.xml"
 _URN_UUID = "urn:uuid:"
 _URN = re.compile(r"urn:[a-z0-9][a-z0-9-]{1,31}:.+", re.IGNORECASE)
+
+LINK_LABELS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        "aip": lambda package_type: f"child {package_type}s",
+        "csip-large": lambda _: "child IPs",
+        "recommendation": lambda _: "SIARD structmap",
+    }
+)
+"""The LABEL of the structMap in which a parent names its children, by link style, of the package type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +135,14 @@ def parent_map(terms: Terms, own: str) -> LinkMap:
 
 def children_map(terms: Terms, own: str) -> LinkMap:
     """Return the structMap in which the parent ``own`` names its children."""
-    one, many = f"child {terms.package_type}", f"child {terms.package_type}s"
+    one, many = f"child {terms.package_type}", LINK_LABELS[terms.link_style](terms.package_type)
     return LinkMap(
         id=identifiers.element_id(own, "children"),
         **{
             "aip": {"type": "PHYSICAL", "label": many, "div": many, "child": one},
             "csip-large": {
                 "type": "PHYSICAL",
-                "label": "child IPs",
+                "label": many,
                 "div": "representations",
                 "within": f"representations/{terms.representation}",
                 "child": "child IP",
@@ -139,7 +150,7 @@ def children_map(terms: Terms, own: str) -> LinkMap:
             },
             "recommendation": {
                 "type": "PHYSICAL",
-                "label": "SIARD structmap",
+                "label": many,
                 "div": "child IPs",
                 "child": "child IP",
             },

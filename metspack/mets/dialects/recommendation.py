@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
@@ -110,8 +111,20 @@ class Recommendation:
 
     def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
-        objid, siard = content.objid, content.siard
         facts = {
+            **self.parent_facts(content),
+            "pieces": content.pieces(),
+            "is_in_pieces": next(content.pieces(), None) is not None,
+            "others": content.others(),
+            "has_others": next(content.others(), None) is not None,
+            "href": lambda path: self._href("", path),
+        }
+        return self._written(package, METS, "parent.xml.j2", facts)
+
+    def parent_facts(self, content: ParentContent) -> dict[str, Any]:
+        """Return what the parent's METS says of itself, of an archive in one file, and of the children."""
+        objid, siard = content.objid, content.siard
+        return {
             "parent": {
                 "objid": objid,
                 "element_id": f"{identifiers.ncname(objid)}.mets.element",
@@ -121,18 +134,12 @@ class Recommendation:
                 **self._said(),
             },
             "siard": None if siard is None else self._siard(objid, content.name, siard),
-            "pieces": content.pieces(),
-            "is_in_pieces": next(content.pieces(), None) is not None,
-            "others": content.others(),
-            "has_others": next(content.others(), None) is not None,
-            "href": lambda path: self._href("", path),
             "children": [self._child(objid, child) for child in content.children],
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
             "split_parts": groupby(content.parts(), attrgetter("lob")),
             "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
         }
-        return self._written(package, METS, "parent.xml.j2", facts)
 
     def _written(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]

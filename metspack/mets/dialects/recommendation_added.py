@@ -1,0 +1,92 @@
+"""A parent METS of the recommendation that comes to name one more archive, and its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from metspack import identifiers, placing, reading
+from metspack.digests import Hashers
+from metspack.mets import writer
+from metspack.mets.dialects.interface import ParentContent
+from metspack.mets.dialects.recommendation import METS, NAME, Recommendation
+from metspack.mets.growing import Growing
+
+_GROUPS = {
+    "ID_SIARD_FILES": "fileGrp ID_SIARD_FILES",
+    "ID_SIARD_DDL": "fileGrp ID_SIARD_DDL",
+    "ID_SPLIT_LOBS": "fileGrp ID_SPLIT_LOBS",
+}
+_CHILD = "child IP"
+_CHILDREN = "fileGrp of children"
+_MAP = "structMap PHYSICAL"
+_ROOT = "div of the structMap PHYSICAL"
+_SPLIT_MAP = "structMap SPLITLOB"
+_SPLIT_ROOT = "div of the structMap SPLITLOB"
+_DIVS = {"SIARD central file": "div of the archive", "child IPs": "div of the children"}
+
+
+def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
+    """Return the key of an element of a parent METS, as ``growing`` asks for it."""
+    within = above[-1] if above else ""
+    if name in {"mets:mets", "mets:metsHdr"}:
+        return name
+    if name == "mets:fileGrp":
+        return _CHILDREN if attributes.get("USE") == _CHILD else _GROUPS.get(attributes.get("ID", ""), "")
+    if name == "mets:structMap":
+        return {"PHYSICAL": _MAP, "SPLITLOB": _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
+    if name == "mets:div":
+        if within == _ROOT:
+            return _DIVS.get(attributes.get("LABEL", ""), "")
+        return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "")
+    return ""
+
+
+def written(dialect: Recommendation, root: Path, package: Path, content: ParentContent) -> dict[str, Hashers]:
+    """Write the METS of the parent in ``root`` anew below ``package``, with one more archive in it.
+
+    Returns its digests by path. Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
+    """
+    facts = dialect.parent_facts(content)
+    facts["parent"]["pointer_id"] = identifiers.element_id(
+        content.objid, f"SIARD central file {content.name}"
+    )
+    with reading.opening(root, (METS,)) as descriptor:
+        mets = Growing(descriptor, watched)
+        mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
+        _add_files(mets, facts)
+        _add_divs(mets, facts)
+        return {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
+
+
+def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
+    files = _GROUPS["ID_SIARD_FILES"]
+    mets.append(_GROUPS["ID_SIARD_DDL"], _part("siard_file", facts["parent"], facts["siard"]))
+    if facts["children"]:
+        is_first = not mets.has(_CHILDREN)
+        macro = "child_group" if is_first else "child_files"
+        mets.append(files if is_first else _CHILDREN, _part(macro, facts["parent"], facts["children"]))
+    if facts["is_split"]:
+        group = _GROUPS["ID_SPLIT_LOBS"]
+        is_first = not mets.has(group)
+        macro = "split_group" if is_first else "split_files"
+        mets.append(files if is_first else group, _part(macro, facts["parent"], facts["split"]))
+
+
+def _add_divs(mets: Growing, facts: dict[str, Any]) -> None:
+    mets.follow(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
+    if facts["children"]:
+        children = _DIVS["child IPs"]
+        is_first = not mets.has(children)
+        macro = "children_div" if is_first else "child_divs"
+        mets.append(_ROOT if is_first else children, _part(macro, facts["children"]))
+    if facts["is_split"]:
+        is_first = not mets.has(_SPLIT_MAP)
+        macro = "split_map" if is_first else "split_divs"
+        text = _part(macro, facts["split_parts"], facts["pointer_id"])
+        mets.append("mets:mets" if is_first else _SPLIT_ROOT, text)
+
+
+def _part(macro: str, *values: object) -> str:
+    return writer.fragment(NAME, "_parts.xml.j2", macro, *values)
