@@ -299,6 +299,7 @@ class Work:
             name=self.name,
             word=self.layout.segment_id(self.name, container, index),
             folder=self.layout.segment_folder(self.name, container, index),
+            is_added=bool(self.prefix),
         )
         return self.dialect.spot(words)
 

@@ -270,6 +270,23 @@ def test_links_are_in_the_style_of_the_package(tmp_path: Path, style: str, kind:
     assert len(ancestors) == len([path for path in out.iterdir() if path.is_dir()]) - 1
 
 
+@pytest.mark.parametrize("style", ["aip", "recommendation"])
+def test_children_of_a_parent_with_an_id_of_its_own(
+    tmp_path: Path, northwind: Path, northwind_full: Path, style: str
+) -> None:
+    out, limits = tmp_path / "out", Limits(files=4, bytes=45_000)
+    options = replace(
+        OPTIONS, dialect="csip", checksum="SHA-256", objid="NW-1", limits=limits, **csip(link_style=style)
+    )
+    building.build(northwind, out, options)
+    before = names(out)
+    added(out, northwind_full, replace(OPTIONS, name="Full", limits=Limits(files=30, bytes=150_000)))
+    assert names(out) - before >= {"NW-1_Full_s0_t2_c4_seg_0"}
+    assert all(each.startswith("NW-1_Full_") for each in names(out) - before)
+    assert codes(out) == []
+    assert list(access.roundtrip(out)) == []
+
+
 def test_agents_terms_and_references_are_those_of_the_package(tmp_path: Path) -> None:
     out = package(
         tmp_path,

@@ -111,7 +111,7 @@ class Csip(Saying):
 
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a child lies: its LOBs where the representation has them when all are put together."""
-        objid = csip_links.child_objid(self.terms, words.parent, words.name, words.word)
+        objid = csip_links.child_objid(self.terms, words.parent, words.word, words.suffix)
         ip = folder_name(objid)
         content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
         return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)

@@ -66,18 +66,17 @@ def check_objid(terms: Terms, objid: str) -> None:
         )
 
 
-def child_objid(terms: Terms, parent: str, name: str, word: str) -> str:
-    """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with the segment's word.
+def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
+    """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with a suffix.
 
-    ``word`` names the segment and begins with the package's ``name``. In the style of the recommendation it
-    is an NCName, for it is the ID of a file entry as well.
+    ``word`` names the segment, ``suffix`` tells it from others of the parent. In the style of the
+    recommendation the OBJID is an NCName, for it is the ID of a file entry as well.
     """
     by_id = terms.link_style == "recommendation"
     if parent.casefold().startswith(_URN_UUID):
         own = uuid.uuid5(uuid.NAMESPACE_URL, f"{parent} {word}")
         return f"uuid-{own}" if by_id else f"{_URN_UUID}{own}"
-    objid = parent + word.removeprefix(name)
-    return identifiers.ncname(objid) if by_id else objid
+    return identifiers.ncname(parent + suffix) if by_id else parent + suffix
 
 
 def loctype(terms: Terms, objid: str) -> str:

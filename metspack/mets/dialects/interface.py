@@ -73,7 +73,8 @@ class SegmentWords:
     """How a segment is called: its ``number`` in the plan, its ``index`` among those of its container.
 
     ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its
-    name as one word, and ``folder``, the path that the cells of its LOBs begin with.
+    name as one word, and ``folder``, the path that the cells of its LOBs begin with. ``is_added``: it is of
+    an archive that comes into a package of another one.
     """
 
     number: int
@@ -82,6 +83,15 @@ class SegmentWords:
     name: str
     word: str
     folder: str
+    is_added: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What tells the segment from others of the parent.
+
+        It has the archive's name where that is not the first, which may have the same columns.
+        """
+        return f"_{self.word}" if self.is_added else self.word.removeprefix(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
