@@ -196,7 +196,8 @@ class Checking(Iterator[Finding]):
         yield from walking.noticed(catalogue)
         yield from links.orphans()
         standards = Held(catalogue, places, _root_of(each), looking)
-        if whole and not standards.is_eark:  # a file that no METS lists has no place in those
+        # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
+        if whole and each.mets is not None and not standards.is_eark:
             yield from manifests.missing(catalogue)
         fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
         structure.compare(catalogue, whole=whole)

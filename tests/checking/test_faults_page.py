@@ -1,0 +1,68 @@
+"""Each fault that ``docs/faults.md`` names has its codes, and a package or a test that shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from metspack.checking.codes import ALL_CODES
+from tests.conftest import CHECKOUT
+from tests.packages.cases import Case, cases
+
+PAGE = (CHECKOUT / "docs" / "faults.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (?!what happen)(.+?) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+CASES = {case.id: case for case in cases()}
+# Forms that are told and are no fault, conventions like those that are listed, what a second engine and the
+# rules of the standards say (they have pages of their own), and what needs a medium that fails.
+NOT_LISTED = {
+    *("L011", "L022", "L029", "L030", "S010", "S021", "Z007", "Z023"),
+    *("P102", "P105", "P106", "P108", "P111", "P112", "P119"),
+    *("M027", "M028", "M030", "M031", "M032", "P007"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    fault: str
+    codes: frozenset[str]
+    shown_by: tuple[str, ...]
+
+    @property
+    def packages(self) -> Iterator[Case]:
+        return (CASES[name] for name in self.shown_by if name in CASES)
+
+
+ROWS = [
+    Row(fault, frozenset(codes.split()) - {"none"}, tuple(re.findall(r"`([^`]+)`", shown_by)))
+    for fault, codes, shown_by in ROW.findall(PAGE)
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[each.fault for each in ROWS])
+def test_a_fault_is_shown_by_what_is_there(row: Row) -> None:
+    assert row.codes <= {code.id for code in ALL_CODES}
+    assert row.shown_by
+    for name in row.shown_by:
+        if name not in CASES:
+            path, _, test = name.partition("::")
+            assert f"def {test}(" in (CHECKOUT / path).read_text(encoding="utf-8"), name
+    packages = list(row.packages)
+    if row.codes:
+        assert all(case.codes & row.codes for case in packages), row
+        assert not packages or row.codes <= frozenset().union(*(case.codes for case in packages)), row
+
+
+def test_no_row_is_lost() -> None:
+    assert len(ROWS) == sum(line.startswith("| ") for line in PAGE.splitlines()) - len(
+        re.findall(r"^\| what happen", PAGE, re.MULTILINE)
+    )
+
+
+def test_every_code_is_listed_or_left_out_on_purpose() -> None:
+    listed = frozenset().union(*(row.codes for row in ROWS))
+    known = {code.id for code in ALL_CODES}
+    assert listed | NOT_LISTED == known
+    assert not listed & NOT_LISTED
