@@ -112,7 +112,7 @@ class Ahead(Generic[Result]):
     """A process of its own that runs ahead through what ``work`` yields, as far as it is taken.
 
     ``work`` is a function of a module and, like what it is given and yields, sent from one process to the
-    other. An error in it is raised here; ``TargetError`` when the process was ended from outside.
+    other. ``rest`` raises what was raised in it, and ``TargetError`` when the process was ended from outside.
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
@@ -122,9 +122,10 @@ class Ahead(Generic[Result]):
         with _undisturbed():
             self._process.start()
         sent.close()
+        self._error: Exception | None = None
 
     def come(self) -> Iterator[Result]:
-        """Yield what has come by now, without waiting for more."""
+        """Yield what has come by now, without waiting for more; raises nothing."""
         while not self._taken.closed and self._taken.poll():
             yield from self._next()
 
@@ -132,6 +133,8 @@ class Ahead(Generic[Result]):
         """Yield all that is left."""
         while not self._taken.closed:
             yield from self._next()
+        if self._error is not None:
+            raise self._error
 
     def close(self) -> None:
         """End the process, whatever it has not done."""
@@ -141,13 +144,11 @@ class Ahead(Generic[Result]):
 
     def _next(self) -> Iterator[Result]:
         try:
-            result, error = self._taken.recv()
+            result, self._error = self._taken.recv()
         except EOFError:
-            result, error = None, _ended()
+            result, self._error = None, _ended()
         if result is None:
             self.close()
-            if error is not None:
-                raise error
         else:
             yield result
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metspack.checking import Level, check, ordered, walking
 from metspack.checking.catalogue import Catalogue, folded_name
 from metspack.checking.holders import Folder, Places
+from metspack.errors import TargetError
 from metspack.listing import Lot
 from metspack.model import Finding
 from tests.packages import forge
@@ -67,6 +68,18 @@ def test_a_walk_that_is_not_waited_for_is_given_up(tmp_path: Path, late: type[La
     next(checking)
     checking._findings.close()  # type: ignore[attr-defined]
     assert (late.begun, late.ended) == (1, 1)
+
+
+def test_a_process_that_was_ended_is_no_fault_of_a_document(
+    tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(_: Late) -> Iterator[Lot]:
+        raise TargetError("a worker process was ended from outside")
+
+    monkeypatch.setattr(late, "rest", ended)
+    with pytest.raises(TargetError, match="ended from outside"):
+        found(forge.forge(tmp_path / "package"), 2)
+    assert late.ended == 1
 
 
 @pytest.mark.parametrize("level", [Level.LINKS, Level.STRUCTURE])
