@@ -10,6 +10,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from metspack import scratch
@@ -33,7 +34,6 @@ CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
-CREATE TABLE run (mets INTEGER, element TEXT, grp TEXT, algorithm TEXT, folder BLOB);
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER
@@ -107,6 +107,7 @@ _INDEXES = (
 )
 
 _BATCH = 2_000
+_AT_ONCE = 50
 _NEAR = 500
 _METS_NAME = b"mets.xml"
 SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
@@ -114,6 +115,21 @@ SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
 
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
+
+
+class Insertion:
+    """A statement that puts many rows into a table at once, in half the time of one after the other.
+
+    ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
+    ``?{0}`` and so on are a row's own values (``own`` in number).
+    """
+
+    def __init__(self, table: str, row: str, *, shared: int, own: int) -> None:
+        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE, own)
+        rows = [row.format(*range(first, first + own)) for first in numbers]
+        self.own = own
+        self.one = f"INSERT OR IGNORE INTO {table} VALUES {rows[0]}"  # noqa: S608 -- constants
+        self.many = f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows)}"  # noqa: S608 -- constants
 
 
 class Beside(Protocol):
@@ -184,6 +200,14 @@ class Catalogue(scratch.Scratch):
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
+
+    def insert(self, insertion: Insertion, shared: Row, rows: Iterable[Row]) -> None:
+        """Insert rows, all of which have the ``shared`` values."""
+        values, whole = chain.from_iterable(rows), insertion.own * _AT_ONCE
+        while len(some := tuple(islice(values, whole))) == whole:
+            self._database.execute(insertion.many, (*shared, *some))
+        starts = range(0, len(some), insertion.own)
+        self.put_many(insertion.one, ((*shared, *some[at : at + insertion.own]) for at in starts))
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Let queries call a function of one argument."""

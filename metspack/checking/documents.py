@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
-from metspack.checking.catalogue import Batch, Catalogue, fault, is_mets_name, shown
+from metspack.checking.catalogue import Batch, Catalogue, Insertion, fault, is_mets_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
@@ -36,11 +36,12 @@ _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommend
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_NEW_RUN = "DELETE FROM run"
-_PUT_RUN = "INSERT INTO run VALUES (?, ?, ?, ?, ?)"
-_PUT_FILE_OF_RUN = """INSERT INTO entry
-    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
-    SELECT mets, element, ?1, ?2, grp, ?3, ?4, algorithm, ?5, ?6, CAST(folder || ?6 AS BLOB), 0 FROM run"""
+_FILES_OF_RUN = Insertion(
+    """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo)""",
+    "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0)",
+    shared=5,
+    own=6,
+)
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
@@ -175,11 +176,9 @@ class Document:
             if run.fact.element == "file":
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
-            self._catalogue.put(_NEW_RUN)
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
-            said = (run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
-            self._catalogue.put(_PUT_RUN, self._mets, *said)
-            self._catalogue.put_many(_PUT_FILE_OF_RUN, files.rows)
+            shared = (self._mets, run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
+            self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
 
     def _taken(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):

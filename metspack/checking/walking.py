@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from pathlib import Path
 
 from metspack import listing, pooling
 from metspack.checking.catalogue import (
     Batch,
     Catalogue,
+    Insertion,
     fault,
     folded_name,
     folder_of,
@@ -23,6 +23,7 @@ from metspack.model import Finding
 from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
+_FILES = Insertion("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
 _FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
 _ALIKE = """
@@ -147,7 +148,8 @@ class _Taking:
         if _METS in lot.files.lower():
             self._documents(prefix, names)
         if self.whole:
-            self._batch.add_all(_PUT, zip(map(prefix.__add__, names), repeat("f"), lot.sizes, strict=False))
+            rows = zip(map(prefix.__add__, names), lot.sizes, strict=True)
+            self.catalogue.insert(_FILES, (), rows)
             if not _are_usual(lot.files):
                 for name in names:
                     self._name(prefix + name)
