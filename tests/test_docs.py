@@ -83,6 +83,14 @@ def test_the_page_of_findings_is_the_catalogue() -> None:
     assert all(f"**{each.id} " in text for each in ALL_CODES)
 
 
+def test_a_rule_of_our_own_that_a_finding_names_is_written_down() -> None:
+    checking = (CHECKOUT / "docs" / "checking.md").read_text(encoding="utf-8")
+    named = {clause for code in ALL_CODES for clause in code.clause.split("; ") if clause[:8] == "metspack"}
+    rules = {each for each in named if each.startswith(("metspack package form", "metspack, "))}
+    assert rules == set(re.findall(r"^- \*\*(metspack[^*]+)\*\*:", checking, re.MULTILINE))
+    assert {each.split()[1] for each in named - rules} <= {"add", "build", "check"}
+
+
 def test_the_tables_of_reports_have_each_form_and_state() -> None:
     reports = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
     assert [row[0] for row in rows(reports, "name ends in")] == [f"`{each}`" for each in SUFFIXES]

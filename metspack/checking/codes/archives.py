@@ -12,7 +12,7 @@ class Archives:
         "Z001", ERROR, "SIARD file cannot be opened",
         "{reason}",
         "SIARD 2.2, G_4.1-1 to G_4.1-5",
-        "The archive's directory is damaged: no table can be reached.",
+        "The archive is damaged, or is no zip file as SIARD has it: no table and no cell can be read.",
         RESTORE,
     )  # fmt: skip
     ENTRY = rule(
@@ -32,7 +32,7 @@ class Archives:
     METADATA = rule(
         "Z004", ERROR, "metadata.xml cannot be read",
         "{reason}",
-        "SIARD 2.2, 5",
+        "SIARD 2.2, section 5",
         "Without it the tables have no names, columns and types.",
         RESTORE,
     )  # fmt: skip
@@ -46,8 +46,8 @@ class Archives:
     TABLE = rule(
         "Z006", ERROR, "Table cannot be read",
         "{reason}",
-        "SIARD 2.2, 6",
-        "The rows from there on, and the places of their LOBs, are lost.",
+        "SIARD 2.2, section 6",
+        "The rows from there on, and the places of their LOBs, cannot be read.",
         RESTORE,
     )  # fmt: skip
     NO_SIARD = rule(
@@ -109,14 +109,14 @@ class Archives:
     LOB_IN_NO_CELL = rule(
         "Z017", WARNING, "LOB that no cell names",
         "no cell of the archive names this file",
-        "SIARD 2.2, 6.2",
+        "SIARD 2.2, section 6.2",
         "The LOB is there, but the database no longer knows it: perhaps a row was lost.",
         "Compare the table's rows with the source.",
     )  # fmt: skip
     LOB_IN_TWO_CELLS = rule(
         "Z018", WARNING, "Two cells name one file",
         "the cell names {file!r}, as cell {other} does",
-        "SIARD 2.2, 6.2",
+        "SIARD 2.2, section 6.2",
         "One of the two may have lost its own LOB.",
         "Compare both rows with the source.",
     )  # fmt: skip
@@ -124,7 +124,7 @@ class Archives:
     ARCHIVE_DIGEST = rule(
         "Z020", ERROR, "Archive's messageDigest differs",
         "metadata.xml says {algorithm} {expected}, the content has {found}",
-        "SIARD 2.2, M_5.1 (messageDigest)",
+        "SIARD 2.2, section 5.1 (messageDigest)",
         "The tables changed after the digest was written.",
         "Find out which tool rewrote the archive; if the change was meant, recompute the digest.",
     )  # fmt: skip
@@ -140,7 +140,7 @@ class Archives:
         "{count} cells of this column have no digest (first {other})",
         CELLS,
         "That the LOB is the one of this row is not proven, only that it is unchanged.",
-        "Build the package again with digests added to the cells.",
+        "Build the package again with digests added to the cells: metspack build --add-digests.",
     )  # fmt: skip
 
     ARCHIVE_PACKED = rule(
@@ -154,7 +154,7 @@ class Archives:
     ARCHIVE_DIGEST_OPEN = rule(
         "Z024", INFO, "Archive's messageDigest not compared",
         "the archive's messageDigest cannot be compared with its content: {reason}",
-        "SIARD 2.2, M_5.1 (messageDigest)",
+        "SIARD 2.2, section 5.1 (messageDigest)",
         "That the tables are those of the day the archive was made is not proven by the archive itself.",
         "Nothing; the digests in METS and manifests are compared.",
     )  # fmt: skip
@@ -191,19 +191,19 @@ class Archives:
         "{count} entries are neither in content/ nor in header/, the first is {found!r}",
         "SIARD 2.2, P_4.2-1",
         "Other software may refuse the archive, and nothing in it says what they are.",
-        "Find out what they are; keep them beside the archive.",
+        "Find out what they are; keep them beside the archive instead.",
     )  # fmt: skip
     ENTRY_OF_NOTHING = rule(
         "Z033", WARNING, "Entries that nothing names",
-        "{count} entries in content/ are neither a table's nor the LOB of a cell, the first is {found!r}",
+        "entries in content/ that are neither a table's nor a cell's LOB: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-3",
         "The row or table that they belong to may be lost; nobody who reads the archive comes to them.",
         "Compare the tables and their rows with the source; keep foreign files beside the archive.",
     )  # fmt: skip
     CELLS_OF_NO_COLUMN = rule(
         "Z034", ERROR, "Cells in a column that is not there",
-        "{count} cells with a LOB stand in this column (first {other}), but by metadata.xml the table "
-        "has {expected} columns",
+        "cells with a LOB in this column: {count}, the first is {other}; by metadata.xml the table has "
+        "{expected} columns",
         "SIARD 2.2, T_6.4-2",
         "What the LOBs are is not known: the column's name and type are lost, or the row is damaged.",
         RESTORE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metspack.checking.codes.rule import ERROR, INFO, TO_CHILD, TO_PARENT, WARNING, rule
 
-_BY_OBJID = "recommendation 0.16, references by OBJID; E-ARK AIP 2.2, listing 3"
+_BY_OBJID = f"{TO_CHILD}; E-ARK AIP 2.2, Parent AIP references child AIPs"
 
 
 class Links:
@@ -140,7 +140,7 @@ class Links:
     STYLES_DISAGREE = rule(
         "L026", ERROR, "Links disagree",
         "{reason}",
-        "CSIP 2.2, CSIP80; E-ARK AIP 2.2, listings 2 and 3",
+        "E-ARK AIP 2.2, METS identifier, and listings 2 and 3",
         "One package is linked in several ways, and they do not say the same; which is right is not told.",
         "Find out which of them is right, and write the others again from it.",
     )  # fmt: skip

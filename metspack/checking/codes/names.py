@@ -11,7 +11,7 @@ class Names:
     NOT_FOR_WINDOWS = rule(
         "N001", WARNING, "Name that Windows cannot hold",
         "{reason}",
-        "recommendation 0.10; Microsoft, Naming Files, Paths, and Namespaces",
+        "Microsoft, Naming Files, Paths, and Namespaces",
         "The package cannot be copied whole to every file system.",
         "Rename the file and every reference to it, or tell those who will copy the package.",
     )  # fmt: skip

@@ -45,7 +45,7 @@ class Paths:
         "file {id!r} has no FLocat with an xlink:href",
         FLOCAT,
         "The entry describes a file but does not say where it is.",
-        "Add the FLocat.",
+        "Add an FLocat whose xlink:href is the file's location, relative to the METS.",
     )  # fmt: skip
     REFUSED = rule(
         "P002", ERROR, "Location refused",
@@ -57,7 +57,7 @@ class Paths:
     LEAVES_ROOT = rule(
         "P003", ERROR, "Location outside the package",
         "{href!r} leads out of the package",
-        "RFC 3986, §5.2; CSIP 2.2, structure",
+        "RFC 3986, §5.2; metspack package form, files",
         "What lies outside is not archived with the package, and is never opened from here.",
         "Move the file into the package and write its location relative to the METS. Where the METS lies in "
         "a folder of the package, or a child beside this package, name the folder around both: --root DIR.",
@@ -129,7 +129,7 @@ class Paths:
     HERE_ALONE = rule(
         "P013", WARNING, "Locations that hold here alone",
         "{count} locations are absolute, like {href!r}, and lead to where the package lies now",
-        "RFC 8089; CSIP 2.2, structure",
+        "RFC 8089; metspack package form, files",
         "They were followed, as they lead into the package; moved or copied, it is left without these files.",
         "Write locations relative to the METS.",
     )  # fmt: skip

@@ -11,21 +11,21 @@ class Segments:
     SEGMENT_GAP = rule(
         "S001", ERROR, "Segment number missing",
         "{reason} between {before!r} and {found!r}",
-        "recommendation 0.28, §5.1",
+        "recommendation 0.28, §5.1 and §5.2.2",
         "Segments are numbered without gaps, so a gap is a lost segment.",
         "Put the segment back; LOBs whose files are missing are reported on their own.",
     )  # fmt: skip
     SEGMENT_START = rule(
         "S002", WARNING, "Segments do not begin at 0",
         "the first segment is {found!r}, expected {expected!r}",
-        "recommendation 0.28, §5.1",
+        "recommendation 0.28, §5.1 and §5.2.2",
         "Segments count from 0; some tools begin at 1, but a first segment may also be lost.",
         "Check that no segment is lost.",
     )  # fmt: skip
     SEGMENT_ZEROS = rule(
         "S003", WARNING, "Segment number not in plain digits",
         "the segment is {found!r}, expected {expected!r}",
-        "recommendation 0.28, §5.1; SIARD 2.2, L_7.1-0",
+        "recommendation 0.28, §5.2.2; SIARD 2.2, L_7.1-0",
         "Numbers have the digits 0 to 9 and no zeros before them; other software looks for the segment under "
         "another name, or does not take it for one.",
         "Rename the folder and every reference to it.",
@@ -33,9 +33,9 @@ class Segments:
     SPLIT_LOB = rule(
         "S010", INFO, "LOB in parts",
         "the cell names {expected!r}, which lies in {count} parts",
-        "recommendation 0.28, §5; SIARD 2.2, S_8.1.1-0",
+        "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "The cell names the whole LOB, so that no reader takes a part for it; it must be joined to be read.",
-        "Nothing: restore joins the parts.",
+        "Nothing: metspack restore joins the parts.",
     )  # fmt: skip
     SPLIT_LENGTH = rule(
         "S011", ERROR, "Parts do not add up",
@@ -48,7 +48,7 @@ class Segments:
     PART_MISSING = rule(
         "S012", ERROR, "Part not in its child",
         "part {expected!r} is not listed in {child!r}, where the parent says it is",
-        "recommendation 0.28, §5; metspack package form, split LOBs",
+        "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "The LOB cannot be joined: one of its parts is nowhere.",
         RESTORE,
     )  # fmt: skip
@@ -78,14 +78,14 @@ class Segments:
     WHOLE_SIZE = rule(
         "S016", ERROR, "Parts have another size than the whole",
         "the {count} parts have {found} bytes together, {source} says {expected}",
-        "recommendation 0.28, §5; metspack package form, split LOBs",
+        "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "A part is missing, cut off or of another LOB, or the METS was edited.",
         RESTORE,
     )  # fmt: skip
     WHOLE_DIGEST = rule(
         "S017", ERROR, "Joined LOB's digest differs",
         "the {count} parts joined have the {algorithm} {found}, {source} says {expected}",
-        "recommendation 0.28, §5; SIARD 2.2, S_8.1.1-0",
+        "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "Each part may be what its child METS says, and yet the whole is not: parts are out of order, of "
         "another LOB, or too few.",
         RESTORE,

@@ -20,14 +20,14 @@ class Xml:
         "{reason}",
         "metspack, safety of input",
         "A DTD could make a reader open other files or fill memory; such documents are never read.",
-        "Remove the document type declaration.",
+        "Take the document type declaration out; no METS and no SIARD archive needs one.",
     )  # fmt: skip
     BUDGET = rule(
         "X003", ERROR, "XML beyond its budget",
         "{reason}",
         "metspack, safety of input",
         "No METS needs this; a hostile document would.",
-        "If the document is what it should be, raise the budget.",
+        "If the document is what it should be, raise the budget: --budget depth=200 or attribute=4000000.",
     )  # fmt: skip
     DECLARATION = rule(
         "X004", WARNING, "Unusual XML declaration",
