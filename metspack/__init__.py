@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from metspack.building import Built
     from metspack.checking import Level, Profile
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+    from metspack.identity import CsipOptions
     from metspack.inplace import Described
     from metspack.layouts import FolderStyle
     from metspack.merging.merged import Merged
+    from metspack.mets.dialects.csip_terms import Agents
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.planning import Split
     from metspack.restoring.held import Disagreement
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from metspack.version import __version__
 
 __all__ = [
+    "Agents",
     "Budgets",
     "Built",
     "ConfigError",
+    "CsipOptions",
     "Described",
     "Disagreement",
     "Finding",
@@ -89,9 +93,11 @@ _HOMES = {
     "building": ("Built",),
     "checking": ("Level", "Profile"),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
+    "identity": ("CsipOptions",),
     "inplace": ("Described",),
     "layouts": ("FolderStyle",),
     "merging.merged": ("Merged",),
+    "mets.dialects.csip_terms": ("Agents",),
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
     "planning": ("Split",),
     "restoring.held": ("Disagreement",),

@@ -13,9 +13,11 @@ from metspack.adding.added import added
 from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import accepted
+from metspack.errors import ConfigError
 from metspack.identity import CHECKSUMS, DIALECTS, CsipOptions, PackageOptions
 from metspack.inplace import Described
 from metspack.layouts import FolderStyle
+from metspack.layouts.lobseg import LAYOUT
 from metspack.merging.merged import Merged, merged
 from metspack.mets.dialects.interface import Software
 from metspack.model import Budgets, Limits, Segment
@@ -31,10 +33,11 @@ def plan(
     source: Path,
     limits: Limits | None = None,
     *,
-    layout: str = "lobseg",
+    layout: str | None = None,
     split: Split = Split.FILL,
     min_size: int | None = None,
     name: str | None = None,
+    dialect: str = DIALECTS[0],
     base: Path | None = None,
     grants: Grants | None = None,
     budgets: Budgets | None = None,
@@ -46,8 +49,10 @@ def plan(
     """
     options = drafting.DraftOptions(
         division=Division(
-            limits=limits or PRESETS[DEFAULT_PRESET], layout=layouts.named(layout), split=split
+            limits=limits or PRESETS[DEFAULT_PRESET], layout=layouts.named(layout or LAYOUT.name), split=split
         ),
+        dialect=_dialect(dialect),
+        by_dialect=layout is None,
         name=name,
         base=base,
         grants=grants or Grants(),
@@ -182,7 +187,7 @@ def convert(
     target: Path,
     *,
     limits: Limits | None = None,
-    layout: str = "lobseg",
+    layout: str | None = None,
     split: Split = Split.FILL,
     lob_folder_style: FolderStyle = FolderStyle.DILCIS,
     min_size: int | None = None,
@@ -194,8 +199,10 @@ def convert(
     lob_manifest: bool = False,
     pack: str | None = None,
     accept: Collection[str] = (),
-    checksum: str = "MD5",
+    checksum: str | None = None,
     agents: Sequence[str] = (),
+    dialect: str = DIALECTS[0],
+    csip: CsipOptions | None = None,
     created: datetime | None = None,
     jobs: int = 1,
     identify: bool = False,
@@ -226,6 +233,8 @@ def convert(
         accept=accept,
         checksum=checksum,
         agents=agents,
+        dialect=dialect,
+        csip=csip,
         jobs=jobs,
         identify=identify,
         verify=verify,
@@ -256,7 +265,7 @@ def _build_options(
         layout=None if layout is None else layouts.named(layout).name,
         grants=grants or Grants(),
         accepted=accepted(accept),
-        checksum=checksum or CHECKSUMS[dialect],
+        checksum=checksum or CHECKSUMS[_dialect(dialect)],
         agents=tuple(agents),
         budgets=budgets or Budgets(),
         dialect=dialect,
@@ -366,6 +375,13 @@ def check(
         jobs=jobs,
         profile=profile,
     )
+
+
+def _dialect(name: str) -> str:
+    """Return a dialect's name; raises ``ConfigError`` for one there is not."""
+    if name not in DIALECTS:
+        raise ConfigError(f"there is no dialect {name!r}", hint=f"There are {', '.join(DIALECTS)}.")
+    return name
 
 
 def _created(given: datetime | None) -> str:

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metspack import identifiers, identity, planfile, staying
+from metspack.identity import CsipOptions, PackageOptions
+from metspack.mets.dialects import recommendation
+from metspack.mets.dialects.csip_terms import LINK_STYLES
+from metspack.mets.dialects.interface import Dialect, SegmentWords, Software
 from metspack.model import Budgets, Segment
 from metspack.planfile import PlanHeader
 from metspack.planning import Division, planned
@@ -19,12 +23,16 @@ from metspack.sources import opening
 class DraftOptions:
     """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``.
 
-    With a ``dialect`` the layout is what that asks for, in place of that of ``division``.
+    ``by_dialect``: the layout is what the dialect asks for, in place of that of ``division``. ``objid`` and
+    ``link_style`` (of ``csip_terms.LINK_STYLES``) are for the OBJIDs of the children alone.
     """
 
     division: Division
-    dialect: str | None = None
+    dialect: str = recommendation.NAME
+    by_dialect: bool = False
     name: str | None = None
+    objid: str | None = None
+    link_style: str = LINK_STYLES[0]
     base: Path | None = None
     grants: Grants = field(default_factory=Grants)
     min_size: int | None = None
@@ -36,10 +44,13 @@ class Draft:
     """A plan: its header, its segments, the LOBs in them and what is to be known of these.
 
     ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
-    ``kept`` those that stay inside the archive.
+    ``kept`` those that stay inside the archive. ``objid`` is the parent's, "" for LOBs without an archive,
+    whose identity the build makes from the LOBs.
     """
 
     header: PlanHeader
+    dialect: Dialect
+    objid: str
     version: str | None
     segments: tuple[Segment, ...]
     lobs: int
@@ -62,13 +73,26 @@ class Draft:
         layout = self.header.division.layout
         return layout.segment_folder(self.header.name, segment.container, segment.index)
 
+    def child_objid(self, segment: Segment) -> str:
+        """Return the OBJID of the child IP that a segment becomes."""
+        layout, name = self.header.division.layout, self.header.name
+        words = SegmentWords(
+            number=segment.index,
+            index=segment.index,
+            parent=self.objid,
+            name=name,
+            word=layout.segment_id(name, segment.container, segment.index),
+            folder=self.folder(segment),
+        )
+        return self.dialect.spot(words).objid
+
 
 def drafted(path: Path, options: DraftOptions, progress: Progress | None = None) -> Draft:
     """Return the plan of a source, the same that ``building.build`` follows with the same options.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    name = None if options.name is None else identifiers.given_name(options.name)
+    given = None if options.name is None else identifiers.given_name(options.name)
     progress = progress or Silent()
     segments: list[Segment] = []
     lobs = split = 0
@@ -93,19 +117,21 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
                 split += 1
         source.unchanged()
         archive = source if isinstance(source, Archive) else None
+        name = given or identifiers.package_name(source.stem)
+        dialect, objid = _identity(options, name, archive)
         warnings = () if archive is None else archive.conventions()
         words = () if archive is None else staying.words(archive, stays, options.min_size or 0)
         return Draft(
-            header=planfile.header(
-                name or identifiers.package_name(source.stem), source, division, options.min_size
-            ),
+            header=planfile.header(name, source, division, options.min_size),
+            dialect=dialect,
+            objid=objid,
             version=None if archive is None else archive.metadata.version,
             segments=tuple(segments),
             lobs=lobs,
             split=split,
             kept=sum(stays.values()),
             warnings=(
-                *identifiers.name_words(source.stem, name),
+                *identifiers.name_words(source.stem, given),
                 *words,
                 *sharing.words(),
                 *warnings,
@@ -114,6 +140,19 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
 
 
 def _division(options: DraftOptions, archive: Archive | None) -> Division:
-    if options.dialect is None:
+    if not options.by_dialect:
         return options.division
     return replace(options.division, layout=identity.layout(options.dialect, None, archive))
+
+
+def _identity(options: DraftOptions, name: str, archive: Archive | None) -> tuple[Dialect, str]:
+    """Return the dialect of the package, and the parent's OBJID as far as it is known."""
+    package = PackageOptions(
+        created="",  # a plan says no time
+        software=Software(name="", version=""),
+        objid=options.objid,
+        dialect=options.dialect,
+        csip=CsipOptions(link_style=options.link_style),
+    )
+    objid = identity.objid(package, name, archive)
+    return identity.dialect(package, name, objid, archive), objid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,25 @@ def test_a_plan_is_its_segments(northwind: Path) -> None:
     by_column = list(metspack.plan(northwind, SMALL, layout="siard22", split=Split.NEVER))
     assert [each.container for each in by_column] == ["s0_t2_c4"] * 3
     assert list(metspack.plan(northwind, min_size=1_000_000)) == []
+
+
+def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> None:
+    assert [each.container for each in metspack.plan(northwind, SMALL, dialect="csip")] == ["s0_t2_c4"] * 3
+    by_layout = metspack.plan(northwind, SMALL, dialect="csip", layout="lobseg")
+    assert [each.container for each in by_layout] == [""] * 3
+    csip = metspack.CsipOptions(package_type="AIP", agents=metspack.Agents(submitter="National Archives"))
+    for dialect in ("recommendation", "csip"):
+        metspack.build(
+            northwind, tmp_path / dialect, limits=SMALL, dialect=dialect, csip=csip, created=CREATED
+        )
+    for dialect, other in (("recommendation", "csip"), ("csip", "recommendation")):
+        converted = metspack.convert(
+            tmp_path / other, tmp_path / "new", limits=SMALL, dialect=dialect, csip=csip, created=CREATED
+        )
+        assert converted.layout == ("siard22" if dialect == "csip" else "lobseg")
+        assert tree(tmp_path / "new") == tree(tmp_path / dialect)
+        shutil.rmtree(tmp_path / "new")
+    assert b"National Archives" in b"".join(tree(tmp_path / "csip").values())
 
 
 def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> None:
@@ -69,7 +89,7 @@ def test_a_plan_file_is_followed(northwind: Path, tmp_path: Path) -> None:
         metspack.build(northwind, tmp_path / "out", plan=plan)
 
 
-@pytest.mark.parametrize("wrong", [{"layout": "dbptk"}, {"accept": ["anything"]}])
+@pytest.mark.parametrize("wrong", [{"layout": "dbptk"}, {"accept": ["anything"]}, {"dialect": "dbptk"}])
 def test_values_that_there_are_not_are_refused(
     northwind: Path, tmp_path: Path, wrong: dict[str, object]
 ) -> None:

@@ -11,6 +11,7 @@ from metspack.cli import choices, console, options
 from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.groups import grouped
 from metspack.cli.options import Locations
+from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -44,6 +45,26 @@ def plan(
             show_default=False,
         ),
     ] = None,
+    link_style: Annotated[
+        str | None,
+        typer.Option(
+            "--link-style",
+            autocompletion=choices.link_styles,
+            metavar="STYLE",
+            help="With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
+            rich_help_panel=SEGMENTS,
+            show_default=False,
+        ),
+    ] = None,
+    objid: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="OBJID",
+            help="OBJID of the parent IP, which those of csip's children are made from.",
+            show_default=False,
+        ),
+    ] = None,
     locations: Locations,
     base: options.Base = None,
     name: options.Name = None,
@@ -60,12 +81,19 @@ def plan(
     """
     from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
     from metspack.identity import DIALECTS  # noqa: PLC0415
+    from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
+    from metspack.mets.dialects.csip_terms import LINK_STYLES  # noqa: PLC0415
 
     chosen = options.one_of("--dialect", dialect or DIALECTS[0], DIALECTS)
+    if link_style is not None and chosen != NAME:
+        raise ConfigError(f"only the dialect {NAME} has --link-style", hint=f"Add --dialect {NAME}.")
     settings = drafting.DraftOptions(
         division=dividing.division(),
-        dialect=chosen if dividing.layout is None else None,
+        dialect=chosen,
+        by_dialect=dividing.layout is None,
         name=name,
+        objid=objid,
+        link_style=options.one_of("--link-style", link_style or LINK_STYLES[0], LINK_STYLES),
         base=base,
         grants=locations.grants(),
         min_size=dividing.smallest(),
@@ -83,7 +111,7 @@ def plan(
         console.document(_document(draft))
     elif not quiet:
         written = f"The plan is in {output}." if output else "Nothing was written."
-        _show(source.resolve().name, draft, written)
+        _show(source.resolve().name, draft, written, with_objids=chosen == NAME)
 
 
 def _document(draft: Draft) -> dict[str, object]:
@@ -93,6 +121,7 @@ def _document(draft: Draft) -> dict[str, object]:
     limits = head.division.limits
     return {
         "name": head.name,
+        "objid": draft.objid or None,
         "siard_version": draft.version,
         "layout": head.division.layout.name,
         "split": head.division.split.value,
@@ -103,20 +132,36 @@ def _document(draft: Draft) -> dict[str, object]:
         "kept_inside": draft.kept,
         "files": draft.files,
         "bytes": draft.bytes,
-        "segments": [{"name": draft.folder(each), **planfile.described(each)} for each in draft.segments],
+        "segments": [
+            {
+                "name": draft.folder(each),
+                "objid": draft.child_objid(each),
+                **planfile.described(each),
+            }
+            for each in draft.segments
+        ],
         "warnings": list(draft.warnings),
     }
 
 
-def _show(name: str, draft: Draft, written: str) -> None:
+def _show(name: str, draft: Draft, written: str, *, with_objids: bool) -> None:
     division = draft.header.division
     limits = division.limits
     what = "no SIARD archive" if draft.version is None else f"SIARD {draft.version}"
     console.out(f"{name}: {what}, at most {_words(limits.files, limits.bytes)} in a segment")
     if draft.segments:
         console.table(
-            ("segment", "files", "bytes", "closed by"),
-            ((draft.folder(each), each.files, each.bytes, each.closed_by.value) for each in draft.segments),
+            ("segment", "files", "bytes", "closed by", *(("child IP",) if with_objids else ())),
+            (
+                (
+                    draft.folder(each),
+                    each.files,
+                    each.bytes,
+                    each.closed_by.value,
+                    *((draft.child_objid(each),) if with_objids else ()),
+                )
+                for each in draft.segments
+            ),
             frozenset({1, 2}),
         )
     parts = draft.files - draft.lobs + draft.split

@@ -461,7 +461,7 @@ def test_show(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_show_says_what_config_and_use_do(metspack: Commands, here: Path) -> None:
     (here / "other.toml").write_text("[profile.a]\nmax-files = 4\n")
     said = metspack.fine("config", "show", "plan", "--config", "other.toml", "--use", "a", "--origin")
-    assert "max-files  4      other.toml:2" in said
+    assert "max-files   4      other.toml:2" in said
 
 
 def test_path(metspack: Commands, here: Path) -> None:

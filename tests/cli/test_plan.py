@@ -60,6 +60,7 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
     said = json.loads(metspack.fine("plan", northwind, "--json", "--name", "N", *SMALL))
     assert said == {
         "name": "N",
+        "objid": "urn:uuid:a2b471a1-6c15-52a6-9788-67e6eb5bee23",
         "siard_version": "2.2",
         "layout": "lobseg",
         "split": "fill",
@@ -73,6 +74,7 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
         "segments": [
             {
                 "name": f"N_lobseg_{n}",
+                "objid": f"ID_N_lobseg_{n}_mets",
                 "segment": n,
                 "first": f"s0.t2.c4.r{first}",
                 "last": f"s0.t2.c4.r{last}",
@@ -146,3 +148,40 @@ def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
     assert {each.name for each in (tmp_path / "by-plan").iterdir()} == made
     asked = json.loads(metspack.fine("plan", northwind, *limits, *ways, "--layout", "lobseg", "--json"))
     assert asked["layout"] == "lobseg"
+
+
+@pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
+def test_a_plan_tells_the_objids_that_the_build_gives(
+    metspack: Commands, northwind: Path, tmp_path: Path, style: str
+) -> None:
+    ways = ("--max-files", "4", "--dialect", "csip", "--link-style", style)
+    metspack.fine("build", northwind, *ways, "-o", tmp_path / "out")
+    (package,) = json.loads(metspack.fine("links", tmp_path / "out", "--json"))["packages"]
+    made = {each["objid"] for each in package["documents"]} - {"rep1"}
+    planned = json.loads(metspack.fine("plan", northwind, *ways, "--json"))
+    assert {planned["objid"], *(each["objid"] for each in planned["segments"])} == made
+    shown = metspack.fine("plan", northwind, *ways)
+    assert all(each["objid"] in shown for each in planned["segments"])
+    named = json.loads(metspack.fine("plan", northwind, *ways[:4], "--id", "NW", "--json"))
+    assert [named["objid"], named["segments"][0]["objid"]] == ["NW", "NW_s0_t2_c4_seg_0"]
+
+
+def test_the_recommendations_objids_are_in_the_plan_as_json(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    planned = json.loads(metspack.fine("plan", northwind, "--json"))
+    assert planned["segments"][0]["objid"] == "ID_Northwind_lobseg_0_mets"
+    assert "child IP" not in metspack.fine("plan", northwind)
+    lobs = tmp_path / "lobs/content/schema0/table0/lob2"
+    lobs.mkdir(parents=True)
+    (lobs / "record0.bin").write_bytes(b"x")
+    planned = json.loads(metspack.fine("plan", tmp_path / "lobs", "--json"))
+    assert (planned["objid"], planned["segments"][0]["objid"]) == (None, "ID_lobs_lobseg_0_mets")
+    outcome = metspack("plan", tmp_path / "lobs", "--dialect", "csip")
+    assert (outcome.code, outcome.err.splitlines()[0].partition(":")[0]) == (2, "error")
+
+
+def test_link_styles_are_those_of_csip(metspack: Commands, northwind: Path) -> None:
+    outcome = metspack("plan", northwind, "--link-style", "aip")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "error: only the dialect csip has --link-style\nhint: Add --dialect csip.\n"

@@ -130,9 +130,10 @@ COMMONS_IP = (
         rule="AIP9",
         said_of=(CHILD, PACKED_CHILD),
         profiles=("aip",),
-        why="wants the IDs of files to begin with the letters ID. The E-ARK AIP's text has no such rule: it "
-        "wants a prefix because an xml:id cannot begin with a digit (CSIP67). The IDs of LOBs are the "
-        "recommendation's, s0.t2.c4.r1",
+        why="wants the IDs of files to begin with the letters ID. The E-ARK AIP's text on package "
+        "identifiers wants a prefix of whatever letters, because an xml:id cannot begin with a digit "
+        "(CSIP67): that is s in s0.t2.c4.r1. This ID is the LOB's in both dialects (recommendation 0.16), in "
+        "PREMIS and for cat, so it stays",
     ),
 )
 """What the validator of commons-ip 2.11 says by its rules of 2.2.0; without the SHOULD it says VALID."""
