@@ -41,7 +41,7 @@ MEANINGS = {
     State.OK: "both name each other",
     State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
     State.ONE_WAY: "only one names the other",
-    State.BROKEN: "leads nowhere, or to another METS",
+    State.BROKEN: "leads nowhere or to another METS, or one of the two METS was changed",
     State.MISSING: "named, but not there",
     State.EXTRA: "there, but named by nobody",
     State.UNKNOWN: "a parent that is not among the packages and roots looked at",

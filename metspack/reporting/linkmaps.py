@@ -175,8 +175,8 @@ def _note(child: Child) -> str:
     if child.found:
         return f"{child.state.value}, {child.found}"
     if child.files:
-        return f"{child.state.value}, {counted(child.files, 'file')}, {counted(child.bytes, 'byte')}"
-    return f"{child.state.value}, {child.objid}" if child.mets and child.objid else child.state.value
+        return f"{child.standing}, {counted(child.files, 'file')}, {counted(child.bytes, 'byte')}"
+    return f"{child.standing}, {child.objid}" if child.mets and child.objid else child.standing
 
 
 def _title(child: Child) -> str:
@@ -190,7 +190,7 @@ def _title(child: Child) -> str:
     }
     is_there = child.mets and child.state is not State.MISSING
     said = f"; {ways[child.down, child.up]}" if is_there else ""
-    return f"{child.objid or 'a METS without OBJID'}{where}: {child.state.value}{said}"
+    return f"{child.objid or 'a METS without OBJID'}{where}: {child.standing}{said}"
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _Place]]) -> Iterator[Arrow]:

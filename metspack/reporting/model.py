@@ -30,6 +30,9 @@ class State(Enum):
     """Of a parent: it lies neither in the package nor under a root, so nobody looked whether it names it."""
 
 
+_CODES = 3  # beside a state: the findings say all
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
     """A child IP: its identifier and METS, as its parent calls them or as it does itself when nobody does.
@@ -37,7 +40,7 @@ class Child:
     ``mets`` is the path from the package's root, empty when nothing says it; ``found`` is where its METS
     lies when that is elsewhere. ``parent`` is the METS that names it, the package's own for one that nobody
     names. ``down`` tells of an mptr from the parent, ``up`` of one to it. ``files`` and ``bytes`` are what
-    its METS lists, other METS left out.
+    its METS lists, other METS left out. ``codes`` are those of the findings that make the link what it is.
     """
 
     objid: str
@@ -49,6 +52,12 @@ class Child:
     files: int = 0
     bytes: int = 0
     found: str = ""
+    codes: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> str:
+        """Its state, with the codes that tell why when the link is at fault."""
+        return " ".join((self.state.value, *self.codes[:_CODES]))
 
     @property
     def folder(self) -> str:

@@ -61,6 +61,7 @@ def children(graph: Graph, above: str = "") -> Iterator[tuple[Edge | None, Child
                     down=edge.state is not Linked.ONE_WAY_UP,
                     up=edge.state in _UP,
                     found=node.found,
+                    codes=edge.codes if edge.is_fault else (),
                 ),
             )
     for node in graph.nodes:
