@@ -323,6 +323,12 @@ def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:
         database.close()
 
 
+_CODES = (
+    "Codes are a letter and three digits, such as L001 (docs/findings.md lists them); requirements of E-ARK "
+    "are such as CSIP66, SIP2 and SIARD_3 (docs/rules.md)."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """All that is to be said about a code, without a package at hand."""
@@ -349,11 +355,11 @@ def explained(code: str) -> Explanation:
     try:
         rule = Code.named(code)
     except KeyError:
-        known = sorted(each.id for each in ALL_CODES)
-        alike = [each for each in known if each[:1] == code.strip().upper()[:1]]
-        raise ConfigError(
-            f"there is no code {code!r}", hint=f"Codes are {', '.join(alike or known)}."
-        ) from None
+        word = code.strip().upper()
+        letter = word[:1] if word[1:].isdecimal() else ""
+        alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
+        hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
+        raise ConfigError(f"there is no code {code!r}", hint=hint) from None
     return Explanation(
         code=rule.id,
         title=rule.title,

@@ -19,6 +19,7 @@ from metspack.cli import (
     links,
     logfile,
     merge,
+    options,
     plan,
     restore,
     roundtrip,
@@ -27,11 +28,13 @@ from metspack.cli import (
 )
 from metspack.cli.configured import Common, Configured
 from metspack.cli.groups import extended
+from metspack.cli.helping import Command, Group
 from metspack.cli.logfile import Logged
 from metspack.version import __version__
 
 app = typer.Typer(
     name="metspack",
+    cls=Group,
     invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -51,7 +54,14 @@ def _version(wanted: bool) -> None:
 def metspack(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version",
+            metavar=options.FLAG,
+            help="Print the version.",
+            callback=_version,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
@@ -81,7 +91,7 @@ _add("plan", plan.plan)
 _add("build", build.build)
 _add("add", add.add)
 _add("check", check.check)
-app.command("explain")(check.explain)
+app.command("explain", cls=Command)(check.explain)
 _add("links", links.links)
 _add("diff", diff.diff)
 _add("convert", convert.convert)

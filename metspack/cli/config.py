@@ -24,6 +24,7 @@ from metspack.cli.configured import (
     variables,
 )
 from metspack.cli.groups import grouped
+from metspack.cli.helping import Command, Group
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -31,6 +32,7 @@ _WIDTH = 100
 _METS_PROFILE = "profile"
 
 app = typer.Typer(
+    cls=Group,
     help="Show what options are set to and where, check configuration files, and print an example.",
     no_args_is_help=False,
 )
@@ -52,7 +54,7 @@ def _context(own: typer.Context, command: Configured, given: list[str]) -> tuple
     return ctx, origins
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 @grouped
 def show(
     ctx: typer.Context,
@@ -72,6 +74,7 @@ def show(
         bool,
         typer.Option(
             "--origin",
+            metavar=options.FLAG,
             help="Say where each value comes from: command line, environment variable, FILE:LINE or default.",
         ),
     ] = False,
@@ -123,7 +126,7 @@ def show(
     console.table(header, shown, frozenset())
 
 
-@app.command("path")
+@app.command("path", cls=Command)
 @grouped
 def path(*, common: Common) -> None:
     """Tell which configuration files are read: the project's and the user's.
@@ -138,7 +141,7 @@ def path(*, common: Common) -> None:
         )
 
 
-@app.command("check")
+@app.command("check", cls=Command)
 def check(
     ctx: typer.Context,
     file: Annotated[
@@ -166,7 +169,7 @@ def check(
     _warn_of_variables(there)
 
 
-@app.command("example")
+@app.command("example", cls=Command)
 def example(ctx: typer.Context) -> None:
     """Print a configuration file with every option, all commented out, to begin with.
 

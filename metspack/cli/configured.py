@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperOption
 
 from metspack.cli import configfiles, settings
 from metspack.cli.dialects import Dialects
 from metspack.cli.dividing import Dividing
+from metspack.cli.helping import Command
 from metspack.cli.making import Building
 from metspack.errors import ConfigError
 
@@ -104,7 +105,7 @@ class Common:
     ] = None
 
 
-class Configured(TyperCommand):
+class Configured(Command):
     """A command whose options are looked for in the environment and in files too."""
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
@@ -114,8 +115,6 @@ class Configured(TyperCommand):
             word = key.upper().replace("-", "_")
             option.envvar = [f"{_PREFIX}_{(name or '').upper()}_{word}", f"{_PREFIX}_{word}"]
             option.show_envvar = False
-            if option.is_flag:
-                option.secondary_opts = [f"--{_negation(key)}"]
             if option.multiple and not settings.is_path(option):
                 # Names of organisations hold spaces, at which Click would cut; paths are cut at os.pathsep.
                 vars(option)["split_envvar_value"] = str.splitlines
@@ -132,9 +131,8 @@ class Configured(TyperCommand):
         """Return a parser that also knows the words which take back what other places say."""
         parser = super().make_parser(ctx)
         for key, option in self.settable.items():
-            if not option.is_flag:
-                word = _negation(key)
-                parser.add_option(obj=option, opts=[f"--{word}"], dest=word, action="store_const", const=True)
+            word = _negation(key)
+            parser.add_option(obj=option, opts=[f"--{word}"], dest=word, action="store_const", const=True)
         return parser
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -180,7 +178,7 @@ class Origins:
             files(Path(found["config"]) if found["config"] else None, known(root)), found["use"]
         )
         for key, option in self.command.settable.items():
-            if not option.is_flag and given.get(_negation(key)):
+            if given.get(_negation(key)):
                 if option.name in given:
                     raise ConfigError(
                         f"--{key} and --{_negation(key)} are both given",

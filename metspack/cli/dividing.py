@@ -97,7 +97,7 @@ class Dividing:
             metavar="LAYOUT",
             help="How folders and files are named: lobseg (Northwind_lobseg_0/content/..., one series of "
             "folders for all LOBs; the default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., a series for "
-            "each column, as SIARD 2.2 has it).",
+            "each column, as SIARD 2.2 has it; the default for SIARD 2.2 in the dialect csip).",
             rich_help_panel=SEGMENTS,
             show_default=False,
         ),

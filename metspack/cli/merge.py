@@ -26,8 +26,8 @@ def merge(
         list[Path],
         typer.Argument(
             metavar="OUT...",
-            help="Packages of the dialect csip, parent and all children: their folders, or the folder that "
-            "holds them.",
+            help="Packages of the dialect csip, parent and all children: their folders, zip or tar files, or "
+            "the folder that holds them.",
             show_default=False,
         ),
     ],

@@ -402,10 +402,12 @@ def test_every_code_is_explained() -> None:
         assert len(code.id) == 4
     with pytest.raises(ConfigError, match="no code 'L999'") as caught:
         explained("L999")
-    assert "L001" in caught.value.hint
-    with pytest.raises(ConfigError) as caught:
-        explained("?")
-    assert "X001" in caught.value.hint
+    assert caught.value.hint.startswith("Codes with this letter are L001, L002")
+    for word in ("?", "AIP9", "links", "Q001", ""):
+        with pytest.raises(ConfigError) as caught:
+            explained(word)
+        assert "such as L001 (docs/findings.md" in caught.value.hint
+        assert "CSIP66" in caught.value.hint
 
 
 def test_a_summary_counts() -> None:

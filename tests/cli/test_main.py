@@ -69,9 +69,10 @@ def test_help_is_there_for_every_command(metspack: Commands, command: str) -> No
 
 
 def test_help_shows_no_type_where_no_value_is_taken(metspack: Commands) -> None:
-    for command in ("check", "build", "cat", "shards", "inspect", "restore", "diff"):
-        typed = [line for line in metspack.fine(command, "--help").splitlines() if "<bool>" in line]
-        assert all("--help" in line for line in typed), "that one is typer's own"
+    ours = ("check", "build", "cat", "shards", "inspect", "restore", "diff", "explain", "config show")
+    for command in ("", *ours, "config", "config path"):
+        typed = [line for line in metspack.fine(*command.split(), "--help").splitlines() if "<bool>" in line]
+        assert all("-completion" in line for line in typed), "those are typer's own"
     assert "{PATH}..." in metspack.fine("check", "--help")
 
 
