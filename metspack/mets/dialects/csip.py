@@ -45,8 +45,8 @@ NAME = "csip"
 DATA = "data"
 """The folder of a representation's files."""
 
-_DESCRIPTIVE = "metadata/descriptive"
-_DUBLIN_CORE = f"{_DESCRIPTIVE}/dublin-core.xml"
+DESCRIPTIVE = "metadata/descriptive"
+_DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 
 Files = Callable[[], Iterable[PlacedFile]]
 
@@ -293,7 +293,7 @@ class Csip(Saying):
     def _descriptive_written(self, ip: Ip, part: Part) -> Reference:
         given = self.descriptive
         if given is not None and not part.parent:
-            file = ip.copied(f"{_DESCRIPTIVE}/{given.path.name}", given.path)
+            file = ip.copied(f"{DESCRIPTIVE}/{given.path.name}", given.path)
             return ip.reference(file, given.mdtype, given.othermdtype)
         terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.from_template(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")

@@ -9,22 +9,22 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from metspack import identifiers, placing, premis, reading
+from metspack import descriptive, identifiers, placing, premis, reading
 from metspack.digests import Hashers
 from metspack.mets import writer
-from metspack.mets.dialects import csip_links
-from metspack.mets.dialects.csip import NAME, Csip
+from metspack.mets.dialects import csip_about, csip_links
+from metspack.mets.dialects.csip import DATA, DESCRIPTIVE, NAME, Csip
 from metspack.mets.dialects.csip_documents import DIVISION, PREMIS, Done
-from metspack.mets.dialects.csip_files import Group, Ip
+from metspack.mets.dialects.csip_files import Group, Ip, Reference
 from metspack.mets.dialects.csip_links import METS
 from metspack.mets.dialects.csip_terms import folder_name
 from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.growing import Growing
 from metspack.premis import Event, Identifier, Relationship
 
-_HEADER, _PREMIS = "mets:metsHdr", "mdRef of PREMIS"
+_HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
 _FILES = "mets:fileSec"
-_CSIP, _CSIP_ROOT = "structMap CSIP", "div of the structMap CSIP"
+_CSIP, _CSIP_ROOT, _METADATA = "structMap CSIP", "div of the structMap CSIP", "div of metadata"
 _CHILDREN, _CHILDREN_ROOT, _WITHIN = "structMap of children", "div of children", "div of a representation"
 _SPLIT, _SPLIT_ROOT = "structMap SPLITLOB", "div of the structMap SPLITLOB"
 _ENTITY, _EVENT = "object of the IP", "premis:event"
@@ -32,30 +32,37 @@ _ADDITION = "modification"
 
 
 class _Watched:
-    """Gives the elements of a parent's METS their keys; counts what the children's structMap has."""
+    """Gives the elements of a parent's METS their keys; counts what the children's structMap has.
+
+    ``described`` are the IDs of the descriptive metadata that the CSIP structMap names.
+    """
 
     def __init__(self, objid: str, children: str) -> None:
-        self._group = identifiers.element_id(objid, "child IPs")
+        self._groups = {identifiers.element_id(objid, each) for each in ("child IPs", "documentation group")}
         self._maps = {identifiers.element_id(objid, "split LOBs"): _SPLIT, children: _CHILDREN}
         self.linked = 0
+        self.described: tuple[str, ...] = ()
 
     def __call__(self, name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
         within = above[-1] if above else ""
         identifier = attributes.get("ID", "")
-        if name in {"mets:mets", _HEADER, _FILES}:
+        if name in {"mets:mets", _HEADER, _DESCRIPTION, _FILES}:
             return name
-        if name == "mets:mdRef" and attributes.get("xlink:href") == PREMIS:
-            return _PREMIS
-        if name == "mets:fileGrp" and identifier == self._group:
-            return self._group
         if name == "mets:structMap":
             is_csip = attributes.get("LABEL") == "CSIP"
             return _CSIP if is_csip else self._maps.get(identifier, "")
         if name == "mets:div":
-            self.linked += within == _CHILDREN_ROOT
-            roots = {_CSIP: _CSIP_ROOT, _CHILDREN: _CHILDREN_ROOT, _SPLIT: _SPLIT_ROOT}
-            return roots.get(within, "")
-        return ""
+            return self._division(attributes, within)
+        if name == "mets:mdRef" and attributes.get("xlink:href") == PREMIS:
+            return _PREMIS
+        return identifier if name == "mets:fileGrp" and identifier in self._groups else ""
+
+    def _division(self, attributes: dict[str, str], within: str) -> str:
+        self.linked += within == _CHILDREN_ROOT
+        if within == _CSIP_ROOT and attributes.get("LABEL") == "Metadata":
+            self.described = tuple(attributes.get("DMDID", "").split())
+            return _METADATA
+        return {_CSIP: _CSIP_ROOT, _CHILDREN: _CHILDREN_ROOT, _SPLIT: _SPLIT_ROOT}.get(within, "")
 
 
 def _of_premis(name: str, attributes: dict[str, str], _above: Sequence[str]) -> str:
@@ -77,6 +84,7 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
     with reading.opening(root, (*names, *PREMIS.split("/"))) as descriptor:
         kept = _premis_written(dialect, Growing(descriptor, _of_premis), ip, content)
     watched = _Watched(content.objid, csip_links.children_map(dialect.terms, content.objid).id)
+    described, about = _described(dialect, ip, content)
     with reading.opening(root, (*names, METS)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put(_HEADER, "LASTMODDATE", dialect.created)
@@ -88,12 +96,34 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
             ("CHECKSUMTYPE", dialect.checksum_type),
         ):
             mets.put(_PREMIS, name, str(value))
+        text = writer.fragment(NAME, "_metadata.xml.j2", "section", described, dialect.said())
+        mets.follow(_DESCRIPTION, text)
+        mets.put(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
+        mets.append(about.id, _rendered("_files.xml.j2", dialect, about))
         mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
         ip.taken(METS, mets.written(ip.place(METS), ip.algorithms))
     return ip.files
+
+
+def _described(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[Reference, Group]:
+    """Write what describes the archive and how it belongs to the package, beside what describes the first."""
+    terms = descriptive.terms(dialect.description, ip.objid)
+    path = f"{DESCRIPTIVE}/dublin-core-{content.name}.xml"
+    described = ip.reference(ip.from_template(path, "dublin-core.xml.j2", {"terms": terms}), "DC")
+    text = csip_about.text(
+        title=dialect.label("a SIARD archive that was added"),
+        objid=ip.objid,
+        role=f"the parent IP, with the SIARD archive {content.name} beside others",
+        parent="",
+        data=f"{dialect.representation}/{DATA}/",
+        is_whole=False,
+    )
+    about = ip.from_blocks(f"documentation/about-{content.name}.txt", [text.encode()])
+    group = Group(id=ip.id("documentation group"), use="", div="", files=lambda: (about,))
+    return described, group
 
 
 def _rendered(template: str, dialect: Csip, group: Group) -> str:
