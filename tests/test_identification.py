@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import zipfile
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from lxml import etree
 
 from metspack import access, building, checking, converting, identification, inplace
+from metspack.adding.added import added
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError
 from metspack.identification import Found, Identifying
@@ -255,6 +257,30 @@ def test_formats_in_premis_are_those_of_the_lob_that_it_means(tmp_path: Path) ->
         assert known(tmp_path / name)["s0.t0.c2.r1"][1] is None
     (said,) = result.warnings
     assert "premis.xml cannot be read, so formats of split LOBs are not known" in said
+
+
+@pytest.mark.parametrize("options", [OPTIONS, CSIP], ids=["recommendation", "csip"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+def test_the_lobs_of_an_archive_that_is_added_are_identified_if_they_are_to_be(
+    tmp_path: Path, options: BuildOptions, *, first: bool, second: bool
+) -> None:
+    package = built(tmp_path, replace(options, identify=first), PNG, LONG)
+    other = Path(shutil.copy(tmp_path / "N.siard", tmp_path / "Other.siard"))
+    added(package, other, replace(OPTIONS, identify=second))
+    faultless(package)
+    kinds = {True: "fmt/11", False: None}
+    assert known(package)["s0.t0.c2.r1"][1] == kinds[first]
+    found = {
+        file.get("ID"): file.get(f"{S}FORMATREGISTRYKEY")
+        for path in package.rglob("*.xml")
+        for file in etree.parse(path).iter(f"{M}file")
+    }
+    assert found["Other.s0.t0.c2.r1"] == kinds[second]
+    if options is OPTIONS:
+        assert found["Other.s0.t0.c2.r2"] == ("fmt/18" if second else None)
+        agents = etree.parse(package / "mets.xml").findall(f".//{M}agent[@OTHERROLE='FORMAT IDENTIFICATION']")
+        assert len(agents) == (first or second)
 
 
 def test_segments_that_stand_are_identified_in_place(tmp_path: Path) -> None:

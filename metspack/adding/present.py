@@ -180,7 +180,7 @@ def present(root: Path) -> Present:
         raise SourceError(f"{root} holds no package", hint=f"Nothing could be added to it; {_BUILD}")
     said = _said(root, (*((folder,) if folder else ()), name))
     objid = said.root.get("OBJID", "")
-    made_by = [each.name for each in said.agents if not each.is_organisation]
+    made_by = [each.name for each in said.agents if each.role == "CREATOR" and not each.is_organisation]
     if made_by != [_MADE_BY] or (folder and folder != folder_name(objid)):
         by = (
             f"was made by {made_by[0]}"

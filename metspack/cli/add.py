@@ -50,6 +50,7 @@ def add(
         ),
     ] = None,
     accept: making.Accept = None,
+    identify: making.Identify = False,
     verify: making.Verify = False,
     no_message_digest_check: making.Unsealed = False,
     budget: options.Budget = None,
@@ -71,6 +72,7 @@ def add(
     describing = Describing(
         name=name,
         accept=accept,
+        identify=identify,
         verify=verify,
         no_message_digest_check=no_message_digest_check,
         budget=budget,

@@ -69,6 +69,18 @@ Unsealed = Annotated[
 ]
 
 
+Identify = Annotated[
+    bool,
+    typer.Option(
+        "--identify",
+        metavar=options.FLAG,
+        help="Tell the format of every LOB by its bytes (PRONOM) and write it to METS and PREMIS; needs "
+        "pip install 'metspack[identify]'.",
+        rich_help_panel=_METS,
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Describing:
     """What a package is called, what its METS say, and how it is proven."""
@@ -121,16 +133,7 @@ class Describing:
         ),
     ] = "relative"
     accept: Accept = None
-    identify: Annotated[
-        bool,
-        typer.Option(
-            "--identify",
-            metavar=options.FLAG,
-            help="Tell the format of every LOB by its bytes (PRONOM) and write it to METS and PREMIS; needs "
-            "pip install 'metspack[identify]'.",
-            rich_help_panel=_METS,
-        ),
-    ] = False
+    identify: Identify = False
     verify: Verify = False
     no_message_digest_check: Unsealed = False
     budget: options.Budget = None

@@ -18,6 +18,8 @@ _GROUPS = {
     "ID_SIARD_DDL": "fileGrp ID_SIARD_DDL",
     "ID_SPLIT_LOBS": "fileGrp ID_SPLIT_LOBS",
 }
+_SOFTWARE, _IDENTIFICATION = "agent that made it", "agent that told formats"
+_AGENTS = {"SOFTWARE": _SOFTWARE, "FORMAT IDENTIFICATION": _IDENTIFICATION}
 _CHILD = "child IP"
 _CHILDREN = "fileGrp of children"
 _MAP = "structMap PHYSICAL"
@@ -32,15 +34,15 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
     within = above[-1] if above else ""
     if name in {"mets:mets", "mets:metsHdr"}:
         return name
+    if name == "mets:agent":
+        return _AGENTS.get(attributes.get("OTHERROLE") or attributes.get("OTHERTYPE", ""), "")
     if name == "mets:fileGrp":
         return _CHILDREN if attributes.get("USE") == _CHILD else _GROUPS.get(attributes.get("ID", ""), "")
     if name == "mets:structMap":
         return {"PHYSICAL": _MAP, "SPLITLOB": _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
-    if name == "mets:div":
-        if within == _ROOT:
-            return _DIVS.get(attributes.get("LABEL", ""), "")
-        return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "")
-    return ""
+    if name == "mets:div" and within == _ROOT:
+        return _DIVS.get(attributes.get("LABEL", ""), "")
+    return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "") if name == "mets:div" else ""
 
 
 def written(dialect: Recommendation, root: Path, package: Path, content: ParentContent) -> dict[str, Hashers]:
@@ -52,9 +54,13 @@ def written(dialect: Recommendation, root: Path, package: Path, content: ParentC
     facts["parent"]["pointer_id"] = identifiers.element_id(
         content.objid, f"SIARD central file {content.name}"
     )
+    facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
     with reading.opening(root, (METS,)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
+        if dialect.registry is not None and not mets.has(_IDENTIFICATION):
+            text = writer.fragment(NAME, "_mets.xml.j2", "identification", dialect.registry)
+            mets.follow(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
         return {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
