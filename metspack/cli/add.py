@@ -80,4 +80,4 @@ def add(
     settings = Building(**asdict(rewriting)).build_options(describing.package_options(locations), dividing)
     with console.progress(quiet=quiet) as progress:
         built = added(package, source, settings, representation, progress)
-    making.tell(built, package, verify=verify, json_output=json_output, quiet=quiet, done="Added")
+    making.tell(built, package, verify=verify, json_output=json_output, quiet=quiet, added=True)

@@ -292,16 +292,17 @@ def _fields(shared: PackageOptions) -> dict[str, Any]:
 
 
 def tell(
-    made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, done: str = "Published"
+    made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, added: bool = False
 ) -> None:
-    """Print what was built: its warnings, and the result as lines or as JSON."""
+    """Print what was built, or ``added``: its warnings, and the result as lines or as JSON."""
     _tell(
         made,
         output,
         facts={"layout": made.layout, "split_lobs": made.split, "kept_inside": made.kept},
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done=done,
+        done="Added" if added else "Published",
+        child="further child IP" if added else "child IP",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -334,6 +335,7 @@ def _tell(
     verify: bool,
     json_output: bool,
     quiet: bool,
+    child: str = "child IP",
 ) -> None:
     for each in made.warnings:
         console.warning(each)
@@ -352,7 +354,7 @@ def _tell(
         console.document(document | {"warnings": list(made.warnings)})
     elif not quiet:
         words = (
-            f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",
+            f"{target}: parent IP {made.objid} with {counted(made.segments, child)}",
             counted(made.files, "LOB") + (f" ({split:,} in parts)" if split else ""),
             counted(made.bytes, "byte"),
             inside,
