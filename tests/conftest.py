@@ -24,6 +24,11 @@ def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
         raise NetworkUsedError(f"{event}{arguments!r}: metspack and its tests never use the network")
 
 
+# Programs that tests start are compiled once, not each time anew, whatever the shell says; nothing of
+# that is written beside the sources.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CHECKOUT / ".pytest_cache" / "bytecode"))
+
 # A busy machine, and coverage, make any example slow now and then: no law is about time.
 settings.register_profile("metspack", deadline=None)
 settings.load_profile("metspack")

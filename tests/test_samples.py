@@ -109,7 +109,6 @@ def remade(tmp_path_factory: pytest.TempPathFactory) -> Path:
         **os.environ,
         "PYTHONHASHSEED": "77",
         "TZ": "Pacific/Apia",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     subprocess.run([sys.executable, str(script), str(folder)], check=True, env=surroundings, cwd=folder)
     return folder
