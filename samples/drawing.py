@@ -28,7 +28,7 @@ class Canvas:
         self.width = width
         self.height = height
         self._colours: list[int] = []
-        self._averages: dict[bytes, int] = {}
+        self._averages: dict[tuple[int, ...], int] = {}
         self._rows = [bytearray(width * SAMPLES) for _ in range(height * SAMPLES)]
         self.rectangle(0, 0, width, height, colour)
 
@@ -111,12 +111,10 @@ class Canvas:
     def _pixels(self) -> Iterator[list[int]]:
         """Yield the rows of pixels as ``0xRGB``, each the average of its samples."""
         for top in range(0, len(self._rows), PIXEL):
-            yield [
-                self._average(b"".join(row[left : left + PIXEL] for row in self._rows[top : top + PIXEL]))
-                for left in range(0, self.width * SAMPLES, PIXEL)
-            ]
+            columns = (row[left::PIXEL] for row in self._rows[top : top + PIXEL] for left in range(PIXEL))
+            yield list(map(self._average, zip(*columns, strict=True)))
 
-    def _average(self, samples: bytes) -> int:
+    def _average(self, samples: tuple[int, ...]) -> int:
         if samples not in self._averages:
             colours = [self._colours[index] for index in samples]
             self._averages[samples] = sum(
@@ -217,13 +215,14 @@ def _match(data: bytes, at: int, candidates: list[int]) -> tuple[int, int]:
     best, where = 0, 0
     limit = min(_LONGEST, len(data) - at)
     for candidate in reversed(candidates[-_TRIES:]):
-        if at - candidate > _WINDOW:
+        if at - candidate > _WINDOW or best == limit:
             break
-        length = 0
+        if data[candidate : candidate + best + 1] != data[at : at + best + 1]:
+            continue
+        length = best + 1
         while length < limit and data[candidate + length] == data[at + length]:
             length += 1
-        if length > best:
-            best, where = length, at - candidate
+        best, where = length, at - candidate
     return best, where
 
 

@@ -37,6 +37,14 @@ settings.load_profile("metspack")
 gc.disable()
 
 
+_LONG = {"test_wheel.py", "test_transcripts.py", "test_forms.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # A test of half a minute that begins last is waited for by all processes but its own.
+    items.sort(key=lambda item: item.path.name not in _LONG)
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()

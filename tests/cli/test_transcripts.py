@@ -22,6 +22,7 @@ DOCUMENTS = sorted(
     if "```console" in path.read_text(encoding="utf-8")
 )
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
+_KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX")
 _EXIT = re.compile(r"\(exit ([0-9]+)\)")
 ANYTHING = "..."
 """Alone on a line of the expected output, it stands for any number of lines."""
@@ -63,7 +64,7 @@ def matches(expected: tuple[str, ...], found: list[str]) -> bool:
 
 def run(document: str, folder: Path, commands: Path) -> Iterator[str]:
     """Run a document's commands one after the other in a folder; yields what is not as it stands there."""
-    kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment = kept | {
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
