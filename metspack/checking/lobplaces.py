@@ -278,7 +278,7 @@ class _Search:
             yield names
             yield from () if names is None else self._finder.mapping.of(names)
         elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
-            siblings = files.lob_folders(names[:at])
+            siblings = files.lob_folders(names[:at], self._finder.siard)
             for name in conventions.renamed(names[at], siblings, self._finder.siard):
                 yield (*names[:at], name, *names[at + 1 :])
 

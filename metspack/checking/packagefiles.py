@@ -17,6 +17,8 @@ from metspack.siard import conventions
 from metspack.siard.parts import Names
 from metspack.uris import ReferenceRefused
 
+_ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND substr(path, -6) = ?"
+_WORDS = ("lob", "documents")  # what a folder of LOBs is called after its archive
 _FOLDERS_KEPT = 64
 _SHARED = re.compile(rb"(?:^|/)(representations/[^/]+/data/.+)", re.DOTALL)
 _TOGETHER = """
@@ -34,6 +36,7 @@ class Files:
     def __init__(self, catalogue: Catalogue, root: Path) -> None:
         self._catalogue = catalogue
         self._siblings: dict[bytes, list[str]] = {}
+        self._stems: set[str] | None = None
         self._prefixes: dict[bytes, str] = {}
         self._guesses = 0
         self._swapped = swaps.folders(catalogue)
@@ -108,8 +111,11 @@ class Files:
         except ReferenceRefused:
             return None
 
-    def lob_folders(self, folder: Names) -> list[str]:
-        """Return the names in a folder that writers give to LOB folders; each folder is looked at once."""
+    def lob_folders(self, folder: Names, siard: str) -> list[str]:
+        """Return the names in a folder that writers give to LOB folders, but those of other archives.
+
+        ``siard`` is the archive's file name. Each folder is looked at once.
+        """
         prefix = path_of((*folder, ""))
         if prefix not in self._siblings:
             if len(self._siblings) >= _FOLDERS_KEPT:
@@ -119,7 +125,13 @@ class Files:
             )
             here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
             self._siblings[prefix] = sorted(name for name in here if conventions.is_lob_folder(name))
-        return self._siblings[prefix]
+        if self._stems is None:
+            archives = self._catalogue.rows(_ARCHIVES, b".siard")
+            self._stems = {shown(path).rpartition("/")[2].removesuffix(".siard") for (path,) in archives}
+        others = tuple(
+            f"{stem}_{word}" for stem in self._stems - {siard.removesuffix(".siard")} for word in _WORDS
+        )
+        return [name for name in self._siblings[prefix] if not name.startswith(others)]
 
 
 def _starts(names: Names, root: Names) -> bool:

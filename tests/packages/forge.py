@@ -130,15 +130,15 @@ def siard(
     return buffer.getvalue()
 
 
-def child(segment: int, lobs: Sequence[Lob], name: str) -> bytes:
+def child(segment: int, lobs: Sequence[Lob], name: str, prefix: str = "") -> bytes:
     files = "\n".join(
-        f'<mets:file ID="s0.t2.c4.r{lob.row}" OWNERID="s0.t2.c4.r{lob.row}" '
+        f'<mets:file ID="{prefix}s0.t2.c4.r{lob.row}" OWNERID="{prefix}s0.t2.c4.r{lob.row}" '
         'MIMETYPE="application/octet-stream" '
         f'SIZE="{len(lob.data)}" CHECKSUM="{md5(lob.data)}" CHECKSUMTYPE="MD5">'
         f'<mets:FLocat LOCTYPE="URL" xlink:type="simple" xlink:href="{quote(lob.path)}"/></mets:file>'
         for lob in lobs
     )
-    pointers = "\n".join(f'<mets:fptr FILEID="s0.t2.c4.r{lob.row}"/>' for lob in lobs)
+    pointers = "\n".join(f'<mets:fptr FILEID="{prefix}s0.t2.c4.r{lob.row}"/>' for lob in lobs)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <mets:mets {_NAMESPACES} OBJID="ID_{name}_lobseg_{segment}_mets" TYPE="SIARD2.2 INDEX" LABEL="child IP">
 <mets:fileSec><mets:fileGrp ID="ID_SIARD_FILES"><mets:fileGrp ID="seg_{segment}">
@@ -209,6 +209,33 @@ def forge(root: Path, lobs: Sequence[Lob] = LOBS, name: str = "Northwind") -> Pa
     (root / "mets.xml").write_bytes(parent(archive, children, name))
     write_manifests(root)
     return root
+
+
+FURTHER = (Lob(0, 1, b"first order" * 13), Lob(0, 2, b"second order" * 7))
+
+
+def further(root: Path, name: str, prefix: str) -> None:
+    """Put a further archive with one segment into the package; the ids of its LOBs begin with ``prefix``."""
+    held = child(0, FURTHER, name, prefix)
+    folder = root / f"{name}_lobseg_0"
+    for lob in FURTHER:
+        path = folder / lob.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lob.data)
+    (folder / "mets.xml").write_bytes(held)
+    archive = siard(table(FURTHER, name), rows=len(FURTHER))
+    (root / f"{name}.siard").write_bytes(archive)
+    own = parent(archive, {0: held}, name).decode().replace("NORTHWIND", name.upper())
+    mets = root / "mets.xml"
+    for start, stop in (
+        ('<mets:fileGrp ID="ID_SIARD_DDL">\n', "\n</mets:fileGrp>"),
+        ('<mets:fileGrp USE="child IP" ID="ID_CHILDREN">\n', "\n</mets:fileGrp>"),
+        ('<mets:div LABEL="child IPs">\n', "\n</mets:div></mets:div>"),
+    ):
+        edit(mets, start, start + own.partition(start)[2].partition(stop)[0] + "\n")
+    (central,) = re.findall(r'<mets:div LABEL="SIARD central file">.*</mets:div>', own)
+    edit(mets, '<mets:div LABEL="child IPs">', f'{central}\n<mets:div LABEL="child IPs">')
+    write_manifests(root)
 
 
 def files(root: Path) -> list[str]:

@@ -212,6 +212,10 @@ def _split(path: Path, row: int, sizes: Sequence[int]) -> None:
     forge.split(path, row, sizes)
 
 
+def _further(path: Path, name: str, prefix: str) -> None:
+    forge.further(path, name, prefix)
+
+
 def _seal(path: Path) -> None:
     forge.seal(path)
 
@@ -241,6 +245,7 @@ _STEPS: Mapping[str, Step] = {
     "add to zip": _add_to_zip,
     "wrap": _wrap,
     "split": _split,
+    "further": _further,
     "seal": _seal,
 }
 
