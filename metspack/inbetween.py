@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -155,11 +156,13 @@ def interrupted_adding(folder: Path) -> tuple[str, str]:
     """
     resolved = folder.resolve()
     for package, within in ((resolved, ""), (resolved.parent, resolved.name)):
-        found = _told(partial_of(package), adding)
+        partial = partial_of(package)
+        # Beside a folder that holds the package nothing is opened that is not there.
+        found = _told(partial, adding) if os.path.lexists(partial) else None
         if found is not None and found.event in {ADDING, WITHDRAWING}:
             changed = {path.partition("/")[0] for path in (*found.moves, *found.replaces)}
             if not within or within in changed:
-                return found.source, partial_of(package).name
+                return found.source, partial.name
     return "", ""
 
 
