@@ -137,7 +137,7 @@ class Archives:
     )  # fmt: skip
     CELLS_WITHOUT_DIGEST = rule(
         "Z021", WARNING, "Cells without a digest",
-        "{count} cells of this column have no digest (first {other})",
+        "cells of this column without a digest: {count}, the first is {other}",
         CELLS,
         "That the LOB is the one of this row is not proven, only that it is unchanged.",
         "Build the package again with digests added to the cells: metspack build --add-digests.",
@@ -188,7 +188,7 @@ class Archives:
     )  # fmt: skip
     ENTRY_OUT_OF_PLACE = rule(
         "Z032", WARNING, "Entries that SIARD has no place for",
-        "{count} entries are neither in content/ nor in header/, the first is {found!r}",
+        "entries that are neither in content/ nor in header/: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-1",
         "Other software may refuse the archive, and nothing in it says what they are.",
         "Find out what they are; keep them beside the archive instead.",
@@ -210,7 +210,7 @@ class Archives:
     )  # fmt: skip
     CELL_WITH_BOTH = rule(
         "Z035", WARNING, "Cells with a file and a value",
-        "{count} cells name a file and hold a value as well, the first is {other}",
+        "cells that name a file and hold a value as well: {count}, the first is {other}",
         "SIARD 2.2, T_6.2-1 (file: if the large object is not inlined)",
         "Readers take the file or the value for the LOB; only the file is proven by length and digest.",
         "Compare both with the source, and write the archive again with one of them.",

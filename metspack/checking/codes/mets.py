@@ -52,7 +52,7 @@ class Mets:
     )  # fmt: skip
     NO_FPTR = rule(
         "M007", WARNING, "Structure names no files",
-        "{count} files are listed, but no fptr or mptr names any of them",
+        "no fptr or mptr names any of the files that are listed ({count})",
         "METS 1.12.1, structMap; recommendation 0.16, Child IP mets file",
         "Readers that go by the structure find nothing; the recommendation's own example is like that.",
         "Write an fptr with FILEID for each file.",
@@ -98,7 +98,7 @@ class Mets:
     )  # fmt: skip
     MORE_NOT_VALID = rule(
         "M021", ERROR, "Further faults against the METS schema",
-        "{count} further faults against the METS schema are not listed",
+        "further faults against the METS schema that are not listed: {count}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
         "One cause often makes many faults.",
         "Correct those that are listed, then check again.",

@@ -28,9 +28,8 @@ def _by(convention: Convention, severity: Severity, why: str, remedy: str) -> Ru
         id=id_of(convention),
         severity=severity,
         title=f"LOBs by convention {convention.letter}: {convention.title}",
-        message="{count} cells of this column are found by "
-        f"convention {convention.letter}, {convention.title} "
-        "(the first, {other}, names {file!r}, which is {found!r} in the {side})",
+        message=f"cells of this column found by convention {convention.letter}, {convention.title}: "
+        "{count} (the first, {other}, names {file!r}, which is {found!r} in the {side})",
         clause=f"{STATEMENT}; this convention: {convention.source}",
         why=f"{convention.text} {why}",
         remedy=remedy,
@@ -64,14 +63,14 @@ class Paths:
     )  # fmt: skip
     PSEUDO_ABSOLUTE = rule(
         "P004", WARNING, "Pseudo-absolute locations",
-        "{count} locations are written like {href!r} and were taken from the package's folder",
+        "locations that are written like {href!r} and were taken from the package's folder: {count}",
         "recommendation 0.16, Child IP mets file; RFC 8089",
         "Read as RFC 8089 has it, such a location is at the root of the file system.",
         "Write locations relative to the METS.",
     )  # fmt: skip
     REPAIRED = rule(
         "P005", WARNING, "Locations not well written",
-        "{count} locations have {reason}, the first is {href!r}",
+        "locations with {reason}: {count}, the first is {href!r}",
         "RFC 3986, §2",
         "They were understood here; other software may not.",
         "Write the METS again with percent-encoded locations.",
@@ -128,7 +127,7 @@ class Paths:
     )  # fmt: skip
     HERE_ALONE = rule(
         "P013", WARNING, "Locations that hold here alone",
-        "{count} locations are absolute, like {href!r}, and lead to where the package lies now",
+        "absolute locations that lead to where the package lies now: {count}, the first is {href!r}",
         "RFC 8089; metspack package form, files",
         "They were followed, as they lead into the package; moved or copied, it is left without these files.",
         "Write locations relative to the METS.",
@@ -207,7 +206,7 @@ class Paths:
     )  # fmt: skip
     LOCATION_REPAIRED = rule(
         "P120", WARNING, "LOB locations not well written",
-        "{count} cells of this column are found through locations with {reason} (the first, {other}, names "
+        "cells of this column found through locations with {reason}: {count} (the first, {other}, names "
         "{file!r}, which is {found!r} in the {side})",
         f"RFC 3986, §2 and §5.2; {CELLS}",
         "They were understood here; other software may not.",
