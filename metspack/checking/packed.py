@@ -53,8 +53,6 @@ class Packed:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
             yield found
-        except PackedError:
-            raise
         except SourceError as error:
             raise PackedError(without(self._path, error), hint=error.hint) from error
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from metspack.checking import Level, check, ordered, sampling
-from metspack.model import Finding
+from metspack.checking.packed import Packed
+from metspack.media import Below
+from metspack.model import Budgets, Finding
+from metspack.packs import Shelf
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
 from tests.packages.spread import tarred, zipped
@@ -315,3 +319,15 @@ def test_of_a_sample_an_archive_in_parts_goes_with_its_first_part(package: Path)
         assert codes(check(package, sample=sample)) == (["Z020"] if is_first else [])
         seen.add(is_first)
     assert seen == {True, False}
+
+
+def test_a_file_that_a_packed_package_does_not_hold_is_as_one_that_is_not_there(
+    package: Path, tmp_path: Path
+) -> None:
+    stored(package, tmp_path / "package.zip")
+    with closing(Shelf(Budgets())) as shelf:
+        packed = Packed(shelf, Below(root=tmp_path, segments=("package.zip",)))
+        assert not packed.is_there(b"nothing")
+        with pytest.raises(FileNotFoundError), packed.content(b"nothing"):
+            pass
+        assert [packed.below(b"mets.xml"), packed.stretch(b"nothing")] == [None, None]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metspack.checking import Code, check, explained
+from metspack.checking.rules import held, profiles, survey
 from metspack.checking.rules.profiles import Profile
 from metspack.checking.rules.requirements import Need, State
 from metspack.checking.rules.table import NAMED, REQUIREMENTS
 from metspack.model import Finding
 from tests.checking.rule_damages import EVERY, Damage, both, package, with_content, without
+from tests.conftest import CHECKOUT
 from tests.packages import csip
 from tests.packages.csip import PACKAGE_METS, REPRESENTATION_METS
 from tests.packages.forge import edit, forge
@@ -209,3 +214,48 @@ def test_the_mets_of_a_representation_that_cannot_be_read_is_told_once(folder: P
     found = checked(folder)
     assert rules(found) == set()
     assert "X001" in {each.code for each in found}
+
+
+@pytest.mark.parametrize("mets", [PACKAGE_METS, REPRESENTATION_METS])
+def test_a_mets_that_goes_away_before_it_is_judged_is_judged_no_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mets: str
+) -> None:
+    csip.forge(folder, package("<metsHdr ", '<metsHdr ADMID="x" '))
+    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
+    edit(folder / REPRESENTATION_METS, ' TYPE="PHYSICAL"', "")
+    assert rules(checked(folder)) == {"CSIP81"}
+    true = survey.surveyed
+
+    def surveyed(document: Callable[[], Iterator[bytes]], *rest: Any, is_package: bool, **more: Any) -> Any:
+        if is_package == (mets == PACKAGE_METS):
+            (folder / mets).unlink(missing_ok=True)
+            raise FileNotFoundError(mets)
+        return true(document, *rest, is_package=is_package, **more)
+
+    monkeypatch.setattr(held, "surveyed", surveyed)
+    found = [each for each in checked(folder) if each.code == Code.REQUIREMENT_BROKEN.id]
+    assert mets not in {each.path for each in found}
+
+
+def test_a_mets_whose_header_cannot_be_read_again_is_known_by_its_folders(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    csip.forge(folder)
+    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
+
+    def opening(_blocks: Iterator[bytes]) -> profiles.Opening:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(profiles, "opening", opening)
+    assert rules(checked(folder)) == {"CSIP81"}
+
+
+def test_a_child_that_was_found_elsewhere_may_lie_in_any_folder(tmp_path: Path) -> None:
+    golden = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-csip"
+    out = Path(shutil.copytree(golden, tmp_path / "out"))
+    child = out / "urn+uuid+067b9e9c-45a7-5c1d-8fba-85f29ee720d4"
+    (tmp_path / "disk").mkdir()
+    child.rename(tmp_path / "disk" / "moved")
+    found = list(check(out, roots=[tmp_path / "disk"]))
+    assert "L011" in {each.code for each in found}
+    assert rules(found) == set()

@@ -54,3 +54,12 @@ def test_packages_are_packed_on_request(metspack: Commands, tmp_path: Path) -> N
         with zipfile.ZipFile(tmp_path / "out" / name) as container:
             assert container.testzip() is None
             assert {each.partition("/")[0] for each in container.namelist()} == {name.removesuffix(".zip")}
+
+
+def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one")
+    outcome = metspack("build", source, "-o", tmp_path / "out", "--type", "AIP", "--roda-ancestors")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: only the dialect csip has --type, --roda-ancestors\n")
+    assert "hint: Add --dialect csip, or leave --type, --roda-ancestors out.\n" in outcome.err
+    assert not (tmp_path / "out").exists()
