@@ -43,6 +43,7 @@ PURE = {
     "mets.dialects.csip_about",
     "mets.dialects.csip_links",
     "mets.dialects.csip_terms",
+    "mets.prefixes",
     "sizes",
     "restoring.chains",
     "restoring.held",
@@ -73,6 +74,7 @@ EFFECTS = {
     "time",
 }
 BUILDERS = {
+    "adding",
     "identity",
     "sealing",
     "relocating",
@@ -93,6 +95,7 @@ BUILDERS = {
     "segmented",
     "standing",
     "mets.writer",
+    "mets.growing",
     "mets.dialects",
     "premis",
     "descriptive",

@@ -24,7 +24,7 @@ from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets.dialects import csip_added, recommendation_added
+from metspack.mets.dialects import csip_added, recommendation, recommendation_added
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.mets.dialects.recommendation import Recommendation
@@ -209,10 +209,11 @@ class _Work(building.Work):
         root, package = self.found.root, staging.package
         if isinstance(self.dialect, Csip):
             files = csip_added.written(self.dialect, root, package, content)
+            self.replaced = [f"{self.found.folder}/{path}" for path in csip_added.GROWN]
         else:
             assert isinstance(self.dialect, Recommendation)  # noqa: S101 -- there are two dialects
             files = recommendation_added.written(self.dialect, root, package, content)
-        self.replaced = [path for path in files if os.path.lexists(root / path)]
+            self.replaced = [recommendation.METS]
         files[content.siard.path] = siard
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
         manifests.write_grown(root, package, staging.work, segmented, files)

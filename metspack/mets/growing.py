@@ -63,11 +63,6 @@ class Growing:
         """Return whether there is an element with a key."""
         return key in self._spans
 
-    def text(self, key: str) -> bytes:
-        """Return an element's bytes up to its end tag, to be read on its own."""
-        span = self._span(key)
-        return b"".join(reading.chunks(self._descriptor, span.start, span.stop))
-
     def append(self, key: str, text: str) -> None:
         """Put text behind the last thing in an element, which is not empty."""
         stop = self._span(key).stop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -458,6 +459,28 @@ def test_a_package_of_another_tool(out: Path, source: Path) -> None:
 def test_a_package_whose_mets_is_damaged(out: Path, source: Path) -> None:
     parent(out).write_bytes(parent(out).read_bytes()[:-20])
     refused(out, source, SourceError, "its METS or PREMIS: ")
+
+
+@pytest.mark.parametrize(("old", "new"), [(' TYPE="PHYSICAL"', ' TYPE="other"'), ("SIARD central", "other")])
+def test_a_package_whose_mets_is_arranged_otherwise(tmp_path: Path, source: Path, old: str, new: str) -> None:
+    out = package(tmp_path, "recommendation")
+    text = (out / "mets.xml").read_text(encoding="utf-8")
+    (out / "mets.xml").write_text(text.replace(old, new), encoding="utf-8")
+    data = (out / "mets.xml").read_bytes()
+    for manifest in out.glob("manifest-*.txt"):
+        algorithm = manifest.stem.partition("-")[2]
+        lines = manifest.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines[-1] = f"{hashlib.new(algorithm, data).hexdigest()}  mets.xml\n"
+        manifest.write_text("".join(lines), encoding="utf-8")
+    refused(out, source, SourceError, "it has no (structMap PHYSICAL|div of)")
+
+
+def test_a_file_of_a_name_that_the_package_is_to_get(tmp_path: Path, source: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "about-Orders.txt").write_text("of mine")
+    out = package(tmp_path, "csip", **csip(documentation=documents))
+    refused(out, source, TargetError, r"about-Orders\.txt exists already")
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])

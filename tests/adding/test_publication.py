@@ -18,6 +18,7 @@ from metspack import checking, fsio, inbetween
 from metspack.adding import publication
 from metspack.errors import TargetError
 from metspack.fsio import Journal
+from metspack.insertion import Insertion
 from tests.adding.packages import DIALECTS, SECOND, add, codes, package, siard, stats
 from tests.trees import names, tree
 
@@ -326,6 +327,19 @@ def test_the_folder_beside_of_a_package_described_in_place_is_left_to_that_comma
         add(stage.out, stage.source)
     assert "Leave that folder where it is" in caught.value.hint
     assert journal.exists()
+
+
+def test_what_was_stopped_is_not_in_the_way_of_describing_in_place(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(stage, monkeypatch, "supersede")
+    between = tree(stage.home)
+    with pytest.raises(
+        TargetError, match=r"metspack add of .*Orders\.siard was stopped before its end"
+    ) as told:
+        Insertion(stage.out)
+    assert "run that command again first" in told.value.hint
+    assert tree(stage.home) == between
 
 
 def test_where_there_are_no_links_what_is_made_anew_is_kept_as_a_copy(

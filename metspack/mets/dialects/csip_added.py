@@ -22,6 +22,9 @@ from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.growing import Growing
 from metspack.premis import Event, Identifier, Relationship
 
+GROWN = (PREMIS, METS)
+"""The parent's documents that are made anew, in the order in which they take the place of the old ones."""
+
 _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
 _FILES = "mets:fileSec"
 _CSIP, _CSIP_ROOT, _METADATA = "structMap CSIP", "div of the structMap CSIP", "div of metadata"
