@@ -56,10 +56,7 @@ class Lot:
         return (self.prefix + name for name, what in self.others if what == "d")
 
 
-def kind(entry: os.DirEntry[str]) -> str:
-    """Return what an entry of a folder is: f (file), d (folder), l (symbolic link), s (special)."""
-    if entry.is_file(follow_symlinks=False):
-        return "f"
+def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_dir(follow_symlinks=False):
         return "d"
     return "l" if entry.is_symlink() else "s"
@@ -90,22 +87,21 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
 
 def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> tuple[Lot, int]:
     """Return what the entries are, and how many they were before one could not be looked at."""
-    files: list[tuple[bytes, int]] = []
+    files: list[tuple[str, int]] = []
     others: list[tuple[bytes, str]] = []
     fault = None
     try:
         for entry in entries:
-            name, what = os.fsencode(entry.name), kind(entry)
-            if what == "f":
-                files.append((name, entry.stat(follow_symlinks=False).st_size if sizes else 0))
+            if entry.is_file(follow_symlinks=False):
+                files.append((entry.name, entry.stat(follow_symlinks=False).st_size if sizes else 0))
             else:
-                others.append((name, what))
+                others.append((os.fsencode(entry.name), _kind(entry)))
     except OSError as error:
         fault = error
     files.sort()
     lot = Lot(
         folder=folder,
-        files=b"/".join([name for name, _ in files]),
+        files=os.fsencode("/".join([name for name, _ in files])),
         sizes=array("q", [size for _, size in files] if sizes else ()),
         others=tuple(others),
         fault=fault,
