@@ -356,13 +356,19 @@ class Partial:
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
-        make_directory(self.root)
+        is_ours = True
         try:
+            try:
+                make_directory(self.root)
+            except TargetError:
+                is_ours = False
+                raise
             make_directory(self.package)
             make_directory(self.work)
             self.journal = Journal(self.root / "journal.jsonl")
-        except BaseException:
-            self.discard()
+        except BaseException:  # also an interruption at the moment in which the folder was made
+            if is_ours:
+                self.discard()
             raise
 
     def free(self) -> int:

@@ -347,6 +347,36 @@ def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path: Path) -
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
+def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.mkdir
+
+    def mkdir(path: Path) -> None:
+        true(path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(KeyboardInterrupt):
+        Staging(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_staging_that_another_began_meanwhile_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.mkdir
+
+    def mkdir(path: Path) -> None:
+        true(path)
+        true(path)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(TargetError, match="File exists"):
+        Staging(tmp_path / "out")
+    assert (tmp_path / "out.partial").is_dir()
+
+
 def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(_: Path) -> None:
         raise TargetError("no journal")
