@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Self
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import Any, Self
 
 from metspack.errors import TargetError
 
@@ -27,6 +28,20 @@ def opened(cache: int = _CACHE) -> sqlite3.Connection:
     for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
         database.execute(setting)
     return database
+
+
+def rows(
+    database: sqlite3.Connection, sql: str, values: Sequence[object] = ()
+) -> Generator[tuple[Any, ...], None, None]:
+    """Yield the rows of a query, streamed."""
+    cursor = database.execute(sql, values)
+    try:
+        # Of a bare cursor, "yield from" would call close() itself.
+        yield from chain(cursor)
+    finally:
+        # A reader that stopped early may end after the database: then the cursor is closed with it.
+        with suppress(sqlite3.ProgrammingError):
+            cursor.close()
 
 
 class Scratch:

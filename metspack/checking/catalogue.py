@@ -178,11 +178,7 @@ class Catalogue(scratch.Scratch):
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
-        cursor = self._database.execute(sql, values)
-        try:
-            yield from cursor
-        finally:
-            cursor.close()
+        return scratch.rows(self._database, sql, values)
 
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""

@@ -7,11 +7,8 @@ cannot be read is a fault of the package, which the others can be given back wit
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -139,14 +136,7 @@ class Index:
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
-        cursor = self._database.execute(sql, values)
-        try:
-            # Of a bare cursor, "yield from" would call close() itself.
-            yield from chain(cursor)
-        finally:
-            # A reader that stopped early may end after the database: then the cursor is closed with it.
-            with suppress(sqlite3.ProgrammingError):
-                cursor.close()
+        return scratch.rows(self._database, sql, values)
 
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""
