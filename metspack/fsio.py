@@ -356,18 +356,13 @@ class Partial:
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
-        is_ours = True
         try:
-            try:
-                make_directory(self.root)
-            except TargetError:
-                is_ours = False
-                raise
+            make_directory(self.root)
             make_directory(self.package)
             make_directory(self.work)
             self.journal = Journal(self.root / "journal.jsonl")
-        except BaseException:  # also an interruption at the moment in which the folder was made
-            if is_ours:
+        except BaseException as error:  # also an interruption at the moment in which the folder was made
+            if not isinstance(error.__cause__, FileExistsError):
                 self.discard()
             raise
 
