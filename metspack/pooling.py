@@ -148,7 +148,8 @@ class Ahead(Generic[Result]):
         except EOFError:
             result, self._error = None, _ended()
         if result is None:
-            self.close()
+            self._taken.close()
+            self._process.join()
         else:
             yield result
 
