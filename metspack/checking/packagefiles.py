@@ -18,7 +18,6 @@ from metspack.siard.parts import Names
 from metspack.uris import ReferenceRefused
 
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND substr(path, -6) = ?"
-_WORDS = ("lob", "documents")  # what a folder of LOBs is called after its archive
 _FOLDERS_KEPT = 64
 _SHARED = re.compile(rb"(?:^|/)(representations/[^/]+/data/.+)", re.DOTALL)
 _TOGETHER = """
@@ -35,8 +34,8 @@ class Files:
 
     def __init__(self, catalogue: Catalogue, root: Path) -> None:
         self._catalogue = catalogue
-        self._siblings: dict[bytes, list[str]] = {}
-        self._stems: set[str] | None = None
+        self._siblings: dict[tuple[bytes, str], list[str]] = {}
+        self._archives: set[str] | None = None
         self._prefixes: dict[bytes, str] = {}
         self._guesses = 0
         self._swapped = swaps.folders(catalogue)
@@ -116,22 +115,20 @@ class Files:
 
         ``siard`` is the archive's file name. Each folder is looked at once.
         """
-        prefix = path_of((*folder, ""))
-        if prefix not in self._siblings:
+        key = path_of((*folder, "")), siard
+        if key not in self._siblings:
             if len(self._siblings) >= _FOLDERS_KEPT:
                 self._siblings.clear()
+            if self._archives is None:
+                archives = self._catalogue.rows(_ARCHIVES, b".siard")
+                self._archives = {shown(path).rpartition("/")[2] for (path,) in archives}
+            prefix = key[0]
             below = self._catalogue.rows(
                 "SELECT path FROM folder WHERE path > ? AND path < ?", prefix, prefix + b"\xff"
             )
             here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
-            self._siblings[prefix] = sorted(name for name in here if conventions.is_lob_folder(name))
-        if self._stems is None:
-            archives = self._catalogue.rows(_ARCHIVES, b".siard")
-            self._stems = {shown(path).rpartition("/")[2].removesuffix(".siard") for (path,) in archives}
-        others = tuple(
-            f"{stem}_{word}" for stem in self._stems - {siard.removesuffix(".siard")} for word in _WORDS
-        )
-        return [name for name in self._siblings[prefix] if not name.startswith(others)]
+            self._siblings[key] = sorted(conventions.lob_folders(here, self._archives, siard))
+        return self._siblings[key]
 
 
 def _starts(names: Names, root: Names) -> bool:

@@ -175,6 +175,16 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
     return [name for _strange, name in sorted(alike)]
 
 
+def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:
+    """Return those of a folder's names that writers give to LOB folders, but of no other archive.
+
+    ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of the own one.
+    """
+    others = {stem for name in archives if name != siard for stem in (name, name.removesuffix(".siard"))}
+    starts = tuple(f"{stem}_{word}" for stem in others for word in ("lob", "documents"))
+    return [name for name in names if is_lob_folder(name) and not name.startswith(starts)]
+
+
 def is_lob_folder(name: str) -> bool:
     """Return whether a folder is named as those that writers make for the LOBs of one archive."""
     return _LOB_FOLDER.fullmatch(name) is not None

@@ -23,7 +23,7 @@ from metspack.errors import SourceError
 from metspack.location import Place
 from metspack.model import FileExtent
 from metspack.siard import trees
-from metspack.siard.conventions import is_lob_folder
+from metspack.siard.conventions import lob_folders
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
@@ -253,15 +253,19 @@ class Granted:
             self._listings[key] = listed
         return self._listings[key]
 
-    def lob_folders(self, root: int, path: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder that writers give to LOB folders; each folder is listed once."""
+    def lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
+        """Return the names in a folder that writers give to LOB folders, but of other archives in it.
+
+        ``siard`` is the own archive's name. Each folder is listed once.
+        """
         key = (root, path)
         if key not in self._siblings:
             if len(self._siblings) >= _REMEMBERED:
                 self._siblings.clear()
             # A folder may be packed as a zip file in its place.
             listed = dict.fromkeys(name.removesuffix(".zip") for name in self._listed(root, path))
-            self._siblings[key] = [name for name in listed if is_lob_folder(name)]
+            archives = [name for name in listed if name.endswith(".siard")]
+            self._siblings[key] = lob_folders(listed, archives, siard)
         return self._siblings[key]
 
     def alike(self, spot: Spot) -> str | None:

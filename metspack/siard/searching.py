@@ -181,8 +181,9 @@ class Search:
         at = len(spot.path) - from_end
         if at < 0:
             return
-        siblings = self._sources.granted.lob_folders(spot.root, spot.path[:at])
-        for name in conventions.renamed(spot.path[at], siblings, self._sources.siard):
+        siard = self._sources.siard
+        siblings = self._sources.granted.lob_folders(spot.root, spot.path[:at], siard)
+        for name in conventions.renamed(spot.path[at], siblings, siard):
             yield Spot(root=spot.root, path=(*spot.path[:at], name, *spot.path[at + 1 :]))
 
     def _look(self, spot: Spot | None) -> parts.Look:

@@ -151,6 +151,24 @@ def test_an_archive_given_back_makes_the_package_that_it_makes_alone(
     assert tree(tmp_path / "x") == tree(tmp_path / "y")
 
 
+def test_the_lobs_of_one_archive_are_never_taken_for_those_of_another(tmp_path: Path) -> None:
+    plain = [siards.Lob(data=b"x", attributes='length="1"'), siards.Lob(data=b"y", attributes='length="1"')]
+    first = siards.packed(tmp_path / "First.siard", siards.parts(plain))
+    building.build(first, tmp_path / "out", OPTIONS)
+    out = tmp_path / "out"
+    add(out, first.rename(tmp_path / "Orders.siard"))
+    shutil.rmtree(out / "Orders_lobseg_0")
+    assert "Z010" in codes(out)
+    assert "P118" not in codes(out)
+    for asked in (
+        lambda: list(access.cat(out, "Orders.s0.t0.c2.r1")),
+        lambda: access.restore(out, tmp_path / "x", archive="Orders"),
+    ):
+        with pytest.raises(SourceError):
+            asked()
+    assert list(access.cat(out, "First.s0.t0.c2.r1")) == [b"x"]
+
+
 def test_a_bare_id_that_both_have_is_refused(out: Path, source: Path) -> None:
     add(out, source)
     asked: tuple[Callable[[], object], ...] = (

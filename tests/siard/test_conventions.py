@@ -17,6 +17,7 @@ from metspack.siard.conventions import (
     candidate,
     candidates,
     is_lob_folder,
+    lob_folders,
     renamed,
 )
 from metspack.uris import ReferenceRefused, Repair
@@ -322,3 +323,19 @@ def test_few_folders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     column = Candidates(PLAIN)
     for number in range(9):
         assert list(column.of(f"seg_{number}/r.bin", []))
+
+
+def test_the_folders_of_other_archives_are_theirs() -> None:
+    names = [
+        "a_lobseg_0",
+        "a.siard_lobs",
+        "b_lobseg_0",
+        "b.siard_lobs",
+        "b_documents",
+        "c_lobs",
+        "b_2_lobs",
+        "x",
+    ]
+    own = ["a_lobseg_0", "a.siard_lobs", "c_lobs", "b_2_lobs"]
+    assert lob_folders(names, ["a.siard", "b.siard"], "a.siard") == own
+    assert lob_folders(names, ["a.siard"], "a.siard") == names[:-1]
