@@ -147,9 +147,16 @@ class Configured(Command):
                 origins.read(ctx, given)
             rest = super().parse_args(ctx, args)
         except typer.TyperException as error:
+            self._forget_denials(error)
             raise refusal(error, origins.named(ctx, error.format_message())) from None
         origins.put_aside(ctx)
         return rest
+
+    def _forget_denials(self, error: typer.TyperException) -> None:
+        """Leave out of what an unknown option may have meant the words that only take others back."""
+        if names := getattr(error, "possibilities", None):
+            denials = {f"--{_negation(key)}" for key in self.settable}
+            vars(error)["possibilities"] = [each for each in names if each not in denials]
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command; an error about a setting tells where that was set."""

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from metspack.errors import MetspackError, SourceError
-from metspack.media import Medium
 from metspack.model import Budgets
 from metspack.restoring import packs
 from metspack.restoring.cells import cells, meant, opened_archive
@@ -57,17 +56,19 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            # A stretch of a file is wanted, which a compressed one is not.
-            with Medium((packs.place(root, part.path, part.inside),)) as medium:
+            with packs.opened(root, part) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)
         except SourceError as error:
             found = error.message
         else:
-            if size == part.size:
+            if part.inside is not None and part.inside.entry is not None:
+                found = f"it compressed in {'/'.join(part.inside.file)}, so it is no stretch of a file"
+            elif size == part.size:
                 continue
-            found = counted(size, "byte")
+            else:
+                found = counted(size, "byte")
         yield Disagreement(
             lob=lob.id,
             part=part.id if lob.is_split else "",

@@ -194,6 +194,15 @@ def test_a_value_and_none_are_not_both_taken(metspack: Commands, here: Path) -> 
     assert outcome.err.startswith("error: --pack and --no-pack are both given\nhint: ")
 
 
+def test_an_unknown_option_is_not_taken_for_one_that_takes_back(metspack: Commands, here: Path) -> None:
+    del here
+    outcome = metspack("build", "x.siard", "-o", "out", "--no-map-driv")
+    assert outcome.code == 2
+    assert "No such option: --no-map-driv" in outcome.err
+    assert "--no-map-drive" not in outcome.err
+    assert "--map-drive" in metspack("build", "x.siard", "-o", "out", "--map-driv").err
+
+
 def test_a_package_is_made_without_what_a_file_says(metspack: Commands, here: Path, northwind: Path) -> None:
     write(here, 'pack = "zip"\nquiet = true\nagent = ["A"]\n')
     said = metspack.fine("build", northwind, "-o", "out", "--no-pack", "--no-quiet", "--no-agent")
