@@ -54,6 +54,28 @@ def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> 
     assert b"National Archives" in b"".join(tree(tmp_path / "csip").values())
 
 
+def test_add_takes_what_the_command_takes(northwind: Path, northwind_full: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, limits=SMALL, created=CREATED)
+    added = metspack.add(
+        out,
+        northwind_full,
+        limits=Limits(files=30),
+        layout="siard22",
+        split=Split.NEVER,
+        min_size=1_000,
+        name="Full",
+        grants=Grants(lob_roots=(tmp_path,)),
+        add_digests=True,
+        created=CREATED,
+        verify=True,
+    )
+    assert (added.target, added.name, added.layout, added.kept > 0) == (out, "Full", "siard22", True)
+    assert [each for each in metspack.check(out) if each.severity is Severity.ERROR] == []
+    with pytest.raises(ConfigError, match="holds an archive of the name Full already"):
+        metspack.add(out, northwind_full, name="Full")
+
+
 def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     built = metspack.build(
