@@ -144,8 +144,15 @@ def processes(number: int) -> list[int]:
     """Return a process and all that it began, and those that they began."""
     with suppress(OSError):
         told = " ".join(each.read_text() for each in Path(f"/proc/{number}/task").glob("*/children"))
-        return [number, *(each for child in told.split() for each in processes(int(child)))]
+        # One that is about to become another program still is its parent, memory and all.
+        begun = [each for each in map(int, told.split()) if program(each) != program(number)]
+        return [number, *(each for child in begun for each in processes(child))]
     return []
+
+
+def program(number: int) -> bytes:
+    """Return what a process was started as; raises OSError when it is gone."""
+    return Path(f"/proc/{number}/cmdline").read_bytes()
 
 
 def resident(number: int) -> int:
