@@ -189,7 +189,8 @@ def _check_representations(containers: Sequence[Container]) -> None:
             names = ", ".join(each.representations)
             raise SourceError(
                 f"{each.folder} has {len(each.representations)} representations ({names}), expected one",
-                hint="Representations are put together one by one.",
+                hint="A package of one archive is put together. Give each back and build packages of them: "
+                "metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
             )
         if first is not None and each.representations not in {(), first.representations}:
             raise SourceError(

@@ -22,6 +22,7 @@ from metspack.adding.added import added
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
 from metspack.mets import prefixes
+from metspack.mets.dialects.csip_terms import Agents
 from metspack.model import Limits
 from metspack.planning import Split
 from metspack.restoring.siard import Into
@@ -206,8 +207,31 @@ def test_what_needs_one_archive_says_how_to_choose(out: Path, source: Path, tmp_
 def test_merge_refuses_two_representations(tmp_path: Path, source: Path) -> None:
     out = package(tmp_path, "csip")
     add(out, source)
-    with pytest.raises(MetspackError, match=r"has 2 representations \(rep1, rep2\)"):
+    with pytest.raises(MetspackError, match=r"has 2 representations \(rep1, rep2\)") as caught:
         metspack.merge([out], tmp_path / "whole")
+    assert "metspack restore OUT --siard --archive NAME" in caught.value.hint
+
+
+def test_every_ip_names_the_agents_of_the_package(tmp_path: Path, source: Path) -> None:
+    agents = Agents(
+        submitter="National Archives",
+        submitter_code="NA",
+        archival_creator="Ministry",
+        archival_creator_code="M",
+        preservation="Keepers",
+        packagers=("A", "B"),
+    )
+    out = package(tmp_path, "csip", **csip(profile="sip", agents=agents))
+    add(out, source)
+    assert codes(out) == []
+    tops = [root(path) for path in sorted(out.glob("*/METS.xml"))]
+    found = {
+        (top.get("PROFILE"), *(etree.tostring(each, with_tail=False) for each in top.iter(f"{M}agent")))
+        for top in tops
+    }
+    assert len(tops) > len(SECOND)
+    assert len(found) == 1
+    assert b"Keepers" in b"".join(found.pop()[1:])
 
 
 def test_a_third_archive(out: Path, source: Path, tmp_path: Path) -> None:
