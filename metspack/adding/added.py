@@ -37,6 +37,7 @@ from metspack.siard.archive import Archive
 from metspack.sources import opening
 
 _FINDINGS = 20
+_OF_MANIFESTS = (Code.MANIFEST_MISSING.id, Code.MANIFEST_FORM.id)
 
 
 def added(
@@ -64,8 +65,8 @@ def added(
         return _built(made, folder)
     with _publication(root, job, source) as staging:
         found = present(root)
-        settings = found.options(options, representation)
         check.begun()
+        settings = found.options(options, representation)
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
                 raise SourceError(
@@ -138,23 +139,31 @@ class _Check:
         self.miscounted: set[str] = set()
 
     def begun(self) -> None:
-        """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter."""
-        self._raise(self._errors(whole=False), "has errors before anything is added")
+        """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter.
+
+        Nor may it lack the manifests that are to be written anew, or have them in a form of its own.
+        """
+        found = self._outcome(whole=False)
+        manifests_wrong = [found.warned[code][0] for code in _OF_MANIFESTS if code in found.warned]
+        self._raise(self._errors(found) + manifests_wrong, "has errors before anything is added")
 
     def passed(self) -> None:
         """Raise ``TargetError`` when the package as it is now has errors."""
-        self._raise(self._errors(whole=self._options.verify), "would have errors; nothing was added")
+        found = self._outcome(whole=self._options.verify)
+        self._raise(self._errors(found), "would have errors; nothing was added")
 
-    def _errors(self, *, whole: bool) -> list[Finding]:
-        found = closingcheck.outcome(
+    def _outcome(self, *, whole: bool) -> closingcheck.Outcome:
+        return closingcheck.outcome(
             self._root,
             self._progress,
             whole=whole,
             budgets=self._options.budgets,
             miscounted=self.miscounted,
-        ).errors
-        self.miscounted |= {each.place for each in found if each.code == Code.ROWS_DIFFER.id}
-        return [each for each in found if each.code != Code.ROWS_DIFFER.id]
+        )
+
+    def _errors(self, found: closingcheck.Outcome) -> list[Finding]:
+        self.miscounted |= {each.place for each in found.errors if each.code == Code.ROWS_DIFFER.id}
+        return [each for each in found.errors if each.code != Code.ROWS_DIFFER.id]
 
     def _raise(self, wrong: list[Finding], what: str) -> None:
         if wrong:

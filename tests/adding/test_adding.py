@@ -491,6 +491,24 @@ def test_a_package_with_errors(out: Path, source: Path) -> None:
     assert any("F001" in line for line in error.details)
 
 
+def test_a_package_whose_child_has_no_mets(out: Path, source: Path) -> None:
+    documents = {path for path in out.glob("*/*.xml") if path.name.lower() == "mets.xml"}
+    min(documents - {parent(out)}).unlink()
+    refused(out, source, TargetError, "has errors before anything is added: .*L002")
+
+
+@pytest.mark.parametrize("manifest", ["manifest-md5.txt", "manifest-sha256.txt"])
+def test_a_package_without_a_manifest(out: Path, source: Path, manifest: str) -> None:
+    (out / manifest).unlink()
+    refused(out, source, TargetError, f"has errors before anything is added: {manifest}: F020")
+
+
+def test_a_package_whose_manifest_is_in_another_form(out: Path, source: Path) -> None:
+    manifest = out / "manifest-md5.txt"
+    manifest.write_bytes(manifest.read_bytes().replace(b"\n", b"\r\n"))
+    refused(out, source, TargetError, "has errors before anything is added: manifest-md5.txt: F022")
+
+
 def test_a_package_of_another_tool(out: Path, source: Path) -> None:
     top = parent(out)
     text = top.read_text(encoding="utf-8").replace("<mets:name>metspack<", "<mets:name>other<")
