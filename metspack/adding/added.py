@@ -211,11 +211,11 @@ class _Work(building.Work):
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> tuple[str, ...]:
-        """Write the parent's documents and the manifests anew, with what was made in them; no warnings."""
+        """Write the parent's documents and manifests anew, with what was made in them; returns warnings."""
         content = self.content(staging, siard, spots, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")
-        root, package = self.found.root, staging.package
+        root, package, warnings = self.found.root, staging.package, tuple[str, ...]()
         if isinstance(self.dialect, Csip):
             files = csip_added.written(self.dialect, root, package, content)
             self.replaced = [f"{self.found.folder}/{path}" for path in csip_added.GROWN]
@@ -223,8 +223,11 @@ class _Work(building.Work):
             assert isinstance(self.dialect, Recommendation)  # noqa: S101 -- there are two dialects
             files = recommendation_added.written(self.dialect, root, package, content)
             self.replaced = [recommendation.METS]
+            kind, version = self.found.said.root.get("TYPE", ""), self.dialect.version
+            if f"SIARD{version} " not in f"{kind} ":
+                warnings = (f"the parent's METS is of TYPE {kind}, but {self.name}.siard is SIARD {version}",)
         files[content.siard.path] = siard
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
         manifests.write_grown(root, package, staging.work, segmented, files)
         self.replaced += sorted(manifests.NAMES.values())
-        return ()
+        return warnings

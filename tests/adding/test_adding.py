@@ -204,6 +204,14 @@ def test_what_needs_one_archive_says_how_to_choose(out: Path, source: Path, tmp_
     assert "First, Orders" in caught.value.hint
 
 
+def test_another_siard_version_is_told_where_the_mets_names_one(out: Path, tmp_path: Path) -> None:
+    built = add(out, siard(tmp_path, "Older", *SECOND, version="2.1"))
+    told = ("the parent's METS is of TYPE SIARD2.2 INDEX, but Older.siard is SIARD 2.1",)
+    is_named = (out / "mets.xml").exists()
+    assert built.warnings == (told if is_named else ())
+    assert codes(out) == (["Z025"] if is_named else [])
+
+
 def test_merge_refuses_two_representations(tmp_path: Path, source: Path) -> None:
     out = package(tmp_path, "csip")
     add(out, source)
