@@ -52,10 +52,24 @@ def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProc
 def built(target: Path, *options: str) -> Path:
     """Return the package that the sample becomes: a parent and three children."""
     sample = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
-    limits = ("--max-files", "4", "--max-bytes", "45000")
-    command = [sys.executable, "-m", "metspack", "build", str(sample), *limits, "-q", "-o", str(target)]
-    subprocess.run([*command, *options], env=os.environ | {"SOURCE_DATE_EPOCH": "1456185600"}, check=True)
+    _metspack("build", str(sample), "--max-bytes", "45000", "-o", str(target), *options)
     return target
+
+
+def with_second(package: Path) -> Path:
+    """Return a package to which a second archive was added, of the same columns and others."""
+    _metspack("sample", "northwind", str(package.parent))
+    _metspack("add", str(package), str(package.parent / "Northwind-full.siard"))
+    return package
+
+
+def _metspack(command: str, *given: str) -> None:
+    limits = () if command == "sample" else ("--max-files", "4")
+    subprocess.run(
+        [sys.executable, "-m", "metspack", command, *given, *limits, "-q"],
+        env=os.environ | {"SOURCE_DATE_EPOCH": "1456185600"},
+        check=True,
+    )
 
 
 def csip(target: Path, profile: str, *options: str, objid: str = OBJID) -> Path:
