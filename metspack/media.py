@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from metspack import reading
+from metspack.closable import Closable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Held:
     stamps: tuple[Stamp, ...]
 
 
-class Medium:
+class Medium(Closable):
     """Files, or stretches of files, opened for reading and read as one, in their order; a context manager.
 
     ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
@@ -139,11 +139,3 @@ class Medium:
         """Close the files."""
         while self._descriptors:
             os.close(self._descriptors.pop())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
+from metspack.closable import Closable
 from metspack.errors import TargetError
 
 _SETTINGS = (
@@ -44,7 +45,7 @@ def rows(
             cursor.close()
 
 
-class Scratch:
+class Scratch(Closable):
     """What keeps all it knows in a temporary database of its own; a context manager, for one thread."""
 
     __slots__ = ("_database",)
@@ -57,12 +58,6 @@ class Scratch:
     def close(self) -> None:
         """Forget everything."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @contextmanager

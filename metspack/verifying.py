@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from types import TracebackType
-from typing import Self
 
 from metspack import surveying
+from metspack.closable import Closable
 from metspack.copying import Passage
 from metspack.errors import SourceError
 from metspack.model import LobRef
@@ -72,7 +71,7 @@ class Verification:
         return self.faults.total()
 
 
-class Verifier:
+class Verifier(Closable):
     """Reads the LOBs of one source, in any order; a context manager, for one thread.
 
     ``accepted`` is of ``copying.ACCEPTABLE``; ``counts`` is of all that was read so far.
@@ -147,14 +146,6 @@ class Verifier:
     def close(self) -> None:
         """Close what is open."""
         self._shelf.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from metspack import scratch
+from metspack.closable import Closable
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets, Digest, FileExtent, LobCell, LobPlace
 from metspack.restoring.cells import Meant, cells, meant, opened_archive
@@ -42,7 +41,7 @@ class InsideLob:
     entries: tuple[str, ...]
 
 
-class CellTable:
+class CellTable(Closable):
     """The cells that ``take`` has read; a context manager, for one thread.
 
     A cell means the LOB whose files it names, or a LOB in the archive; where it names something else than
@@ -143,14 +142,6 @@ class CellTable:
     def close(self) -> None:
         """Drop the database."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _first(found: Meant) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Self
 
+from metspack.closable import Closable
 from metspack.media import Below, Medium, Stamp
 from metspack.model import ZipExtent
 from metspack.siard import zipcontents
@@ -33,7 +32,7 @@ class Onward:
         return memoryview(self._block)[position - self._start :]
 
 
-class Inflated:
+class Inflated(Closable):
     """A compressed entry of a zip file as the file that it is; a context manager, for one thread.
 
     ``size`` and ``stamps`` are as ``Medium`` has them, the stamps those of the zip file. Raises what
@@ -63,11 +62,3 @@ class Inflated:
     def close(self) -> None:
         """Close the zip file."""
         self._medium.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -9,9 +9,8 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from metspack.closable import Closable
 from metspack.errors import SourceError
 from metspack.mets import tops
 from metspack.model import Budgets, Digest
@@ -50,7 +49,7 @@ WHERE p.lob = ? ORDER BY p.id
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
 
-class Package:
+class Package(Closable):
     """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
 
     Nothing is read before something is asked for; then all METS documents are, once, into a temporary
@@ -279,14 +278,6 @@ class Package:
         index = self.__dict__.pop("index", None)
         if index is not None:
             index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _check_once(lob: str, parts: list[Part], wholes: list[Part], said: list[Row]) -> None:

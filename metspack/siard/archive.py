@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
 
 from metspack import safexml
+from metspack.closable import Closable
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Held, Stretch
 from metspack.mediatypes import media_type
@@ -80,7 +80,7 @@ class Tallies:
     by_table: dict[str, Tally] = field(default_factory=dict)
 
 
-class Archive:
+class Archive(Closable):
     """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
@@ -365,14 +365,6 @@ class Archive:
         """Close the archive."""
         self.resolver.close()
         self.tree.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[bytes]:

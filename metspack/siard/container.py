@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from metspack import reading, scratch
+from metspack.closable import Closable
 from metspack.errors import SourceError
 from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, ZipExtent
@@ -36,7 +36,7 @@ class CentralRecord:
     is_directory: bool
 
 
-class Container:
+class Container(Closable):
     """A zip file opened for reading: its checked directory, over one file or the parts of one.
 
     ``zip64`` is whether the archive has a ZIP64 end record, or an entry that asks for version 4.5.
@@ -142,14 +142,6 @@ class Container:
         """Close the file and remove the temporary index."""
         self._index.close()
         self.medium.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from metspack.closable import Closable
 from metspack.errors import SourceError
 from metspack.media import Held, Medium
 from metspack.model import Extent, ZipExtent
@@ -28,7 +27,7 @@ class Holdings:
     roots: tuple[Path, ...]
 
 
-class Shelf:
+class Shelf(Closable):
     """Holdings opened as they are asked for, a few at a time; a context manager, for one thread."""
 
     __slots__ = ("_holdings", "_media")
@@ -84,14 +83,6 @@ class Shelf:
         """Close what is open."""
         while self._media:
             self._media.popitem()[1].close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _changed(held: Held) -> SourceError:

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
 
+from metspack.closable import Closable
 from metspack.media import Held
 from metspack.model import Budgets, Extent, LobCell, ZipExtent
 from metspack.siard.conventions import Convention, Levels
@@ -69,7 +69,7 @@ class Tallied:
     outside: int
 
 
-class Resolver:
+class Resolver(Closable):
     """Finds the LOBs of one archive.
 
     ``tree`` is None for a folder of LOBs alone. ``roots`` are the granted folders, that of the
@@ -131,14 +131,6 @@ class Resolver:
     def close(self) -> None:
         """Close the packed segments; the tree is for whoever opened it to close."""
         self._packed.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def tally(self) -> Mapping[tuple[str, str], Tallied]:
         """Return how LOBs were found so far, by the table's path and the cell's (array elements as one)."""

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from metspack import reading
+from metspack.closable import Closable
 from metspack.errors import SourceError
 from metspack.mediatypes import media_type
 from metspack.model import LobPlace
@@ -36,7 +36,7 @@ def lobs(csv_file: Path, base: Path) -> Iterator[FoundLob]:
         yield from listing.lobs()
 
 
-class Listing:
+class Listing(Closable):
     """LOBs named by a CSV, which gives each its place and its file below ``base``; a context manager.
 
     UTF-8 with or without BOM, a header line ``schema,table,column,row,path`` in any order and letter case,
@@ -108,14 +108,6 @@ class Listing:
     def close(self) -> None:
         """Remove the temporary database."""
         self._finds.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _granted(base: Path) -> Granted:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from metspack.closable import Closable
 from metspack.model import LobCell, LobRef
 from metspack.siard.holdings import Holdings
 from metspack.sources import lobfolder
@@ -15,7 +14,7 @@ from metspack.sources.found import FoundLob
 from metspack.sources.listing import Listing
 
 
-class LooseLobs:
+class LooseLobs(Closable):
     """A source without an archive; a context manager.
 
     ``base`` is the folder that a list's paths begin in; without one ``path`` is itself the folder of LOBs
@@ -59,14 +58,6 @@ class LooseLobs:
         """Let go of the list."""
         if self._listing is not None:
             self._listing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def is_lob_folder(path: Path) -> bool:
