@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from metspack.building import Built
     from metspack.checking import Level, Profile
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
-    from metspack.identity import CsipOptions
     from metspack.inplace import Described
     from metspack.layouts import FolderStyle
     from metspack.merging.merged import Merged
-    from metspack.mets.dialects.csip_terms import Agents
+    from metspack.mets.dialects.csip.dialect import CsipOptions
+    from metspack.mets.dialects.csip.terms import Agents
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.planning import Split
     from metspack.restoring.held import Disagreement
@@ -93,11 +93,11 @@ _HOMES = {
     "building": ("Built",),
     "checking": ("Level", "Profile"),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
-    "identity": ("CsipOptions",),
     "inplace": ("Described",),
     "layouts": ("FolderStyle",),
     "merging.merged": ("Merged",),
-    "mets.dialects.csip_terms": ("Agents",),
+    "mets.dialects.csip.dialect": ("CsipOptions",),
+    "mets.dialects.csip.terms": ("Agents",),
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
     "planning": ("Split",),
     "restoring.held": ("Disagreement",),

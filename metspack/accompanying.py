@@ -10,7 +10,7 @@ from metspack import fsio, placing, reading
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, siard22
-from metspack.mets.dialects import csip
+from metspack.mets import dialects
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.placing import PlacedFile
 
@@ -25,10 +25,10 @@ _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
     """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is no URI."""
-    if dialect == csip.NAME and (mapping is not None or manifest):
+    if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
-            f"the dialect {csip.NAME} has no {MAPPING} and no {MANIFEST}",
-            hint="Its METS and PREMIS say as much: leave --write-mapping and --write-manifest out.",
+            f"the dialect {dialect} has no {MAPPING} and no {MANIFEST}",
+            hint=f"{why}: leave --write-mapping and --write-manifest out.",
         )
     if manifest and is_packed:
         raise ConfigError(

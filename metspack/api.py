@@ -13,13 +13,13 @@ from metspack.adding.added import added
 from metspack.building import Built
 from metspack.checking import Checking, Level, Profile, grammar, sampling, schema
 from metspack.copying import accepted
-from metspack.errors import ConfigError
-from metspack.identity import CHECKSUMS, DIALECTS, CsipOptions, PackageOptions
+from metspack.identity import PackageOptions
 from metspack.inplace import Described
 from metspack.layouts import FolderStyle
 from metspack.layouts.lobseg import LAYOUT
 from metspack.merging.merged import Merged, merged
-from metspack.mets.dialects.interface import Software
+from metspack.mets import dialects
+from metspack.mets.dialects.interface import DialectOptions, Software
 from metspack.model import Budgets, Limits, Segment
 from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
@@ -37,7 +37,7 @@ def plan(
     split: Split = Split.FILL,
     min_size: int | None = None,
     name: str | None = None,
-    dialect: str = DIALECTS[0],
+    dialect: str = dialects.DEFAULT,
     base: Path | None = None,
     grants: Grants | None = None,
     budgets: Budgets | None = None,
@@ -51,7 +51,7 @@ def plan(
         division=Division(
             limits=limits or PRESETS[DEFAULT_PRESET], layout=layouts.named(layout or LAYOUT.name), split=split
         ),
-        dialect=_dialect(dialect),
+        dialect=dialect,
         by_dialect=layout is None,
         name=name,
         base=base,
@@ -83,8 +83,8 @@ def build(
     accept: Collection[str] = (),
     checksum: str | None = None,
     agents: Sequence[str] = (),
-    dialect: str = DIALECTS[0],
-    csip: CsipOptions | None = None,
+    dialect: str = dialects.DEFAULT,
+    dialect_options: DialectOptions | None = None,
     created: datetime | None = None,
     jobs: int = 1,
     identify: bool = False,
@@ -97,12 +97,13 @@ def build(
     ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with the folder ``base``
     that its paths begin in. ``grants`` are the folders that LOBs may lie in beside that of the archive;
     ``pack``, zip or tar, makes each IP one file; None leaves folders.
-    ``layout`` is ``lobseg`` or ``siard22``, as the dialect has it when None; ``dialect`` is
-    ``recommendation`` or ``csip``, and ``csip`` what the latter is to say; ``checksum`` is the dialect's when
-    None; ``min_size`` is bytes; ``identify`` tells the formats of LOBs by their bytes. ``plan`` is a plan
-    file, whose layout, limits, split and min_size are then taken instead of those given. ``created`` (with a
-    time zone) is the only time written; SOURCE_DATE_EPOCH or the clock when None. With more than one of
-    ``jobs`` the calling module must be importable (``if __name__ == "__main__"``).
+    ``layout`` is ``lobseg`` or ``siard22``, as the dialect has it when None; ``dialect`` is of
+    ``metspack.mets.dialects``, and ``dialect_options`` what it alone takes, such as ``CsipOptions``;
+    ``checksum`` is the dialect's when None; ``min_size`` is bytes; ``identify`` tells the formats of LOBs by
+    their bytes. ``plan`` is a plan file, whose layout, limits, split and min_size are then taken instead of
+    those given. ``created`` (with a time zone) is the only time written; SOURCE_DATE_EPOCH or the clock when
+    None. With more than one of ``jobs`` the calling module must be importable
+    (``if __name__ == "__main__"``).
     Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``.
     """
     options = _build_options(
@@ -125,7 +126,7 @@ def build(
         checksum=checksum,
         agents=agents,
         dialect=dialect,
-        csip=csip,
+        dialect_options=dialect_options,
         jobs=jobs,
         identify=identify,
         verify=verify,
@@ -157,9 +158,9 @@ def add(
 ) -> Built:
     """Add a further archive to the package in the folder ``path``; see ``metspack add -h``.
 
-    ``representation`` is the name of the new one in the dialect csip. Dialect, digests and agents are the
-    package's; the other arguments mean what they mean to ``build``. Raises as ``build`` does; after an error
-    or an interruption the package is as it was, after a kill the same call ends what was begun.
+    ``representation`` is the name of the new one in dialects that have such. Dialect, digests and agents are
+    the package's; the other arguments mean what they mean to ``build``. Raises as ``build`` does; after an
+    error or an interruption the package is as it was, after a kill the same call ends what was begun.
     """
     options = _build_options(
         created=created,
@@ -201,8 +202,8 @@ def convert(
     accept: Collection[str] = (),
     checksum: str | None = None,
     agents: Sequence[str] = (),
-    dialect: str = DIALECTS[0],
-    csip: CsipOptions | None = None,
+    dialect: str = dialects.DEFAULT,
+    dialect_options: DialectOptions | None = None,
     created: datetime | None = None,
     jobs: int = 1,
     identify: bool = False,
@@ -234,7 +235,7 @@ def convert(
         checksum=checksum,
         agents=agents,
         dialect=dialect,
-        csip=csip,
+        dialect_options=dialect_options,
         jobs=jobs,
         identify=identify,
         verify=verify,
@@ -253,8 +254,8 @@ def _build_options(
     checksum: str | None,
     agents: Sequence[str],
     budgets: Budgets | None,
-    dialect: str = DIALECTS[0],
-    csip: CsipOptions | None = None,
+    dialect: str = dialects.DEFAULT,
+    dialect_options: DialectOptions | None = None,
     **others: Any,
 ) -> building.BuildOptions:
     """Return the options of a build; ``others`` are passed on as they are."""
@@ -265,11 +266,11 @@ def _build_options(
         layout=None if layout is None else layouts.named(layout).name,
         grants=grants or Grants(),
         accepted=accepted(accept),
-        checksum=checksum or CHECKSUMS[_dialect(dialect)],
+        checksum=checksum or dialects.facts(dialect).checksum,
         agents=tuple(agents),
         budgets=budgets or Budgets(),
         dialect=dialect,
-        csip=csip or CsipOptions(),
+        dialect_options=dialect_options,
         **others,
     )
 
@@ -315,26 +316,27 @@ def merge(
     target: Path,
     *,
     objid: str | None = None,
-    csip: CsipOptions | None = None,
-    checksum: str = CHECKSUMS["csip"],
+    dialect_options: DialectOptions | None = None,
+    checksum: str | None = None,
     agents: Sequence[str] = (),
     created: datetime | None = None,
     verify: bool = False,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> Merged:
-    """Put a CSIP parent and all its children (IPs, or folders that hold them) together at ``target``.
+    """Put a parent and all its children (IPs, or folders that hold them) together at ``target``.
 
     The arguments mean what they mean to ``build``, which raises the same; then nothing is left there.
     """
+    (dialect, *_) = dialects.that_merge()
     options = PackageOptions(
         created=_created(created),
         software=_SOFTWARE,
         objid=objid,
-        checksum=checksum,
+        checksum=checksum or dialects.facts(dialect).checksum,
         agents=tuple(agents),
-        dialect="csip",
-        csip=csip or CsipOptions(),
+        dialect=dialect,
+        dialect_options=dialect_options,
         verify=verify,
         budgets=budgets or Budgets(),
     )
@@ -375,13 +377,6 @@ def check(
         jobs=jobs,
         profile=profile,
     )
-
-
-def _dialect(name: str) -> str:
-    """Return a dialect's name; raises ``ConfigError`` for one there is not."""
-    if name not in DIALECTS:
-        raise ConfigError(f"there is no dialect {name!r}", hint=f"There are {', '.join(DIALECTS)}.")
-    return name
 
 
 def _created(given: datetime | None) -> str:

@@ -28,7 +28,7 @@ from metspack.coursing import Column, Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.identity import PackageOptions
-from metspack.layouts import FolderStyle, Layout, siard22
+from metspack.layouts import FolderStyle, Layout
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.packing import Packing
@@ -51,7 +51,7 @@ class BuildOptions(PackageOptions):
     """How a package is built.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
-    ``layout`` None is the dialect's: SIARD 2.2's own for such an archive in CSIP, else the recommendation's.
+    ``layout`` None is the dialect's for archives of that version of SIARD.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
@@ -160,11 +160,8 @@ class Work:
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
         self.warnings = [*identifiers.name_words(source.stem, self.name if self.plan else options.name)]
-        if identity.is_for_siard22(options.dialect, self.archive) and self.layout is not siard22.LAYOUT:
-            self.warnings.append(
-                "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b), but the "
-                f"layout is {self.layout.name}"
-            )
+        version = None if self.archive is None else self.archive.metadata.version
+        self.warnings += self.dialect.layout_warnings(self.layout, version)
         self.kept = 0
         self.stays: frozenset[Column] = frozenset()
 
@@ -356,7 +353,7 @@ class Work:
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard
         content = replace(content, others=lambda: iter(others))
-        return files | self.dialect.parent_written(root, content)
+        return files | self.dialect.write_parent(root, content)
 
     def content(
         self,

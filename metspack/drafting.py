@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metspack import identifiers, identity, planfile, staying
-from metspack.identity import CsipOptions, PackageOptions
-from metspack.mets.dialects import recommendation
-from metspack.mets.dialects.csip_terms import LINK_STYLES
-from metspack.mets.dialects.interface import Dialect, SegmentWords, Software
+from metspack.identity import PackageOptions
+from metspack.mets import dialects
+from metspack.mets.dialects.interface import Dialect, DialectOptions, SegmentSpot, SegmentWords, Software
 from metspack.model import Budgets, Segment
 from metspack.planfile import PlanHeader
 from metspack.planning import Division, planned
@@ -24,15 +23,15 @@ class DraftOptions:
     """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``.
 
     ``by_dialect``: the layout is what the dialect asks for, in place of that of ``division``. ``objid`` and
-    ``link_style`` (of ``csip_terms.LINK_STYLES``) are for the OBJIDs of the children alone.
+    ``dialect_options`` are for the OBJIDs of the children alone.
     """
 
     division: Division
-    dialect: str = recommendation.NAME
+    dialect: str = dialects.DEFAULT
+    dialect_options: DialectOptions | None = None
     by_dialect: bool = False
     name: str | None = None
     objid: str | None = None
-    link_style: str = LINK_STYLES[0]
     base: Path | None = None
     grants: Grants = field(default_factory=Grants)
     min_size: int | None = None
@@ -75,6 +74,10 @@ class Draft:
 
     def child_objid(self, segment: Segment) -> str:
         """Return the OBJID of the child IP that a segment becomes."""
+        return self.spot(segment).objid
+
+    def spot(self, segment: Segment) -> SegmentSpot:
+        """Return where the child IP lies that a segment becomes, and its OBJID."""
         layout, name = self.header.division.layout, self.header.name
         words = SegmentWords(
             number=segment.index,
@@ -84,7 +87,7 @@ class Draft:
             word=layout.segment_id(name, segment.container, segment.index),
             folder=self.folder(segment),
         )
-        return self.dialect.spot(words).objid
+        return self.dialect.spot(words)
 
 
 def drafted(path: Path, options: DraftOptions, progress: Progress | None = None) -> Draft:
@@ -152,7 +155,7 @@ def _identity(options: DraftOptions, name: str, archive: Archive | None) -> tupl
         software=Software(name="", version=""),
         objid=options.objid,
         dialect=options.dialect,
-        csip=CsipOptions(link_style=options.link_style),
+        dialect_options=options.dialect_options,
     )
     objid = identity.objid(package, name, archive)
     return identity.dialect(package, name, objid, archive), objid

@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from metspack import descriptive, identification, identifiers
+from metspack import identification, identifiers
 from metspack.errors import ConfigError
-from metspack.identification import Registry
-from metspack.layouts import Layout, lobseg, siard22
-from metspack.mets.dialects import csip, csip_terms, recommendation
-from metspack.mets.dialects.csip import Csip
-from metspack.mets.dialects.csip_terms import Agents, Terms
-from metspack.mets.dialects.interface import Dialect, Software
-from metspack.mets.dialects.recommendation import Recommendation
+from metspack.layouts import Layout
+from metspack.mets import dialects
+from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
 from metspack.model import Budgets
 from metspack.siard import markup
 from metspack.siard.archive import Archive, Grants
-from metspack.siard.metadata import Metadata
-
-DIALECTS = (recommendation.NAME, csip.NAME)
-"""The dialects by name; the first is the one to take when nothing else is asked for."""
-
-CHECKSUMS = {recommendation.NAME: "MD5", csip.NAME: "SHA-256"}
-"""The algorithm of a dialect's METS when nothing else is asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsipOptions:
-    """What the CSIP dialect is to say: see ``csip_terms`` for the terms, and ``Csip`` for the paths."""
-
-    profile: str = csip_terms.PROFILES[0]
-    package_type: str = csip_terms.PACKAGE_TYPES[0]
-    content_type: str = csip_terms.CITS_SIARD
-    link_style: str = csip_terms.LINK_STYLES[0]
-    representation: str = csip_terms.REPRESENTATION
-    agents: Agents = field(default_factory=Agents)
-    descriptive: Path | None = None
-    documentation: Path | None = None
-    schemas: Path | None = None
-    roda_ancestors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +19,8 @@ class PackageOptions:
     """How a package is named, described and proven. ``created`` is the one clock value, as xs:dateTime.
 
     ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs by their bytes; ``verify``
-    reads every byte once more at the end. ``dialect`` is of ``DIALECTS``; ``mets_profile`` and the rest of
-    ``csip`` are as the dialect has them when None.
+    reads every byte once more at the end. ``dialect`` is of ``dialects.DIALECTS``; ``mets_profile`` and
+    ``dialect_options``, those that it alone takes, are as it has them when None.
     """
 
     created: str
@@ -57,12 +29,12 @@ class PackageOptions:
     objid: str | None = None
     grants: Grants = field(default_factory=Grants)
     accepted: frozenset[str] = frozenset()
-    checksum: str = "MD5"
+    checksum: str = dialects.facts(dialects.DEFAULT).checksum
     agents: tuple[str, ...] = ()
     mets_profile: str | None = None
-    href_style: str = "relative"
-    dialect: str = recommendation.NAME
-    csip: CsipOptions = field(default_factory=CsipOptions)
+    href_style: str = HREF_STYLES[0]
+    dialect: str = dialects.DEFAULT
+    dialect_options: DialectOptions | None = None
     identify: bool = False
     verify: bool = False
     check_message_digest: bool = True
@@ -100,14 +72,7 @@ def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
 
 def layout(dialect: str, given: Layout | None, archive: Archive | None) -> Layout:
     """Return the layout of a source's segments: the given one, or else what dialect and SIARD version ask."""
-    if given is not None:
-        return given
-    return siard22.LAYOUT if is_for_siard22(dialect, archive) else lobseg.LAYOUT
-
-
-def is_for_siard22(dialect: str, archive: Archive | None) -> bool:
-    """Return whether a package should have the layout of SIARD 2.2 (CITS SIARD, SIARD_22b)."""
-    return dialect == csip.NAME and archive is not None and archive.metadata.version == "2.2"
+    return given or dialects.named(dialect).layout(None if archive is None else archive.metadata.version)
 
 
 def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | None) -> Dialect:
@@ -116,58 +81,18 @@ def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | N
     ``objid`` is the parent's, "" while it is not known. Raises ``ConfigError`` for what the dialect cannot
     say: now, not after an hour of copying.
     """
-    metadata = None if archive is None else archive.metadata
-    chosen: Dialect
-    if options.dialect == csip.NAME:
-        _check_hrefs(options.href_style)
-        chosen = _csip(options, name, metadata)
-    else:
-        chosen = Recommendation(
-            version=None if metadata is None else metadata.version,
-            created=options.created,
-            checksum_type=options.checksum,
-            software=options.software,
-            agents=options.agents,
-            profile=recommendation.PROFILE if options.mets_profile is None else options.mets_profile,
-            href_style=options.href_style,
-            registry=_registry(options),
-        )
-    chosen.check(objid)
-    return chosen
-
-
-def _registry(options: PackageOptions) -> Registry | None:
-    return identification.registry() if options.identify else None
-
-
-def _check_hrefs(style: str) -> None:
-    if style != recommendation.HREF_STYLES[0]:
-        raise ConfigError(
-            f"the dialect {csip.NAME} does not know the hrefs {style} (CSIP76: relative locations)",
-            hint="Leave --href out.",
-        )
-
-
-def _csip(options: PackageOptions, name: str, metadata: Metadata | None) -> Csip:
-    wanted = options.csip
-    return Csip(
-        terms=Terms(
-            version=None if metadata is None else metadata.version,
-            profile=wanted.profile,
-            package_type=wanted.package_type,
-            content_type=wanted.content_type,
-            link_style=wanted.link_style,
-            representation=wanted.representation,
-            mets_profile=options.mets_profile,
-        ),
-        agents=replace(wanted.agents, packagers=options.agents),
-        description=descriptive.description(name, metadata),
+    package = PackageFacts(
+        name=name,
+        metadata=None if archive is None else archive.metadata,
         created=options.created,
         checksum_type=options.checksum,
         software=options.software,
-        registry=_registry(options),
-        descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
-        documentation=wanted.documentation,
-        schemas=wanted.schemas,
-        roda_ancestors=wanted.roda_ancestors,
+        agents=options.agents,
+        mets_profile=options.mets_profile,
+        href_style=options.href_style,
+        registry=identification.registry() if options.identify else None,
+        options=options.dialect_options,
     )
+    chosen = dialects.named(options.dialect).of(package)
+    chosen.check(objid)
+    return chosen

@@ -17,7 +17,7 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
 from metspack.insertion import Insertion
 from metspack.layouts import lobseg
-from metspack.mets.dialects import recommendation
+from metspack.mets import dialects
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
 from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
@@ -257,7 +257,7 @@ class _Work:
                 pieces=pieces.files,
                 others=lambda: iter(others),
             )
-            files |= package.dialect.parent_written(self.insertion.package, content)
+            files |= package.dialect.write_parent(self.insertion.package, content)
         return files
 
     def _pieces(self, standing: Standing, package: _Package) -> Iterator[tuple[PlacedFile, Hashers]]:
@@ -324,9 +324,9 @@ class _Package:
         given = options.name
         self.name = identifiers.package_name(archive.stem) if given is None else identifiers.given_name(given)
         self.objid = identity.objid(options, self.name, archive)
-        if options.dialect != recommendation.NAME:
+        if why := dialects.facts(options.dialect).not_in_place:
             raise ConfigError(
-                f"the dialect {options.dialect} has no packages in place: it wants folders of its own",
+                f"the dialect {options.dialect} has no packages in place: {why}",
                 hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
             )
         self.dialect = identity.dialect(options, self.name, self.objid, archive)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from metspack import resources
 from metspack.digests import Hashers
 from metspack.mets import writer
 from metspack.model import Digest, Format
 from metspack.placing import PlacedFile
+
+TEMPLATES = resources.template_folder() / "premis"
 
 LOCAL = "local"
 """The kind of identifiers that mean something in one package alone."""
@@ -113,7 +116,7 @@ def written(
         "created": created,
         "agents": agents,
     }
-    return writer.written(target, "premis", "premis.xml.j2", facts, algorithms)
+    return writer.written(target, TEMPLATES, "premis.xml.j2", facts, algorithms)
 
 
 def objects(files: Iterable[PlacedFile], checksum_type: str, folder: str) -> Iterator[FileObject]:

@@ -14,7 +14,7 @@ def root(package: Path = _PACKAGE) -> Path:
 
 
 def template_folder() -> Path:
-    """Return the folder of the templates, one folder a dialect, and one that they share."""
+    """Return the folder of the templates, but for those of dialects, which have their own."""
     return root() / "templates"
 
 

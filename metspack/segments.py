@@ -295,7 +295,7 @@ def _documents(
 ) -> dict[str, Hashers]:
     """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""
     content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
-    return task.dialect.child_written(root, content)
+    return task.dialect.write_child(root, content)
 
 
 def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -> ChildMets:

@@ -42,11 +42,21 @@ def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> 
     csip = metspack.CsipOptions(package_type="AIP", agents=metspack.Agents(submitter="National Archives"))
     for dialect in ("recommendation", "csip"):
         metspack.build(
-            northwind, tmp_path / dialect, limits=SMALL, dialect=dialect, csip=csip, created=CREATED
+            northwind,
+            tmp_path / dialect,
+            limits=SMALL,
+            dialect=dialect,
+            dialect_options=csip,
+            created=CREATED,
         )
     for dialect, other in (("recommendation", "csip"), ("csip", "recommendation")):
         converted = metspack.convert(
-            tmp_path / other, tmp_path / "new", limits=SMALL, dialect=dialect, csip=csip, created=CREATED
+            tmp_path / other,
+            tmp_path / "new",
+            limits=SMALL,
+            dialect=dialect,
+            dialect_options=csip,
+            created=CREATED,
         )
         assert converted.layout == ("siard22" if dialect == "csip" else "lobseg")
         assert tree(tmp_path / "new") == tree(tmp_path / dialect)

@@ -15,8 +15,8 @@ from lxml import etree
 from metspack import access, building, checking
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError
-from metspack.identity import CsipOptions
-from metspack.mets.dialects.csip_terms import Agents
+from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from tests import siards
@@ -49,7 +49,7 @@ def built(folder: Path, options: BuildOptions = OPTIONS, target: str = "out", ve
 
 
 def csip(**options: Any) -> BuildOptions:
-    return replace(OPTIONS, csip=CsipOptions(**options))
+    return replace(OPTIONS, dialect_options=CsipOptions(**options))
 
 
 def documents(package: Path, name: str) -> list[Path]:

@@ -25,7 +25,7 @@ from metspack.identity import PackageOptions
 from metspack.inplace import Described
 from metspack.insertion import Insertion
 from metspack.mets.dialects.interface import ParentContent, Software
-from metspack.mets.dialects.recommendation import Recommendation
+from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import FileExtent, Limits, Severity
 from metspack.segmented import SegmentedFolder, segment_folder
 from metspack.siard import trees
@@ -555,12 +555,12 @@ def test_a_folder_that_changes_meanwhile_is_refused(folder: Path, monkeypatch: p
 
 
 def test_what_does_not_check_is_taken_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parent_written = Recommendation.parent_written
+    write_parent = Recommendation.write_parent
 
     def wrong(self: Recommendation, package: Path, content: ParentContent) -> Any:
-        return parent_written(self, package, replace(content, objid="another"))
+        return write_parent(self, package, replace(content, objid="another"))
 
-    monkeypatch.setattr(Recommendation, "parent_written", wrong)
+    monkeypatch.setattr(Recommendation, "write_parent", wrong)
     error = refused(folder, SourceError, "does not check as a package: .* was added was taken away again")
     assert any("L020" in each for each in error.details)
 

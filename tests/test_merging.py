@@ -15,9 +15,10 @@ import pytest
 
 from metspack import access, api, building, checking, fsio
 from metspack.errors import SourceError, TargetError
-from metspack.identity import CsipOptions, PackageOptions
+from metspack.identity import PackageOptions
 from metspack.merging.merged import Merged, merged
-from metspack.mets.dialects.csip_terms import Agents
+from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from tests import siards
@@ -127,7 +128,9 @@ def test_every_style_of_links_and_layout_is_put_together(tmp_path: Path, style: 
     options = replace(csip(link_style=style), objid=None, layout=layout)
     package = built(tmp_path, options)
     agents = Agents(submitter="National Archives")
-    put_together(package, target=tmp_path / "whole", csip=CsipOptions(profile="sip", agents=agents))
+    put_together(
+        package, target=tmp_path / "whole", dialect_options=CsipOptions(profile="sip", agents=agents)
+    )
     assert data(tmp_path / "whole") == data(package)
     assert findings(tmp_path / "whole") == []
     assert list(access.roundtrip(tmp_path / "whole")) == []
@@ -153,7 +156,7 @@ def test_what_a_person_wrote_goes_along_unless_there_is_something_else(tmp_path:
     (other / "new.txt").write_text("new")
     (tmp_path / "mods.xml").write_text('<mods xmlns="http://www.loc.gov/mods/v3"/>')
     options = CsipOptions(documentation=other, descriptive=tmp_path / "mods.xml")
-    put_together(package, target=tmp_path / "again", csip=options)
+    put_together(package, target=tmp_path / "again", dialect_options=options)
     ours = tree(tmp_path / "again/N")
     assert {path for path in ours if path.startswith(("documentation/", "metadata/descriptive/"))} == {
         "documentation/",

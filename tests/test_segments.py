@@ -12,7 +12,7 @@ from metspack import segments, slices
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import SegmentSpot, Software
-from metspack.mets.dialects.recommendation import Recommendation
+from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.segments import SegmentTask
 from metspack.siard.archive import Archive
 from tests import siards

@@ -24,10 +24,7 @@ from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets.dialects import csip_added, recommendation, recommendation_added
-from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.interface import SegmentSpot, Software
-from metspack.mets.dialects.recommendation import Recommendation
 from metspack.model import Finding
 from metspack.progress import Progress, Silent
 from metspack.safexml import XmlError
@@ -50,7 +47,7 @@ def added(
     """Add the archive ``source`` to the package in ``folder``; return what was made of it.
 
     Dialect, OBJID, digests, agents and terms are the package's, whatever ``options`` say; so is the layout
-    when they say none. ``representation`` is the name of the new one in the dialect csip. Raises
+    when they say none. ``representation`` is the name of the new one in dialects that have such. Raises
     ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``: after an error or an interruption the
     package is as it was. After a kill the same call goes on from there.
     """
@@ -215,19 +212,10 @@ class _Work(building.Work):
         content = self.content(staging, siard, spots, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")
-        root, package, warnings = self.found.root, staging.package, tuple[str, ...]()
-        if isinstance(self.dialect, Csip):
-            files = csip_added.written(self.dialect, root, package, content)
-            self.replaced = [f"{self.found.folder}/{path}" for path in csip_added.GROWN]
-        else:
-            assert isinstance(self.dialect, Recommendation)  # noqa: S101 -- there are two dialects
-            files = recommendation_added.written(self.dialect, root, package, content)
-            self.replaced = [recommendation.METS]
-            kind, version = self.found.said.root.get("TYPE", ""), self.dialect.version
-            if f"SIARD{version} " not in f"{kind} ":
-                warnings = (f"the parent's METS is of TYPE {kind}, but {self.name}.siard is SIARD {version}",)
-        files[content.siard.path] = siard
+        root, package = self.found.root, staging.package
+        addition = self.dialect.write_addition(self.found, package, content)
+        files = addition.files | {content.siard.path: siard}
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
         manifests.write_grown(root, package, staging.work, segmented, files)
-        self.replaced += sorted(manifests.NAMES.values())
-        return warnings
+        self.replaced = [*addition.replaced, *sorted(manifests.NAMES.values())]
+        return addition.warnings

@@ -54,7 +54,7 @@ def folder_styles() -> Iterable[str]:
 @_completion
 def href_styles() -> Iterable[str]:
     """How METS files name files."""
-    from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
+    from metspack.mets.dialects.interface import HREF_STYLES  # noqa: PLC0415
 
     return HREF_STYLES
 
@@ -70,41 +70,20 @@ def accepted() -> Iterable[str]:
 @_completion
 def dialects() -> Iterable[str]:
     """How packages are described."""
-    from metspack.identity import DIALECTS  # noqa: PLC0415
+    from metspack.mets.dialects import DIALECTS  # noqa: PLC0415
 
     return DIALECTS
 
 
-@_completion
-def mets_profiles() -> Iterable[str]:
-    """Whose METS profile CSIP packages declare."""
-    from metspack.mets.dialects.csip_terms import PROFILES  # noqa: PLC0415
+def of_dialects(option: str) -> Completion:
+    """Return what completes an option of dialects, in all that take it."""
 
-    return PROFILES
+    def values() -> Iterable[str]:
+        from metspack.mets import dialects  # noqa: PLC0415
 
+        return dialects.values(option)
 
-@_completion
-def package_types() -> Iterable[str]:
-    """OAIS package types."""
-    from metspack.mets.dialects.csip_terms import PACKAGE_TYPES  # noqa: PLC0415
-
-    return PACKAGE_TYPES
-
-
-@_completion
-def content_types() -> Iterable[str]:
-    """E-ARK's content information types that metspack writes."""
-    from metspack.mets.dialects.csip_terms import CONTENT_TYPES  # noqa: PLC0415
-
-    return CONTENT_TYPES
-
-
-@_completion
-def link_styles() -> Iterable[str]:
-    """How parent and children name each other in CSIP packages."""
-    from metspack.mets.dialects.csip_terms import LINK_STYLES  # noqa: PLC0415
-
-    return LINK_STYLES
+    return _completion(values)
 
 
 @_completion

@@ -22,9 +22,9 @@ from metspack.cli.dividing import Dividing
 from metspack.cli.helping import Command
 from metspack.cli.making import Building
 from metspack.errors import ConfigError
+from metspack.mets import dialects
 
 _PREFIX = "METSPACK"
-_CSIP = "csip"
 _PANEL = "Configuration"
 _COMMAND_LINE, _ENVIRONMENT, _FILES, _DEFAULT = 0, 1, 2, 1 << 30
 _OF_THE_JOB = {
@@ -46,10 +46,10 @@ _OF_THE_JOB = {
 """Options that say what is done to what, which is said anew each time."""
 
 _DIVIDING = {each.name for each in fields(Dividing)}
-_OF_CSIP = {each.name for each in fields(Dialects)} - {"dialect"}
+_OF_DIALECTS = {each.name for each in fields(Dialects)} - {"dialect"}
 _PUTS_ASIDE: Mapping[str, set[str]] = {
     "plan": _DIVIDING,
-    "in_place": {*_DIVIDING, *(each.name for each in fields(Building)), *_OF_CSIP, "dialect"} - {"jobs"},
+    "in_place": {*_DIVIDING, *(each.name for each in fields(Building)), *_OF_DIALECTS, "dialect"} - {"jobs"},
     "preset": {"max_files", "max_bytes"},
     "dbptk_files": {"max_files"},
     "dbptk_bytes": {"max_bytes"},
@@ -208,9 +208,11 @@ class Origins:
                 for each in others & ctx.params.keys():
                     if self._rank(ctx, strong) < self._rank(ctx, each):
                         self._take_back(ctx, each, f"--{key_of_name(self.command, strong)}")
-        if "dialect" in ctx.params and ctx.params["dialect"] != _CSIP:
-            for each in _OF_CSIP:
-                self._take_back(ctx, each, "another dialect than csip")
+        if "dialect" in ctx.params:
+            dialect = ctx.params["dialect"] or dialects.DEFAULT
+            taken = dialects.facts(dialect).options.keys() if dialect in dialects.DIALECTS else set()
+            for each in _OF_DIALECTS - taken:
+                self._take_back(ctx, each, f"the dialect {dialect}")
         if "seed" in ctx.params and ctx.params["sample"] is None:
             self._take_back(ctx, "seed", "a check without --sample")
 

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metspack.cli import choices, options
-from metspack.cli.saying import CSIP, Saying
-from metspack.errors import ConfigError
+from metspack.cli.saying import CSIP, Saying, flag
+from metspack.mets import dialects
 
 if TYPE_CHECKING:
-    from metspack.identity import CsipOptions
+    from metspack.mets.dialects.interface import DialectOptions
 
 _DIALECT = "Dialect"
+
+
+def _choice() -> str:
+    """Return the names of the dialects, each with what it is."""
+    words = {name: dialects.facts(name).summary for name in dialects.DIALECTS}
+    words[dialects.DEFAULT] += "; the default"
+    return " or ".join(f"{name} ({summary})" for name, summary in words.items())
+
+
+def default_checksums() -> str:
+    """Return the digests that METS files hold when none is asked for, in words."""
+    first = dialects.facts(dialects.DEFAULT).checksum
+    others = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
+    return first + "".join(f", in the dialect {name} {own}" for name, own in others.items() if own != first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +41,7 @@ class Dialects(Saying):
             "--dialect",
             autocompletion=choices.dialects,
             metavar="NAME",
-            help="How the package is described: recommendation (E-ARK's for LOBs outside the SIARD file; the "
-            "default) or csip (every IP a package of its own after E-ARK CSIP 2.2.0).",
+            help=f"How the package is described: {_choice()}.",
             rich_help_panel=_DIALECT,
             show_default=False,
         ),
@@ -37,7 +50,7 @@ class Dialects(Saying):
         str | None,
         typer.Option(
             "--link-style",
-            autocompletion=choices.link_styles,
+            autocompletion=choices.of_dialects("link_style"),
             metavar="STYLE",
             help="How parent and children name each other: aip (E-ARK AIP; the default), csip-large (CSIP's "
             "text on large packages) or recommendation.",
@@ -67,34 +80,13 @@ class Dialects(Saying):
 
     def name(self) -> str:
         """Return the dialect's name; raises ``ConfigError`` for one there is not."""
-        from metspack.identity import DIALECTS  # noqa: PLC0415 -- commands load what they need
-
-        return options.one_of("--dialect", self.dialect or DIALECTS[0], DIALECTS)
+        return options.one_of("--dialect", self.dialect or dialects.DEFAULT, dialects.DIALECTS)
 
     def given(self) -> dict[str, object]:
-        """Return the values of options by name, None for those not given."""
-        return {"--dialect": self.dialect, **self._of_csip()}
+        """Return the values of options by their flags, those that were given."""
+        own = {flag(name): value for name, value in self.values().items()}
+        return own if self.dialect is None else {"--dialect": self.dialect, **own}
 
-    def _of_csip(self) -> dict[str, object]:
-        return {
-            **self.of_csip(),
-            "--link-style": self.link_style,
-            "--roda-ancestors": self.roda_ancestors or None,
-            "--representation": self.representation,
-        }
-
-    def csip_options(self) -> CsipOptions:
-        """Return what the CSIP dialect is to say; raises ``ConfigError`` for what no other dialect knows."""
-        from metspack.mets.dialects.csip import NAME  # noqa: PLC0415 -- commands load what they need
-
-        given = [name for name, value in self._of_csip().items() if value is not None]
-        if given and self.name() != NAME:
-            raise ConfigError(
-                f"only the dialect {NAME} has {', '.join(given)}",
-                hint=f"Add --dialect {NAME}, or leave {', '.join(given)} out.",
-            )
-        return self.said(
-            link_style=self.link_style,
-            representation=self.representation,
-            roda_ancestors=self.roda_ancestors,
-        )
+    def dialect_options(self) -> DialectOptions | None:
+        """Return the dialect's own options; raises ``ConfigError`` for those that it does not take."""
+        return self.options_of(self.name())

@@ -12,7 +12,7 @@ import typer
 
 from metspack import clock
 from metspack.cli import choices, console, logfile, options
-from metspack.cli.dialects import Dialects
+from metspack.cli.dialects import Dialects, default_checksums
 from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.options import Locations
 from metspack.sizes import counted
@@ -103,8 +103,8 @@ class Describing:
             "--checksum",
             autocompletion=choices.of(*ALGORITHMS),
             metavar="TYPE",
-            help=f"Digest that METS files hold: {', '.join(ALGORITHMS)}; when left out MD5, in the dialect "
-            "csip SHA-256.",
+            help=f"Digest that METS files hold: {', '.join(ALGORITHMS)}; when left out "
+            f"{default_checksums()}.",
             rich_help_panel=_METS,
             show_default=False,
         ),
@@ -140,9 +140,9 @@ class Describing:
 
     def package_options(self, locations: Locations, dialects: Dialects | None = None) -> PackageOptions:
         """Return the options that building and describing in place share; raises ``ConfigError``."""
-        from metspack.identity import CHECKSUMS, PackageOptions  # noqa: PLC0415 -- commands load what they need
-        from metspack.mets.dialects.interface import Software  # noqa: PLC0415
-        from metspack.mets.dialects.recommendation import HREF_STYLES  # noqa: PLC0415
+        from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
+        from metspack.mets.dialects import facts  # noqa: PLC0415
+        from metspack.mets.dialects.interface import HREF_STYLES, Software  # noqa: PLC0415
         from metspack.version import __version__  # noqa: PLC0415
 
         dialects = dialects or Dialects()
@@ -154,12 +154,12 @@ class Describing:
             objid=self.objid,
             grants=locations.grants(),
             accepted=options.accepted(self.accept),
-            checksum=options.one_of("--checksum", self.checksum or CHECKSUMS[dialect], ALGORITHMS),
+            checksum=options.one_of("--checksum", self.checksum or facts(dialect).checksum, ALGORITHMS),
             agents=tuple(self.agent or ()),
             mets_profile=self.mets_profile,
             href_style=options.one_of("--href", self.href, HREF_STYLES),
             dialect=dialect,
-            csip=dialects.csip_options(),
+            dialect_options=dialects.dialect_options(),
             identify=self.identify,
             verify=self.verify,
             check_message_digest=not self.no_message_digest_check,

@@ -13,6 +13,7 @@ from metspack import clock
 from metspack.cli import choices, console, making, options
 from metspack.cli.groups import grouped
 from metspack.cli.saying import Saying
+from metspack.mets import dialects
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def merge(
             metavar="TYPE",
             help=f"Digest that METS files hold: {', '.join(making.ALGORITHMS)}.",
         ),
-    ] = "SHA-256",
+    ] = dialects.facts(dialects.that_merge()[0]).checksum,
     agent: making.Agent = None,
     verify: making.Verify = False,
     budget: options.Budget = None,
@@ -76,18 +77,18 @@ def merge(
     """
     from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.merging import merged as merging  # noqa: PLC0415
-    from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
     from metspack.mets.dialects.interface import Software  # noqa: PLC0415
     from metspack.version import __version__  # noqa: PLC0415
 
+    (dialect, *_) = dialects.that_merge()
     settings = PackageOptions(
         created=clock.now(os.environ),
         software=Software(name="metspack", version=f"metspack {__version__}"),
         objid=objid,
         checksum=options.one_of("--checksum", checksum, making.ALGORITHMS),
         agents=tuple(agent or ()),
-        dialect=NAME,
-        csip=saying.said(),
+        dialect=dialect,
+        dialect_options=saying.options_of(dialect),
         verify=verify,
         budgets=options.budgets(budget),
     )

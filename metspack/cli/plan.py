@@ -12,6 +12,7 @@ from metspack.cli.dividing import SEGMENTS, Dividing
 from metspack.cli.groups import grouped
 from metspack.cli.options import Locations
 from metspack.errors import ConfigError
+from metspack.mets import dialects
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def plan(
         str | None,
         typer.Option(
             "--link-style",
-            autocompletion=choices.link_styles,
+            autocompletion=choices.of_dialects("link_style"),
             metavar="STYLE",
             help="With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
             rich_help_panel=SEGMENTS,
@@ -80,20 +81,22 @@ def plan(
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
     from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
-    from metspack.identity import DIALECTS  # noqa: PLC0415
-    from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
-    from metspack.mets.dialects.csip_terms import LINK_STYLES  # noqa: PLC0415
 
-    chosen = options.one_of("--dialect", dialect or DIALECTS[0], DIALECTS)
-    if link_style is not None and chosen != NAME:
-        raise ConfigError(f"only the dialect {NAME} has --link-style", hint=f"Add --dialect {NAME}.")
+    chosen = options.one_of("--dialect", dialect or dialects.DEFAULT, dialects.DIALECTS)
+    styles = dialects.facts(chosen).options.get("link_style")
+    given: dict[str, object] = {}
+    if link_style is not None and styles is None:
+        others = " or ".join(dialects.that_take("link_style"))
+        raise ConfigError(f"only the dialect {others} has --link-style", hint=f"Add --dialect {others}.")
+    if link_style is not None:
+        given["link_style"] = options.one_of("--link-style", link_style, styles or ())
     settings = drafting.DraftOptions(
         division=dividing.division(),
         dialect=chosen,
         by_dialect=dividing.layout is None,
         name=name,
         objid=objid,
-        link_style=options.one_of("--link-style", link_style or LINK_STYLES[0], LINK_STYLES),
+        dialect_options=dialects.named(chosen).options(given),
         base=base,
         grants=locations.grants(),
         min_size=dividing.smallest(),
@@ -111,7 +114,7 @@ def plan(
         console.document(_document(draft))
     elif not quiet:
         written = f"The plan is in {output}." if output else "Nothing was written."
-        _show(source.resolve().name, draft, written, with_objids=chosen == NAME)
+        _show(source.resolve().name, draft, written)
 
 
 def _document(draft: Draft) -> dict[str, object]:
@@ -144,7 +147,9 @@ def _document(draft: Draft) -> dict[str, object]:
     }
 
 
-def _show(name: str, draft: Draft, written: str, *, with_objids: bool) -> None:
+def _show(name: str, draft: Draft, written: str) -> None:
+    # Those that are called by their OBJIDs, and not by the segments in them.
+    with_objids = any(draft.spot(each).ip != draft.folder(each) for each in draft.segments)
     division = draft.header.division
     limits = division.limits
     what = "no SIARD archive" if draft.version is None else f"SIARD {draft.version}"

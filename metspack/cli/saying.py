@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metspack.cli import choices
+from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
-    from metspack.identity import CsipOptions
+    from metspack.mets.dialects.interface import DialectOptions
 
 CSIP = "E-ARK (--dialect csip)"
+_FLAGS = {"package_type": "--type"}  # those that are not called like the value that they give
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Saying:
         str | None,
         typer.Option(
             "--profile",
-            autocompletion=choices.mets_profiles,
+            autocompletion=choices.of_dialects("profile"),
             metavar="NAME",
             help="Whose METS profile the packages declare: csip (the default), cits-siard or sip.",
             rich_help_panel=CSIP,
@@ -35,7 +37,7 @@ class Saying:
         str | None,
         typer.Option(
             "--type",
-            autocompletion=choices.package_types,
+            autocompletion=choices.of_dialects("package_type"),
             metavar="TYPE",
             help="OAIS package type: SIP (the default), AIP or DIP.",
             rich_help_panel=CSIP,
@@ -46,7 +48,7 @@ class Saying:
         str | None,
         typer.Option(
             "--content-type",
-            autocompletion=choices.content_types,
+            autocompletion=choices.of_dialects("content_type"),
             metavar="TYPE",
             help="Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
             rich_help_panel=CSIP,
@@ -136,43 +138,26 @@ class Saying:
         ),
     ] = None
 
-    def of_csip(self) -> dict[str, object]:
-        """Return the values of these options by name, None for those not given."""
-        return {
-            "--profile": self.profile,
-            "--type": self.package_type,
-            "--content-type": self.content_type,
-            "--submitter": self.submitter,
-            "--submitter-code": self.submitter_code,
-            "--archival-creator": self.archival_creator,
-            "--archival-creator-code": self.archival_creator_code,
-            "--preservation-agent": self.preservation_agent,
-            "--descriptive": self.descriptive,
-            "--documentation": self.documentation,
-            "--schemas": self.schemas,
-        }
+    def values(self) -> dict[str, object]:
+        """Return the values of options that some dialects alone take, by name; those that were given."""
+        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "dialect"}
+        return {name: value for name, value in named.items() if value not in (None, False)}
 
-    def said(self, *, roda_ancestors: bool = False, **terms: str | None) -> CsipOptions:
-        """Return what the CSIP dialect is to say; ``terms`` are further ones, None where it has its own."""
-        from metspack.identity import CsipOptions  # noqa: PLC0415 -- commands load what they need
-        from metspack.mets.dialects.csip_terms import Agents  # noqa: PLC0415
+    def options_of(self, dialect: str) -> DialectOptions | None:
+        """Return the dialect's own options; raises ``ConfigError`` for those that it does not take."""
+        from metspack.mets import dialects  # noqa: PLC0415 -- commands load what they need
 
-        terms |= {
-            "profile": self.profile,
-            "package_type": self.package_type,
-            "content_type": self.content_type,
-        }
-        return CsipOptions(
-            **{name: value for name, value in terms.items() if value is not None},
-            agents=Agents(
-                submitter=self.submitter or "",
-                submitter_code=self.submitter_code or "",
-                archival_creator=self.archival_creator or "",
-                archival_creator_code=self.archival_creator_code or "",
-                preservation=self.preservation_agent or "",
-            ),
-            descriptive=self.descriptive,
-            documentation=self.documentation,
-            schemas=self.schemas,
-            roda_ancestors=roda_ancestors,
-        )
+        values = self.values()
+        if strange := [name for name in values if name not in dialects.facts(dialect).options]:
+            flags = ", ".join(map(flag, strange))
+            others = dialects.that_take(*strange)
+            raise ConfigError(
+                f"only the dialect {' or '.join(others)} has {flags}",
+                hint=f"Add --dialect {' or '.join(others)}, or leave {flags} out.",
+            )
+        return dialects.named(dialect).options(values)
+
+
+def flag(name: str) -> str:
+    """Return how a dialect's option is written on the command line."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")

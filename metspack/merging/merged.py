@@ -1,4 +1,4 @@
-"""Putting the containers of a divided representation together into one CSIP package.
+"""Putting the containers of a divided representation together into one package.
 
 METS, PREMIS and schemas are made anew. Every data file is copied as it is, compared with its digest in the
 same pass; nothing is overwritten, and the containers are only read.
@@ -19,10 +19,8 @@ from metspack.merging.containers import Container, Said, ordered
 from metspack.merging.datafiles import DataFile, DataFiles, proven
 from metspack.merging.holders import FolderIp
 from metspack.merging.wholes import Wholes
-from metspack.mets.dialects import csip, csip_merged
-from metspack.mets.dialects.csip import DATA, Csip
-from metspack.mets.dialects.csip_merged import MergedContent
-from metspack.mets.dialects.csip_terms import folder_name
+from metspack.mets import dialects
+from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.packs import Shelf
 from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
@@ -48,12 +46,13 @@ def merged(
 ) -> Merged:
     """Put the containers in some folders together at ``target``, which must not exist.
 
-    ``paths`` are IPs of the dialect csip, or folders that hold them side by side: a parent and all of its
-    children. The package has the parent's OBJID unless the options give one, and its descriptive metadata
-    and documentation unless they name others. Raises ``SourceError``, ``TargetError`` and ``ConfigError``;
-    then nothing is left at the target, and the containers are as they were.
+    ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. The package
+    has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
+    they name others. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at the
+    target, and the containers are as they were.
     """
     progress = progress or Silent()
+    _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
     with closing(Shelf(options.budgets)) as shelf:
@@ -62,6 +61,14 @@ def merged(
             result = _Work(containers, found, options, progress, staging).done()
             staging.publish()
     return result
+
+
+def _check_dialect(name: str) -> None:
+    if not dialects.facts(name).merges:
+        raise ConfigError(
+            f"packages of the dialect {name} are not put together",
+            hint=f"Those of {', '.join(dialects.that_merge())} are.",
+        )
 
 
 def _check_outside(paths: Sequence[Path], target: Path) -> None:
@@ -93,24 +100,24 @@ class _Work:
         self.objid = identifiers.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
         self.warnings = [*found.unproven]
-        self.options = replace(options, objid=self.objid, csip=self._csip(options))
+        self.options = replace(options, objid=self.objid, dialect_options=self._adopted(options))
         self.archive = self._archive()
 
-    def _csip(self, options: PackageOptions) -> identity.CsipOptions:
+    def _adopted(self, options: PackageOptions) -> DialectOptions:
         """Return what the package says, with what the parent has of a person's."""
-        descriptive = options.csip.descriptive
+        adopted = dialects.named(options.dialect).adopted(
+            options.dialect_options,
+            self.root,
+            (names for names, _ in self.found.documents()),
+            self.found.representation,
+        )
         for names, said in self.found.documents():
-            if names[0] == "documentation":
-                if options.csip.documentation is None:
-                    self._take(names, said)
-                    self.documentation.append(names)
-            elif descriptive is None:
+            if names in adopted.documents:
                 self._take(names, said)
-                descriptive = self.root.joinpath(*names)
-            elif options.csip.descriptive is None:
-                self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
-        name = self.found.representation or options.csip.representation
-        return replace(options.csip, descriptive=descriptive, representation=name)
+        self.documentation += adopted.documentation
+        for names in adopted.left:
+            self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
+        return adopted.options
 
     @property
     def root(self) -> Path:
@@ -141,16 +148,11 @@ class _Work:
             )
         return archives[0]
 
-    def _dialect(self) -> Csip:
+    def _dialect(self) -> Dialect:
         holder = self.archive.container.holder
         path = holder.path.joinpath(*self.archive.names)
         with Archive(path, self.options.budgets, at=holder.stretch(self.archive.names)) as archive:
-            dialect = identity.dialect(self.options, archive.stem, self.objid, archive)
-        if not isinstance(dialect, Csip):
-            raise ConfigError(
-                f"packages are put together in the dialect {csip.NAME} alone", hint="Ask for it."
-            )
-        return dialect
+            return identity.dialect(self.options, archive.stem, self.objid, archive)
 
     def done(self) -> Merged:
         """Make the whole package in the staging folder."""
@@ -160,7 +162,7 @@ class _Work:
         self._check_room(staging, dialect, files, size)
         staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
-        folder = f"{folder_name(self.objid)}/{dialect.representation}/{DATA}"
+        folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
         with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
             for file in self._copied(staging.package / folder, wholes):
@@ -176,9 +178,9 @@ class _Work:
                 root=self.root,
                 documentation=self.documentation,
             )
-            others = csip_merged.written(dialect, staging.package, content)
+            others = dialect.write_merged(staging.package, content)
             placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
-        manifests.write(staging.package, staging.work, [(folder_name(self.objid), 0)], {})
+        manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
         checked = closingcheck.passed(staging.package, self.progress, whole=self.options.verify)
         return Merged(
             target=staging.target,
@@ -189,7 +191,7 @@ class _Work:
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
-    def _check_room(self, staging: fsio.Staging, dialect: Csip, files: int, size: int) -> None:
+    def _check_room(self, staging: fsio.Staging, dialect: Dialect, files: int, size: int) -> None:
         footprint = dialect.footprint
         need = size + (footprint.per_lob + staging.block()) * files + footprint.per_ip
         if (have := staging.free()) < need:

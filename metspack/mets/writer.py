@@ -42,41 +42,46 @@ def finalized(value: object) -> Markup:
 
 
 @cache
-def _environment(dialect: str) -> Environment:
+def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
     return Environment(
-        loader=FileSystemLoader([resources.template_folder() / each for each in (dialect, "shared")]),
-        autoescape=True,
+        loader=FileSystemLoader([folder, resources.template_folder() / "shared"]),
+        autoescape=is_xml,  # noqa: S701 -- what is no XML goes to no browser
         undefined=StrictUndefined,
-        finalize=finalized,
+        finalize=finalized if is_xml else None,
         keep_trailing_newline=True,
     )
 
 
-def fragment(dialect: str, template: str, macro: str, *values: object) -> str:
-    """Return what a macro of a template makes of some values; raises ``ConfigError``."""
-    made: str = getattr(_module(dialect, template), macro)(*values)
+def fragment(folder: Path, template: str, macro: str, *values: object) -> str:
+    """Return what a macro of a template in a folder makes of some values; raises ``ConfigError``."""
+    made: str = getattr(_module(folder, template), macro)(*values)
     return made
 
 
-def rendered(dialect: str, template: str, facts: Mapping[str, Any]) -> str:
-    """Return what a template makes of some facts, which is little; raises ``ConfigError``."""
-    return _environment(dialect).get_template(template).render(facts)
+def rendered(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
+    """Return what a template in a folder makes of some facts, which is little; raises ``ConfigError``."""
+    return _environment(folder).get_template(template).render(facts)
+
+
+def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
+    """Return what a template of plain text in a folder makes of some facts: nothing is escaped."""
+    return _environment(folder, is_xml=False).get_template(template).render(facts)
 
 
 @cache
-def _module(dialect: str, template: str) -> Any:
-    return _environment(dialect).get_template(template).module
+def _module(folder: Path, template: str) -> Any:
+    return _environment(folder).get_template(template).module
 
 
 def written(
-    target: Path, dialect: str, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
+    target: Path, folder: Path, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
-    """Write a new document from a template and the facts it names; returns its digests and size.
+    """Write a new document from a template in a folder and the facts it names; returns its digests and size.
 
     Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
     and ``ConfigError``.
     """
-    stream = _environment(dialect).get_template(template).stream(facts)
+    stream = _environment(folder).get_template(template).stream(facts)
     stream.enable_buffering(_BUFFERED_EVENTS)
     hashers = Hashers(algorithms)
     with fsio.NewFile(target) as file:

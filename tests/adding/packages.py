@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from metspack import building, checking
 from metspack.adding.added import added
 from metspack.building import BuildOptions, Built
-from metspack.identity import CsipOptions
+from metspack.mets.dialects.csip.dialect import CsipOptions
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from tests import siards
@@ -75,7 +75,7 @@ def codes(out: Path, level: checking.Level = checking.Level.FULL, **options: Any
 
 
 def csip(**options: Any) -> dict[str, Any]:
-    return {"csip": CsipOptions(**options)}
+    return {"dialect_options": CsipOptions(**options)}
 
 
 def parent(out: Path) -> Path:

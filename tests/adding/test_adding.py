@@ -22,7 +22,7 @@ from metspack.adding.added import added
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
 from metspack.mets import prefixes
-from metspack.mets.dialects.csip_terms import Agents
+from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Limits
 from metspack.planning import Split
 from metspack.restoring.siard import Into

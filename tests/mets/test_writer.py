@@ -9,26 +9,22 @@ from jinja2 import UndefinedError
 from lxml import etree
 from markupsafe import Markup
 
-from metspack import resources
 from metspack.errors import ConfigError, TargetError
 from metspack.mets import writer
 
 
 @pytest.fixture
-def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., bytes]]:
-    """Return the function that makes a dialect with one template and writes from it."""
-    folder = tmp_path / "templates" / "mine"
-    folder.mkdir(parents=True)
-    monkeypatch.setattr(resources, "template_folder", lambda: tmp_path / "templates")
-    writer._environment.cache_clear()
+def template(tmp_path: Path) -> Callable[..., bytes]:
+    """Return the function that makes a folder with one template and writes from it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
 
     def written(text: str, **facts: object) -> bytes:
         (folder / "mets.xml.j2").write_text(text, encoding="utf-8")
-        writer.written(tmp_path / "mets.xml", "mine", "mets.xml.j2", facts, ["MD5"])
+        writer.written(tmp_path / "mets.xml", folder, "mets.xml.j2", facts, ["MD5"])
         return (tmp_path / "mets.xml").read_bytes()
 
-    yield written
-    writer._environment.cache_clear()
+    return written
 
 
 XML_TEXT = st.text(
@@ -61,7 +57,10 @@ def test_a_document_is_hashed_as_it_is_written(template: Callable[..., bytes], t
     data = template('<a b="{{ value }}">é</a>\n', value="<&\">'\n")
     assert data == '<a b="&lt;&amp;&#34;&gt;&#39;&#10;">é</a>\n'.encode()
     (tmp_path / "mets.xml").unlink()
-    hashers = writer.written(tmp_path / "mets.xml", "mine", "mets.xml.j2", {"value": 1}, ["MD5", "SHA-256"])
+    facts = {"value": 1}
+    hashers = writer.written(
+        tmp_path / "mets.xml", tmp_path / "mine", "mets.xml.j2", facts, ["MD5", "SHA-256"]
+    )
     written = (tmp_path / "mets.xml").read_bytes()
     assert hashers.size == len(written)
     assert hashers.digest("SHA-256").value == hashlib.sha256(written).hexdigest()
@@ -77,6 +76,11 @@ def test_a_document_streams_from_an_iterator(template: Callable[..., bytes], tmp
 
     assert len(template("{% for each in values %}<v>{{ each }}</v>{% endfor %}", values=values())) > 2_000_000
     assert sizes[-1] > 1_000_000
+
+
+def test_plain_text_is_not_escaped(tmp_path: Path) -> None:
+    (tmp_path / "about.txt.j2").write_text("{{ title }}\n", encoding="utf-8")
+    assert writer.plain(tmp_path, "about.txt.j2", {"title": "A & B <\x01>"}) == "A & B <\x01>\n"
 
 
 def test_a_fact_that_is_missing_is_an_error(template: Callable[..., bytes]) -> None:

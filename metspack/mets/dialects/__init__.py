@@ -1,1 +1,74 @@
-"""What each dialect of parent and child METS says, and how."""
+"""The registry of dialects: the ways in which METS and what lies beside it describe a package.
+
+A dialect is one folder and one line of ``DIALECTS``: a Python package that has ``FACTS`` (``DialectFacts``)
+and a module ``dialect`` with ``DIALECT`` (a class below ``interface.Dialect``), loaded when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from metspack.errors import ConfigError
+
+if TYPE_CHECKING:
+    from metspack.mets.dialects.interface import Dialect
+
+DIALECTS = {
+    "recommendation": "metspack.mets.dialects.recommendation",
+    "csip": "metspack.mets.dialects.csip",
+}
+"""The dialects by name, each with its Python package; the first is the default."""
+
+DEFAULT = next(iter(DIALECTS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectFacts:
+    """What is to be known of a dialect before a package is made in it; ``summary`` is for people.
+
+    ``checksum`` is the algorithm of METS when nothing else is asked for. ``options`` are the names of the
+    options that it alone takes, each with the values to choose from (none: any). ``no_sidecars`` says why no
+    mapping.txt and manifest.txt lie in its packages, ``not_in_place`` why it describes no folder where it
+    stands; "" when it does. ``merges``: it can put parent and children together into one package.
+    """
+
+    summary: str
+    checksum: str
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    no_sidecars: str = ""
+    not_in_place: str = ""
+    merges: bool = False
+
+
+def facts(name: str) -> DialectFacts:
+    """Return the facts of the dialect with a name; raises ``ConfigError`` when there is none."""
+    if name not in DIALECTS:
+        raise ConfigError(f"there is no dialect {name!r}", hint=f"There are {', '.join(DIALECTS)}.")
+    found: DialectFacts = import_module(DIALECTS[name]).FACTS
+    return found
+
+
+def named(name: str) -> type[Dialect]:
+    """Return the dialect with a name; raises ``ConfigError`` when there is none."""
+    facts(name)
+    found: type[Dialect] = import_module(f"{DIALECTS[name]}.dialect").DIALECT
+    return found
+
+
+def that_take(*options: str) -> tuple[str, ...]:
+    """Return the names of the dialects that take all of these options."""
+    return tuple(name for name in DIALECTS if facts(name).options.keys() >= set(options))
+
+
+def that_merge() -> tuple[str, ...]:
+    """Return the names of the dialects that can put parent and children together into one package."""
+    return tuple(name for name in DIALECTS if facts(name).merges)
+
+
+def values(option: str) -> tuple[str, ...]:
+    """Return what an option of dialects chooses from, in all of those that take it."""
+    found = (each for name in that_take(option) for each in facts(name).options[option])
+    return tuple(dict.fromkeys(found))

@@ -1,18 +1,29 @@
-"""What a dialect is: what it writes beside the LOBs, for each segment and for the parent, and where all lies.
+"""The interface of dialects: how child and parent IPs are described, added to and merged, and where all lies.
 
 Paths have ``/`` and lie below the package's root, the folder that holds parent and children.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol, Self
 
 from metspack.digests import Hashers
+from metspack.identification import Registry
+from metspack.layouts import Layout, lobseg
 from metspack.model import Format
 from metspack.placing import PlacedFile
+from metspack.siard.metadata import Metadata
+
+HREF_STYLES = ("relative", "file-uri")
+"""How METS files name files; the first is the one to take when nothing else is asked for."""
+
+Names = tuple[str, ...]
+"""The names of folders and file on the way to a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,44 +169,273 @@ class ParentContent:
     others: Callable[[], Iterator[PlacedFile]] = _nothing
 
 
-class Dialect(Protocol):
+class DialectOptions:
+    """Options that one dialect alone takes: each dialect has a class of its own below this one."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageFacts:
+    """What a dialect describes a package by: what was asked for, and the archive's ``metadata`` if any.
+
+    ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
+    dialect. ``registry`` is what formats are told by, None when nobody asked.
+    """
+
+    name: str
+    metadata: Metadata | None
+    created: str
+    checksum_type: str
+    software: Software
+    agents: tuple[str, ...] = ()
+    mets_profile: str | None = None
+    href_style: str = HREF_STYLES[0]
+    registry: Registry | None = None
+    options: DialectOptions | None = None
+
+    @property
+    def version(self) -> str | None:
+        """The version of SIARD, None for LOBs that belong to no archive."""
+        return None if self.metadata is None else self.metadata.version
+
+
+class StatedAgent(Protocol):
+    """An agent of a METS header, as it was read."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def note(self) -> str:
+        """Its notes, one after the other."""
+
+    @property
+    def is_organisation(self) -> bool:
+        """Whether it is an organisation."""
+
+    @property
+    def role(self) -> str:
+        """Its role, or what stands for OTHER."""
+
+
+class Statement(Protocol):
+    """What the METS of a parent says of itself, as it was read; "" for what it does not say."""
+
+    @property
+    def root(self) -> Mapping[str, str]:
+        """The attributes of the root, by their names as written."""
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        """The attributes of the header."""
+
+    @property
+    def agents(self) -> Sequence[StatedAgent]:
+        """The agents of the header."""
+
+    @property
+    def labels(self) -> AbstractSet[str]:
+        """The labels of structMaps."""
+
+    @property
+    def href(self) -> str:
+        """The first reference to a file."""
+
+    @property
+    def child(self) -> str:
+        """The first reference to the METS of a child."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingPackage:
+    """A package that is there: its ``root``, the parent's ``folder`` in it ("" for itself), its OBJID."""
+
+    root: Path
+    folder: str
+    objid: str
+    said: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
+    """What is said alike of a package that is there and of what is added to it; ``layout`` None is any."""
+
+    agents: tuple[str, ...]
+    mets_profile: str | None
+    href_style: str = HREF_STYLES[0]
+    layout: str | None = None
+    options: DialectOptions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What was written for an archive that is added: the digests of all files, and what people are to know.
+
+    ``replaced`` are those that take the place of others, in this order. All paths are below the package's
+    root.
+    """
+
+    files: dict[str, Hashers]
+    replaced: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """What a merged package keeps of the parent's documents: ``options`` that name them, and the rest.
+
+    ``documents`` are all that is kept, ``documentation`` those that ``options`` do not name, ``left`` what is
+    left out.
+    """
+
+    options: DialectOptions
+    documents: frozenset[Names]
+    documentation: tuple[Names, ...]
+    left: tuple[Names, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedContent:
+    """What a merged package holds: OBJID, how many containers it is of, and the representation's data.
+
+    The paths of ``files`` are those below the data folder; ``archive`` is the ID of the SIARD archive among
+    them. ``split`` gives the split LOBs and ``parts`` their parts in the same order; every function begins
+    anew at every call. ``documentation`` are names below the folder ``root`` that go along when the dialect
+    has no documentation of its own.
+    """
+
+    objid: str
+    containers: int
+    archive: str
+    files: Callable[[], Iterable[PlacedFile]]
+    split: Callable[[], Iterable[SplitLob]]
+    parts: Callable[[], Iterable[SplitPart]]
+    root: Path
+    documentation: Sequence[Names] = ()
+
+
+class Dialect(ABC):
     """One way to describe a package; a frozen value that holds what all its METS say alike.
 
     It can be pickled: segments are described by other processes. The same content gives the same bytes.
+    ``mets`` is the name of every IP's METS, ``footprint`` what it takes on disk beside the LOBs, generously;
+    ``archives`` is the pattern of the places that archives have below the parent's folder, and
+    ``checksum_type`` the algorithm of the checksums in METS, as METS calls it.
     """
 
-    @property
-    def mets(self) -> str:
-        """The name of every IP's METS."""
+    __slots__ = ()
 
-    @property
-    def checksum_type(self) -> str:
-        """The algorithm of the checksums in METS, as METS calls it."""
+    mets: ClassVar[str]
+    footprint: ClassVar[Footprint]
+    archives: ClassVar[str]
 
-    @property
-    def footprint(self) -> Footprint:
-        """What it takes on disk beside the LOBs, generously."""
+    checksum_type: str
 
+    # --- before a package is made -----------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def of(cls, package: PackageFacts) -> Self:
+        """Return the dialect that describes a package; raises ``ConfigError`` for what it cannot do."""
+
+    @classmethod
+    def options(cls, given: Mapping[str, object]) -> DialectOptions | None:  # noqa: ARG003 -- there may be none
+        """Return its own options of values by name (``DialectFacts.options``), defaults for the others."""
+        return None
+
+    @classmethod
+    def layout(cls, version: str | None) -> Layout:  # noqa: ARG003 -- of any version
+        """Return the layout of segments when none is asked for; ``version`` is SIARD's, None without."""
+        return lobseg.LAYOUT
+
+    @classmethod
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:  # noqa: ARG003
+        """Return what is to be said of a layout that was asked for."""
+        return ()
+
+    @abstractmethod
     def check(self, objid: str) -> None:
         """Raise ``ConfigError`` for what cannot be said in METS, before hours of copying.
 
         ``objid`` is the parent's, "" while it is not known.
         """
 
+    # --- places -----------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def parent_folder(cls, objid: str) -> str:
+        """Return the folder that the parent IP is, "" when it is the package's root."""
+
+    @abstractmethod
     def archive_path(self, objid: str, name: str) -> str:
         """Return where the archive of the package ``name`` lies, whose parent has this OBJID."""
 
-    def parent_folder(self, objid: str) -> str:
-        """Return the folder that the parent IP is, "" when it is the package's root."""
-
+    @abstractmethod
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a segment comes to lie, and the OBJID of its METS."""
 
-    def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    # --- a new package ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write all that a child IP is beside its LOBs; returns each file's digests, with METS's, by path.
 
         The digests are those of ``placing.algorithms``. Raises ``TargetError`` and ``ConfigError``.
         """
 
-    def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
-        """Write all that the parent IP is beside the archive, as ``child_written`` does for a child."""
+    @abstractmethod
+    def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
+        """Write all that the parent IP is beside the archive, as ``write_child`` does for a child."""
+
+    # --- an archive that is added to a package ----------------------------------------------------------
+
+    @classmethod
+    def find(cls, root: Path) -> tuple[str, str] | None:  # noqa: ARG003 -- there is none to be found
+        """Return folder and name of the parent's METS in a package that can be added to, None without one."""
+        return None
+
+    @classmethod
+    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
+        """Return what an addition has to say as the package does; ``options`` are given for it by name.
+
+        Raises ``ConfigError`` for an option that does not fit the package.
+        """
+        raise NotImplementedError
+
+    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+        """Write the parent's documents anew below ``package``, with one more archive in them.
+
+        The archive lies there already. Raises ``SourceError`` when a document is not as metspack writes it,
+        ``TargetError``.
+        """
+        raise NotImplementedError
+
+    # --- parent and children put together: of dialects whose facts say that they merge ------------------
+
+    @classmethod
+    def adopted(
+        cls,
+        options: DialectOptions | None,
+        root: Path,
+        documents: Iterable[Names],
+        representation: str | None,
+    ) -> Adopted:
+        """Return what is kept of the parent's ``documents``, which lie below ``root``.
+
+        ``representation`` is the name of the one that was divided, None when nothing says it.
+        """
+        raise NotImplementedError
+
+    def data_folder(self, objid: str) -> str:
+        """Return the folder of the data of the merged package with an OBJID."""
+        raise NotImplementedError
+
+    def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
+        """Write all that a merged package is beside its data; returns each file's digests by path.
+
+        Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
+        """
+        raise NotImplementedError

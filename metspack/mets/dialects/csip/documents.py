@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from metspack import premis
 from metspack.descriptive import Description
 from metspack.identification import TAIL, WHOLE, Registry
-from metspack.mets.dialects.csip_files import Group, Ip
-from metspack.mets.dialects.csip_links import METS
-from metspack.mets.dialects.csip_terms import Agents, Terms
+from metspack.mets.dialects.csip.files import Group, Ip
+from metspack.mets.dialects.csip.links import METS
+from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
 from metspack.placing import PlacedFile
 from metspack.premis import Agent, Event, FileObject, Identifier, Relationship, Whole
@@ -32,6 +32,21 @@ class Done:
     type: str
     detail: str
     agent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What an IP is among the others; ``title`` and ``parent`` are "" for the parent.
+
+    ``is_whole``: there are no others.
+    """
+
+    role: str
+    label: str
+    title: str = ""
+    parent: str = ""
+    children: tuple[str, ...] = ()
+    is_whole: bool = False
 
 
 DIGESTS = Done(
@@ -90,13 +105,13 @@ class Saying:
             "checksum_type": self.checksum_type,
         }
 
-    def premis_written(
+    def write_premis(
         self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Sequence[Done]
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and what was done to it."""
         about = Identifier(type=top.type, value=top.value)
         hashers = premis.written(
-            ip.place(path),
+            ip.prepare(path),
             top=top,
             files=objects,
             events=[
@@ -113,7 +128,7 @@ class Saying:
             agents=self._agents(done),
             algorithms=ip.algorithms,
         )
-        return ip.taken(path, hashers)
+        return ip.register(path, hashers)
 
     def _agents(self, done: Iterable[Done]) -> Iterator[Agent]:
         yield Agent(name=self.software.name, version=self.software.version)
@@ -133,7 +148,7 @@ class Saying:
         )
         return (Done(type="format identification", detail=detail, agent=self.registry.software),)
 
-    def representation_written(
+    def write_representation(
         self, ip: Ip, data: Group, *, label: str, objects: Iterator[FileObject], done: Iterable[Done]
     ) -> PlacedFile:
         """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""
@@ -144,7 +159,7 @@ class Saying:
             value=self.terms.representation,
             relationships=(included(ip.objid),),
         )
-        kept = self.premis_written(ip, f"{folder}/{PREMIS}", top, objects, (DIGESTS, *done))
+        kept = self.write_premis(ip, f"{folder}/{PREMIS}", top, objects, (DIGESTS, *done))
         facts = {
             "id": ip.id(folder),
             "objid": self.terms.representation,
@@ -158,7 +173,7 @@ class Saying:
             **WITHOUT_LINKS,
             "said": self.said(),
         }
-        return ip.from_template(f"{folder}/{METS}", "mets.xml.j2", facts)
+        return ip.render(f"{folder}/{METS}", "mets.xml.j2", facts)
 
 
 def included(objid: str) -> Relationship:

@@ -16,6 +16,12 @@ PACKAGE_TYPES = ("SIP", "AIP", "DIP")
 LINK_STYLES = ("aip", "csip-large", "recommendation")
 REPRESENTATION = "rep1"
 
+DATA = "data"
+"""The folder of a representation's files."""
+
+DESCRIPTIVE = "metadata/descriptive"
+"""The folder of a package's descriptive metadata."""
+
 CITS_SIARD = "citssiard_v1_0"
 CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
 """Of CSIP's vocabulary of content information types, those of databases."""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metspack import identifiers, placing, reading
-from metspack.digests import Hashers
+from metspack.layouts import siard22
 from metspack.mets import writer
-from metspack.mets.dialects.interface import ParentContent
-from metspack.mets.dialects.recommendation import METS, NAME, Recommendation
+from metspack.mets.dialects.interface import (
+    HREF_STYLES,
+    Addition,
+    ExistingPackage,
+    Inherited,
+    ParentContent,
+)
+from metspack.mets.dialects.recommendation import METS, TEMPLATES
 from metspack.mets.growing import Growing
+
+if TYPE_CHECKING:
+    from metspack.mets.dialects.recommendation.dialect import Recommendation
 
 _GROUPS = {
     "ID_SIARD_FILES": "fileGrp ID_SIARD_FILES",
@@ -45,25 +55,53 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
     return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "") if name == "mets:div" else ""
 
 
-def written(dialect: Recommendation, root: Path, package: Path, content: ParentContent) -> dict[str, Hashers]:
-    """Write the METS of the parent in ``root`` anew below ``package``, with one more archive in it.
+def find(root: Path) -> tuple[str, str] | None:
+    """Return folder and name of the METS of the parent that a folder is, None when it is none."""
+    # By its very name: METS.xml, which some file systems would give as well, is another dialect's.
+    return ("", METS) if METS in os.listdir(root) and (root / METS).is_file() else None
 
-    Returns its digests by path. Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
+
+def inherited(package: ExistingPackage) -> Inherited:
+    """Return what an archive that is added to a package has to say as it does."""
+    said = package.said
+    is_siard22 = siard22.parsed_folder(said.child.rpartition("/")[0]) is not None
+    return Inherited(
+        layout=siard22.LAYOUT.name if is_siard22 else None,
+        agents=tuple(each.name for each in said.agents if each.is_organisation),
+        mets_profile=said.root.get("PROFILE"),
+        href_style=HREF_STYLES[said.href.startswith("file:")],
+    )
+
+
+def write(
+    dialect: Recommendation, existing: ExistingPackage, package: Path, content: ParentContent
+) -> Addition:
+    """Write the METS of the parent anew below ``package``, with one more archive in it.
+
+    Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
     """
     facts = dialect.parent_facts(content)
     facts["parent"]["pointer_id"] = identifiers.element_id(
         content.objid, f"SIARD central file {content.name}"
     )
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
-    with reading.opening(root, (METS,)) as descriptor:
+    with reading.opening(existing.root, (METS,)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
-            text = writer.fragment(NAME, "_mets.xml.j2", "identification", dialect.registry)
+            text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", dialect.registry)
             mets.follow(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        return {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
+        files = {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
+    return Addition(files=files, replaced=(METS,), warnings=_warnings(dialect, existing, content))
+
+
+def _warnings(dialect: Recommendation, existing: ExistingPackage, content: ParentContent) -> tuple[str, ...]:
+    kind, version = existing.said.root.get("TYPE", ""), dialect.version
+    if f"SIARD{version} " in f"{kind} ":
+        return ()
+    return (f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {version}",)
 
 
 def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
@@ -95,4 +133,4 @@ def _add_divs(mets: Growing, facts: dict[str, Any]) -> None:
 
 
 def _part(macro: str, *values: object) -> str:
-    return writer.fragment(NAME, "_parts.xml.j2", macro, *values)
+    return writer.fragment(TEMPLATES, "_parts.xml.j2", macro, *values)

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metspack import descriptive, identifiers, placing, premis, reading
-from metspack.digests import Hashers
-from metspack.mets import writer
-from metspack.mets.dialects import csip_about, csip_links
-from metspack.mets.dialects.csip import DATA, DESCRIPTIVE, NAME, Csip
-from metspack.mets.dialects.csip_documents import DIVISION, PREMIS, Done
-from metspack.mets.dialects.csip_files import Group, Ip, Reference
-from metspack.mets.dialects.csip_links import METS
-from metspack.mets.dialects.csip_terms import folder_name
-from metspack.mets.dialects.interface import ParentContent
+from metspack.errors import ConfigError
+from metspack.mets import reader, tops, writer
+from metspack.mets.dialects.csip import links, terms
+from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Done, Part
+from metspack.mets.dialects.csip.files import TEMPLATES, Group, Ip, Reference
+from metspack.mets.dialects.csip.links import LINK_LABELS, METS
+from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
+from metspack.mets.dialects.interface import (
+    Addition,
+    ExistingPackage,
+    Inherited,
+    ParentContent,
+    StatedAgent,
+)
 from metspack.mets.growing import Growing
+from metspack.placing import PlacedFile
 from metspack.premis import Event, Identifier, Relationship
 
-GROWN = (PREMIS, METS)
-"""The parent's documents that are made anew, in the order in which they take the place of the old ones."""
+if TYPE_CHECKING:
+    from metspack.mets.dialects.csip.dialect import Csip
+
+_TYPE = "csip:OAISPACKAGETYPE"
+_RODA = "RODA structural map"
+_ANEW = (PREMIS, METS)  # in the order in which they take the place of the old ones
 
 _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
 _FILES = "mets:fileSec"
@@ -74,20 +84,90 @@ def _of_premis(name: str, attributes: dict[str, str], _above: Sequence[str]) -> 
     return name if name == _EVENT else ""
 
 
-def written(dialect: Csip, root: Path, package: Path, content: ParentContent) -> dict[str, Hashers]:
-    """Write METS and PREMIS of the parent in ``root`` anew below ``package``, and its new representation.
+def find(root: Path) -> tuple[str, str] | None:
+    """Return folder and name of the METS of the IP at the top of those in a folder, None without one."""
+    return tops.top(root)
 
-    The archive lies in it already. Returns the digests of all files by path. Raises ``SourceError`` when a
-    document is not as metspack writes it, ``TargetError``.
+
+def inherited(package: ExistingPackage, options: Mapping[str, object]) -> tuple[Inherited, dict[str, Any]]:
+    """Return what an archive that is added has to say as the package does, and the dialect's own options.
+
+    Raises ``ConfigError`` for the name of a representation that is there.
     """
+    said = package.said
+    profile = said.root.get("PROFILE", "")
+    known = terms.profile_of(profile)
+    agents = _agents(said.agents)
+    wanted = options.get("representation")
+    own = {
+        "profile": known or terms.PROFILES[0],
+        "package_type": said.header.get(_TYPE, terms.PACKAGE_TYPES[0]),
+        "content_type": said.root.get("csip:CONTENTINFORMATIONTYPE", terms.CITS_SIARD),
+        "link_style": _link_style(package),
+        "representation": _representation(package, None if wanted is None else str(wanted)),
+        "agents": agents,
+        "schemas": package.root / package.folder / "schemas",
+        "roda_ancestors": _has_ancestors(package),
+    }
+    return Inherited(agents=agents.packagers, mets_profile=None if known else profile), own
+
+
+def _agents(named: Sequence[StatedAgent]) -> Agents:
+    by_role = {each.role: each for each in named if each.is_organisation}
+    creator, submitter, keeper = (by_role.get(role) for role in ("ARCHIVIST", "CREATOR", "PRESERVATION"))
+    return Agents(
+        submitter=submitter.name if submitter else "",
+        submitter_code=submitter.note if submitter else "",
+        archival_creator=creator.name if creator else "",
+        archival_creator_code=creator.note if creator else "",
+        preservation=keeper.name if keeper else "",
+        packagers=tuple(each.name for each in named if each.role == "PACKAGER"),
+    )
+
+
+def _link_style(package: ExistingPackage) -> str:
+    kind, labels = package.said.header.get(_TYPE, ""), package.said.labels
+    found = (style for style, label in LINK_LABELS.items() if label(kind) in labels)
+    return next(found, terms.LINK_STYLES[0])
+
+
+def _representation(package: ExistingPackage, wanted: str | None) -> str:
+    folder = package.root / package.folder / "representations"
+    taken = {each.name.casefold() for each in folder.iterdir()}
+    if wanted is None:
+        return next(name for n in range(1, len(taken) + 2) if (name := f"rep{n}") not in taken)
+    if wanted.casefold() in taken:
+        raise ConfigError(
+            f"the package has a representation {wanted} already",
+            hint="Choose another with --representation, or leave it out to have the next number.",
+        )
+    return wanted
+
+
+def _has_ancestors(package: ExistingPackage) -> bool:
+    child = package.said.child.removeprefix("../").replace("%2B", "+")
+    if not child:
+        return False
+    with reading.opening(package.root, child.split("/")) as descriptor:
+        facts = reader.read(reading.chunks(descriptor))
+        return any(isinstance(each, reader.Mptr) and each.structmap_label == _RODA for each in facts)
+
+
+def write(dialect: Csip, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+    """Write METS and PREMIS of the parent anew below ``package``, and its new representation.
+
+    The archive lies in it already. Raises ``SourceError`` when a document is not as metspack writes it,
+    ``TargetError``.
+    """
+    root = existing.root
     ip = Ip(package, folder_name(content.objid), content.objid, dialect.checksum_type)
     names = (folder_name(content.objid),)
-    made = dialect.archive_group(ip, content, dialect.label("the SIARD archive"))
+    made = dialect.write_archive(ip, content, dialect.label("the SIARD archive"))
     group = replace(made, id=ip.id(f"{dialect.representation} group"))  # the first has another
     with reading.opening(root, (*names, *PREMIS.split("/"))) as descriptor:
-        kept = _premis_written(dialect, Growing(descriptor, _of_premis), ip, content)
-    watched = _Watched(content.objid, csip_links.children_map(dialect.terms, content.objid).id)
-    described, about = _described(dialect, ip, content)
+        kept = _write_premis(dialect, Growing(descriptor, _of_premis), ip, content)
+    watched = _Watched(content.objid, links.children_map(dialect.terms, content.objid).id)
+    described, about = _write_description(dialect, ip, content)
     with reading.opening(root, (*names, METS)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put(_HEADER, "LASTMODDATE", dialect.created)
@@ -99,7 +179,7 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
             ("CHECKSUMTYPE", dialect.checksum_type),
         ):
             mets.put(_PREMIS, name, str(value))
-        text = writer.fragment(NAME, "_metadata.xml.j2", "section", described, dialect.said())
+        text = writer.fragment(TEMPLATES, "_metadata.xml.j2", "section", described, dialect.said())
         mets.follow(_DESCRIPTION, text)
         mets.put(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
         mets.append(about.id, _rendered("_files.xml.j2", dialect, about))
@@ -107,33 +187,30 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
-        ip.taken(METS, mets.written(ip.place(METS), ip.algorithms))
-    return ip.files
+        ip.register(METS, mets.written(ip.prepare(METS), ip.algorithms))
+    replaced = tuple(f"{names[0]}/{path}" for path in _ANEW)
+    return Addition(files=ip.files, replaced=replaced)
 
 
-def _described(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[Reference, Group]:
+def _write_description(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[Reference, Group]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
-    terms = descriptive.terms(dialect.description, ip.objid)
+    dublin_core = descriptive.terms(dialect.description, ip.objid)
     path = f"{DESCRIPTIVE}/dublin-core-{content.name}.xml"
-    described = ip.reference(ip.from_template(path, "dublin-core.xml.j2", {"terms": terms}), "DC")
-    text = csip_about.text(
-        title=dialect.label("a SIARD archive that was added"),
-        objid=ip.objid,
+    described = ip.reference(ip.render(path, "dublin-core.xml.j2", {"terms": dublin_core}), "DC")
+    part = Part(
         role=f"the parent IP, with the SIARD archive {content.name} beside others",
-        parent="",
-        data=f"{dialect.representation}/{DATA}/",
-        is_whole=False,
+        label=dialect.label("a SIARD archive that was added"),
     )
-    about = ip.from_blocks(f"documentation/about-{content.name}.txt", [text.encode()])
+    about = ip.write_about(f"about-{content.name}.txt", dialect.about(part, ip.objid))
     group = Group(id=ip.id("documentation group"), use="", div="", files=lambda: (about,))
     return described, group
 
 
 def _rendered(template: str, dialect: Csip, group: Group) -> str:
-    return writer.rendered(NAME, template, {"group": group, "said": dialect.said(), "other_type": ""})
+    return writer.rendered(TEMPLATES, template, {"group": group, "said": dialect.said(), "other_type": ""})
 
 
-def _premis_written(dialect: Csip, document: Growing, ip: Ip, content: ParentContent) -> Any:
+def _write_premis(dialect: Csip, document: Growing, ip: Ip, content: ParentContent) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
     addition = Done(
         type=_ADDITION,
@@ -154,11 +231,13 @@ def _premis_written(dialect: Csip, document: Growing, ip: Ip, content: ParentCon
         )
         text = _premis("event", event, dialect.created)
         document.follow(_EVENT if document.has(_EVENT) else _ENTITY, text)
-    return ip.taken(PREMIS, document.written(ip.place(PREMIS), placing.algorithms(dialect.checksum_type)))
+    return ip.register(
+        PREMIS, document.written(ip.prepare(PREMIS), placing.algorithms(dialect.checksum_type))
+    )
 
 
 def _premis(macro: str, *values: object) -> str:
-    return writer.fragment("premis", "_parts.xml.j2", macro, *values)
+    return writer.fragment(premis.TEMPLATES, "_parts.xml.j2", macro, *values)
 
 
 def _add_children(dialect: Csip, mets: Growing, content: ParentContent, linked: int) -> None:
@@ -182,4 +261,4 @@ def _add_children(dialect: Csip, mets: Growing, content: ParentContent, linked: 
 
 
 def _links(macro: str, *values: object) -> str:
-    return writer.fragment(NAME, "_links.xml.j2", macro, *values)
+    return writer.fragment(TEMPLATES, "_links.xml.j2", macro, *values)

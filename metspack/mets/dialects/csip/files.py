@@ -12,8 +12,13 @@ from metspack import fsio, identifiers, mediatypes, placing, reading, scratch, u
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.mets import writer
-from metspack.mets.dialects import csip_terms
+from metspack.mets.dialects.csip import terms
 from metspack.placing import PlacedFile, Placements
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+ABOUT = "about-this-package.txt"
+"""The file in every package's documentation that tells a person what the package is."""
 
 _METS = "mets.xml"
 
@@ -51,7 +56,7 @@ class Group:
 
     def href(self, path: str) -> str:
         """Return the reference to one of its files from the METS."""
-        return csip_terms.href((self.folder + path).split("/"))
+        return terms.href((self.folder + path).split("/"))
 
 
 class Ip:
@@ -69,14 +74,14 @@ class Ip:
         """The algorithms that every file is hashed with."""
         return placing.algorithms(self._checksum)
 
-    def place(self, path: str) -> Path:
-        """Return where a file of the IP is to be written; its folder is made."""
+    def prepare(self, path: str) -> Path:
+        """Make the folder of a file of the IP; returns where the file is to be written."""
         target = self._package / self._folder / path
         fsio.make_directories(target.parent)
         return target
 
-    def taken(self, path: str, hashers: Hashers) -> PlacedFile:
-        """Take down a file that was written; returns it as METS lists it."""
+    def register(self, path: str, hashers: Hashers) -> PlacedFile:
+        """Add a file that was written to those of the IP; returns it as METS lists it."""
         self.files[f"{self._folder}/{path}"] = hashers
         kind = mediatypes.media_type(None, path.rpartition(".")[2])
         return placing.placed_file(self.id(path), path, kind, hashers, self._checksum)
@@ -85,34 +90,41 @@ class Ip:
         """Return the xml:id of one of the IP's own files."""
         return identifiers.element_id(self.objid, path)
 
-    def from_template(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
+    def render(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
         """Write a document from one of the dialect's templates."""
-        return self.taken(path, writer.written(self.place(path), "csip", template, facts, self.algorithms))
+        return self.register(
+            path, writer.written(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
+        )
 
-    def from_blocks(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
+    def write_about(self, name: str, facts: Mapping[str, Any]) -> PlacedFile:
+        """Write the text that tells a person what the package is, under a name in its documentation."""
+        text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
+        return self.write(f"documentation/{name}", [text.encode()])
+
+    def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""
         hashers = Hashers(self.algorithms)
-        with fsio.NewFile(self.place(path)) as file:
+        with fsio.NewFile(self.prepare(path)) as file:
             for block in blocks:
                 hashers.update(block)
                 file.write(block)
-        return self.taken(path, hashers)
+        return self.register(path, hashers)
 
-    def copied(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedFile:
+    def copy(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedFile:
         """Copy a file; raises ``SourceError`` when it cannot be read."""
         try:
             with reading.opening(root, names) as descriptor:
-                return self.from_blocks(path, reading.chunks(descriptor))
+                return self.write(path, reading.chunks(descriptor))
         except OSError as error:
             raise SourceError(
                 f"{root.joinpath(*names)} cannot be read: {error.strerror}",
                 hint="It was to go into the package; see that it is there and that you may read it.",
             ) from None
 
-    def tree(self, folder: str, root: Path, into: Placements) -> None:
+    def copy_tree(self, folder: str, root: Path, into: Placements) -> None:
         """Copy all files below ``root``, in the order of their paths."""
         for names in below(root):
-            into.add(self.copied(f"{folder}/{'/'.join(names)}", root, names))
+            into.add(self.copy(f"{folder}/{'/'.join(names)}", root, names))
 
     def reference(
         self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
@@ -120,7 +132,7 @@ class Ip:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
         return Reference(
             id=file.id,
-            href=csip_terms.href(file.path.removeprefix(below).split("/")),
+            href=terms.href(file.path.removeprefix(below).split("/")),
             mdtype=mdtype,
             othermdtype=othermdtype,
             media_type=file.media_type,
@@ -142,11 +154,8 @@ def below(root: Path) -> Iterator[tuple[str, ...]]:
             yield tuple(path.decode("utf-8", "surrogateescape").split("/"))
 
 
-def check_documentation(root: Path, taken: str) -> None:
-    """Raise ``ConfigError`` unless a folder's files can be a package's documentation.
-
-    ``taken`` is the name of the file that every package has there.
-    """
+def check_documentation(root: Path) -> None:
+    """Raise ``ConfigError`` unless a folder's files can be a package's documentation."""
     if not root.is_dir():
         raise ConfigError(
             f"the documentation {root} is no folder",
@@ -159,7 +168,7 @@ def check_documentation(root: Path, taken: str) -> None:
                 f"the documentation holds {path}, which every reader would take for the METS of a package",
                 hint="Rename it, or pack it: validators and metspack find packages by that name.",
             )
-        if path.casefold() == taken:
+        if path.casefold() == ABOUT:
             raise ConfigError(
                 f"the documentation holds {path}, the name of a file that every package gets",
                 hint="Rename it.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
@@ -15,28 +15,29 @@ from metspack.errors import ConfigError
 from metspack.identification import Registry
 from metspack.mets import writer
 from metspack.mets.dialects.interface import (
+    HREF_STYLES,
+    Addition,
     ChildContent,
     ChildMets,
+    Dialect,
+    ExistingPackage,
     Footprint,
+    Inherited,
+    PackageFacts,
     ParentContent,
     SegmentSpot,
     SegmentWords,
     SiardFile,
     Software,
 )
-
-NAME = "recommendation"
-METS = "mets.xml"
-"""The name of every METS document of this dialect."""
+from metspack.mets.dialects.recommendation import METS, TEMPLATES, add
 
 PROFILE = "http://SIARD2.0.xml"
 """The PROFILE of the recommendation's example; archives put their own in its place."""
 
-HREF_STYLES = ("relative", "file-uri")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
+class Recommendation(Dialect):
     """The dialect of the recommendation: the parent in the package's root, each child in its segment.
 
     ``version`` is that of SIARD, None for LOBs that belong to no archive. ``href_style`` ``file-uri`` gives
@@ -52,15 +53,23 @@ class Recommendation:
     href_style: str
     registry: Registry | None = None
 
-    @property
-    def mets(self) -> str:
-        """The name of every METS document."""
-        return METS
+    mets: ClassVar[str] = METS
+    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+    archives: ClassVar[str] = "*"
 
-    @property
-    def footprint(self) -> Footprint:
-        """What METS and manifests take on disk."""
-        return Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+    @classmethod
+    def of(cls, package: PackageFacts) -> Self:
+        """Return the dialect that describes a package."""
+        return cls(
+            version=package.version,
+            created=package.created,
+            checksum_type=package.checksum_type,
+            software=package.software,
+            agents=package.agents,
+            profile=PROFILE if package.mets_profile is None else package.mets_profile,
+            href_style=package.href_style,
+            registry=package.registry,
+        )
 
     def check(self, objid: str) -> None:  # noqa: ARG002 -- any OBJID will do
         """Raise ``ConfigError`` for an agent or a profile that cannot be written."""
@@ -76,7 +85,8 @@ class Recommendation:
         """Return the archive's path: in the root."""
         return f"{name}.siard"
 
-    def parent_folder(self, objid: str) -> str:  # noqa: ARG002 -- whoever it is
+    @classmethod
+    def parent_folder(cls, objid: str) -> str:  # noqa: ARG003 -- whoever it is
         """Return "": the root is the parent's."""
         return ""
 
@@ -90,7 +100,7 @@ class Recommendation:
             objid=identifiers.child_objid(words.word),
         )
 
-    def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write the METS of a child."""
         spot, parent = content.spot, content.parent
         child = {
@@ -107,9 +117,9 @@ class Recommendation:
             "ids": content.ids(),
             "href": lambda path: self._href(spot.ip, path),
         }
-        return self._written(package, f"{spot.ip}/{METS}", "child.xml.j2", facts)
+        return self._write(package, f"{spot.ip}/{METS}", "child.xml.j2", facts)
 
-    def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
+    def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
         facts = {
             **self.parent_facts(content),
@@ -119,7 +129,21 @@ class Recommendation:
             "has_others": next(content.others(), None) is not None,
             "href": lambda path: self._href("", path),
         }
-        return self._written(package, METS, "parent.xml.j2", facts)
+        return self._write(package, METS, "parent.xml.j2", facts)
+
+    @classmethod
+    def find(cls, root: Path) -> tuple[str, str] | None:
+        """Return where the parent's METS of a package is: in the root."""
+        return add.find(root)
+
+    @classmethod
+    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:  # noqa: ARG003
+        """Return what an addition has to say as the package does."""
+        return add.inherited(package)
+
+    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+        """Write the parent's METS anew, with one more archive in it and its segments."""
+        return add.write(self, existing, package, content)
 
     def parent_facts(self, content: ParentContent) -> dict[str, Any]:
         """Return what the parent's METS says of itself, of an archive in one file, and of the children."""
@@ -141,16 +165,16 @@ class Recommendation:
             "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
         }
 
-    def _written(
+    def _write(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]
     ) -> dict[str, Hashers]:
         algorithms = placing.algorithms(self.checksum_type)
-        return {path: writer.written(package / path, NAME, template, facts, algorithms)}
+        return {path: writer.written(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:
         """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root)."""
         segments = path.split("/")
-        if self.href_style == "file-uri":
+        if self.href_style != HREF_STYLES[0]:
             return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
         return uris.quoted(segments)
 
@@ -185,3 +209,6 @@ class Recommendation:
             "href": self._href("", f"{child.folder}/{METS}"),
             "pointer_id": identifiers.element_id(objid, child.objid),
         }
+
+
+DIALECT = Recommendation

@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from metspack import identifiers
 from metspack.errors import ConfigError
-from metspack.mets.dialects import csip_terms
-from metspack.mets.dialects.csip_terms import Terms, folder_name
+from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 
 METS = "METS.xml"
 _URN_UUID = "urn:uuid:"
@@ -103,7 +102,7 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
 
 def mets_href(objid: str) -> str:
     """Return the reference from one IP's METS to that of another IP beside it."""
-    return csip_terms.href(("..", folder_name(objid), METS))
+    return href(("..", folder_name(objid), METS))
 
 
 def file_id(terms: Terms, parent: str, child: str) -> str:

@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from metspack import descriptive, identifiers, premis, resources
 from metspack.descriptive import Given
 from metspack.digests import Hashers
+from metspack.errors import ConfigError
+from metspack.layouts import Layout, lobseg, siard22
 from metspack.mets import writer
-from metspack.mets.dialects import csip_about, csip_files, csip_links
-from metspack.mets.dialects.csip_documents import (
+from metspack.mets.dialects.csip import add, links, merge
+from metspack.mets.dialects.csip.documents import (
     DIVISION,
     PREMIS,
     RELOCATION,
     SPLITTING,
     WITHOUT_LINKS,
+    Part,
     Saying,
     included,
 )
-from metspack.mets.dialects.csip_files import Group, Ip, Reference
-from metspack.mets.dialects.csip_links import METS, Linked, LinkMap
-from metspack.mets.dialects.csip_terms import folder_name
+from metspack.mets.dialects.csip.files import ABOUT, Group, Ip, Reference, check_documentation, schema_files
+from metspack.mets.dialects.csip.links import METS, Linked, LinkMap
+from metspack.mets.dialects.csip.terms import (
+    CITS_SIARD,
+    DATA,
+    DESCRIPTIVE,
+    LINK_STYLES,
+    PACKAGE_TYPES,
+    PROFILES,
+    REPRESENTATION,
+    Agents,
+    Terms,
+    folder_name,
+)
 from metspack.mets.dialects.interface import (
+    HREF_STYLES,
+    Addition,
+    Adopted,
     ChildContent,
+    Dialect,
+    DialectOptions,
+    ExistingPackage,
     Footprint,
+    Inherited,
+    MergedContent,
+    Names,
+    PackageFacts,
     ParentContent,
     SegmentSpot,
     SegmentWords,
@@ -40,34 +64,34 @@ from metspack.model import Digest
 from metspack.placing import PlacedFile, Placements
 from metspack.premis import FileObject, Identifier, Relationship, Whole
 
-NAME = "csip"
-
-DATA = "data"
-"""The folder of a representation's files."""
-
-DESCRIPTIVE = "metadata/descriptive"
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 
 Files = Callable[[], Iterable[PlacedFile]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """What an IP is among the others; ``title`` and ``parent`` are "" for the parent.
+class CsipOptions(DialectOptions):
+    """What the CSIP dialect is to say: see ``terms`` for the terms, and ``Csip`` for the paths."""
 
-    ``is_whole``: there are no others.
-    """
+    profile: str = PROFILES[0]
+    package_type: str = PACKAGE_TYPES[0]
+    content_type: str = CITS_SIARD
+    link_style: str = LINK_STYLES[0]
+    representation: str = REPRESENTATION
+    agents: Agents = field(default_factory=Agents)
+    descriptive: Path | None = None
+    documentation: Path | None = None
+    schemas: Path | None = None
+    roda_ancestors: bool = False
 
-    role: str
-    label: str
-    title: str = ""
-    parent: str = ""
-    children: tuple[str, ...] = ()
-    is_whole: bool = False
+    @classmethod
+    def of(cls, options: DialectOptions | None) -> Self:
+        """Return options when they are this dialect's, else its defaults."""
+        return options if isinstance(options, cls) else cls()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Csip(Saying):
+class Csip(Saying, Dialect):
     """The dialect of E-ARK CSIP: parent and children are folders side by side, called by their OBJIDs.
 
     ``descriptive`` takes the place of the Dublin Core made of ``description``, in the parent;
@@ -80,43 +104,94 @@ class Csip(Saying):
     schemas: Path | None = None
     roda_ancestors: bool = False
 
-    @property
-    def mets(self) -> str:
-        """The name of every METS document."""
-        return METS
+    mets: ClassVar[str] = METS
+    footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=12)
+    archives: ClassVar[str] = f"representations/*/{DATA}/*"
 
-    @property
-    def footprint(self) -> Footprint:
-        """What METS and PREMIS take on disk."""
-        return Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=12)
+    @classmethod
+    def of(cls, package: PackageFacts) -> Self:
+        """Return the dialect that describes a package; raises ``ConfigError`` for hrefs it does not know."""
+        if package.href_style != HREF_STYLES[0]:
+            raise ConfigError(
+                f"the dialect csip does not know the hrefs {package.href_style} (CSIP76: relative locations)",
+                hint="Leave --href out.",
+            )
+        wanted = CsipOptions.of(package.options)
+        return cls(
+            terms=Terms(
+                version=package.version,
+                profile=wanted.profile,
+                package_type=wanted.package_type,
+                content_type=wanted.content_type,
+                link_style=wanted.link_style,
+                representation=wanted.representation,
+                mets_profile=package.mets_profile,
+            ),
+            agents=replace(wanted.agents, packagers=package.agents),
+            description=descriptive.description(package.name, package.metadata),
+            created=package.created,
+            checksum_type=package.checksum_type,
+            software=package.software,
+            registry=package.registry,
+            descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
+            documentation=wanted.documentation,
+            schemas=wanted.schemas,
+            roda_ancestors=wanted.roda_ancestors,
+        )
+
+    @classmethod
+    def options(cls, given: Mapping[str, object]) -> CsipOptions:
+        """Return options of values by name."""
+        named = dict(given)
+        agents: dict[str, Any] = {
+            each.name: named.pop(each.name) for each in fields(Agents) if each.name in named
+        }
+        if "preservation_agent" in named:
+            agents["preservation"] = named.pop("preservation_agent")
+        terms: dict[str, Any] = named
+        return CsipOptions(**terms, agents=Agents(**agents))
+
+    @classmethod
+    def layout(cls, version: str | None) -> Layout:
+        """Return the layout of SIARD 2.2 for an archive of that version (CITS SIARD, SIARD_22b)."""
+        return siard22.LAYOUT if version == "2.2" else lobseg.LAYOUT
+
+    @classmethod
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+        """Return what is to be said of another layout than SIARD 2.2's for an archive of that version."""
+        if layout is cls.layout(version) or cls.layout(version) is not siard22.LAYOUT:
+            return ()
+        wanted = "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b)"
+        return (f"{wanted}, but the layout is {layout.name}",)
 
     def check(self, objid: str) -> None:
         """Raise ``ConfigError`` for terms, agents, files and an OBJID that cannot be."""
         self.terms.check(self.agents)
         if objid:
-            csip_links.check_objid(self.terms, objid)
+            links.check_objid(self.terms, objid)
         for text in (self.terms.package_profile, *self.agents.texts()):
             writer.finalized(text)
         if self.documentation is not None:
-            csip_files.check_documentation(self.documentation, csip_about.NAME)
-        csip_files.schema_files(self._schemas)
+            check_documentation(self.documentation)
+        schema_files(self._schemas)
 
     def archive_path(self, objid: str, name: str) -> str:
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
         return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}.siard"
 
-    def parent_folder(self, objid: str) -> str:
+    @classmethod
+    def parent_folder(cls, objid: str) -> str:
         """Return the parent's folder."""
         return folder_name(objid)
 
     def spot(self, words: SegmentWords) -> SegmentSpot:
         """Return where a child lies: its LOBs where the representation has them when all are put together."""
-        objid = csip_links.child_objid(self.terms, words.parent, words.word, words.suffix)
+        objid = links.child_objid(self.terms, words.parent, words.word, words.suffix)
         ip = folder_name(objid)
         content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
         return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
 
-    def child_written(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write the METS, PREMIS, descriptive metadata, documentation and schemas of a child."""
         spot = content.spot
         ip = Ip(package, spot.ip, spot.objid, self.checksum_type)
@@ -125,7 +200,7 @@ class Csip(Saying):
         data = self.data_group(
             ip, content.files, spot.content.removeprefix(f"{spot.ip}/{self.representation}/"), archive=""
         )
-        representation = self.representation_written(
+        representation = self.write_representation(
             ip,
             data,
             label=part.label,
@@ -136,15 +211,15 @@ class Csip(Saying):
             ),
         )
         with closing(Placements()) as schemas:
-            facts = self.package_facts(ip, part, self.group(ip, representation, data), schemas)
-            above = csip_links.linked(self.terms, spot.objid, content.parent, label="the parent IP")
-            facts["parent"] = {"words": csip_links.parent_map(self.terms, spot.objid), "ip": above}
+            facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)
+            above = links.linked(self.terms, spot.objid, content.parent, label="the parent IP")
+            facts["parent"] = {"words": links.parent_map(self.terms, spot.objid), "ip": above}
             if self.roda_ancestors:
                 facts["ancestors"] = {"id": ip.id("ancestors"), "objid": content.parent}
-            ip.from_template(METS, "mets.xml.j2", facts)
+            ip.render(METS, "mets.xml.j2", facts)
         return ip.files
 
-    def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
+    def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write what the parent is beside the archive, its links to the children above all."""
         ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
         part = Part(
@@ -152,15 +227,49 @@ class Csip(Saying):
             label=self.label("the SIARD archive"),
             children=tuple(each.objid for each in content.children),
         )
-        group = self.archive_group(ip, content, part.label)
+        group = self.write_archive(ip, content, part.label)
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
             if self.documentation is not None:
-                ip.tree("documentation", self.documentation, documentation)
-            facts = self.package_facts(ip, part, group, schemas, documentation.files)
+                ip.copy_tree("documentation", self.documentation, documentation)
+            facts = self.write_package(ip, part, group, schemas, documentation.files)
             if content.children:
                 self._add_children(facts, content)
-            ip.from_template(METS, "mets.xml.j2", facts)
+            ip.render(METS, "mets.xml.j2", facts)
         return ip.files
+
+    @classmethod
+    def find(cls, root: Path) -> tuple[str, str] | None:
+        """Return where the METS of the IP at the top of those in a folder is."""
+        return add.find(root)
+
+    @classmethod
+    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
+        """Return what an addition has to say as the package does, in a representation of its own."""
+        general, own = add.inherited(package, options)
+        return replace(general, options=CsipOptions(**own))
+
+    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+        """Write the parent's METS and PREMIS anew, and a new representation."""
+        return add.write(self, existing, package, content)
+
+    @classmethod
+    def adopted(
+        cls,
+        options: DialectOptions | None,
+        root: Path,
+        documents: Iterable[Names],
+        representation: str | None,
+    ) -> Adopted:
+        """Return what is kept of the parent's documents: those in whose place no other is given."""
+        return merge.adopted(CsipOptions.of(options), root, documents, representation)
+
+    def data_folder(self, objid: str) -> str:
+        """Return the folder of the representation's data."""
+        return f"{folder_name(objid)}/{self.representation}/{DATA}"
+
+    def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
+        """Write all that a merged package is beside its data."""
+        return merge.write(self, package, content)
 
     # --- the representation -----------------------------------------------------------------------------
 
@@ -178,7 +287,7 @@ class Csip(Saying):
             archive=archive if other else "",
         )
 
-    def archive_group(self, ip: Ip, content: ParentContent, label: str) -> Group:
+    def write_archive(self, ip: Ip, content: ParentContent, label: str) -> Group:
         """Write the representation with the archive; returns its group in the package's METS."""
         siard = content.siard
         if siard is None:
@@ -188,7 +297,7 @@ class Csip(Saying):
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
         )
         data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
-        mets = self.representation_written(
+        mets = self.write_representation(
             ip,
             data,
             label=label,
@@ -242,7 +351,7 @@ class Csip(Saying):
 
     # --- the package ------------------------------------------------------------------------------------
 
-    def package_facts(
+    def write_package(
         self,
         ip: Ip,
         part: Part,
@@ -251,10 +360,10 @@ class Csip(Saying):
         documentation: Files | None = None,
     ) -> dict[str, Any]:
         """Write what a package has beside representation and METS; returns what METS says, but for links."""
-        for name in csip_files.schema_files(self._schemas):
-            schemas.add(ip.copied(f"schemas/{name}", self._schemas, (name,)))
-        described = self._descriptive_written(ip, part)
-        about = self._about_written(ip, part)
+        for name in schema_files(self._schemas):
+            schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
+        described = self._write_descriptive(ip, part)
+        about = ip.write_about(ABOUT, self.about(part, ip.objid))
         has = Relationship(kind="has part", objects=tuple(Identifier(value=each) for each in part.children))
         top = Whole(
             category="intellectualEntity",
@@ -265,7 +374,7 @@ class Csip(Saying):
                 *((has,) if has.objects else ()),
             ),
         )
-        kept = self.premis_written(ip, PREMIS, top, iter(()), (DIVISION,) if top.relationships else ())
+        kept = self.write_premis(ip, PREMIS, top, iter(()), (DIVISION,) if top.relationships else ())
         groups = [
             Group(
                 id=ip.id("documentation group"),
@@ -290,24 +399,24 @@ class Csip(Saying):
             "said": self.said(),
         }
 
-    def _descriptive_written(self, ip: Ip, part: Part) -> Reference:
+    def _write_descriptive(self, ip: Ip, part: Part) -> Reference:
         given = self.descriptive
         if given is not None and not part.parent:
-            file = ip.copied(f"{DESCRIPTIVE}/{given.path.name}", given.path)
+            file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
             return ip.reference(file, given.mdtype, given.othermdtype)
         terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
-        return ip.reference(ip.from_template(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
+        return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
-    def _about_written(self, ip: Ip, part: Part) -> PlacedFile:
-        text = csip_about.text(
-            title=part.label,
-            objid=ip.objid,
-            role=part.role,
-            parent=part.parent,
-            data=f"{self.representation}/{DATA}/",
-            is_whole=part.is_whole,
-        )
-        return ip.from_blocks(f"documentation/{csip_about.NAME}", [text.encode()])
+    def about(self, part: Part, objid: str) -> dict[str, object]:
+        """Return what a text for people says of the IP with an OBJID."""
+        return {
+            "title": part.label,
+            "objid": objid,
+            "role": part.role,
+            "parent": part.parent,
+            "data": f"{self.representation}/{DATA}/",
+            "is_whole": part.is_whole,
+        }
 
     def _add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
         """Add the links to the children, and the file entries that have the fixity of their METS."""
@@ -324,11 +433,11 @@ class Csip(Saying):
         """Return the group with the METS of the children, and the words and links of their structMap."""
         linked, files = [], []
         for each in content.children:
-            file = csip_links.file_id(self.terms, content.objid, each.objid)
+            file = links.file_id(self.terms, content.objid, each.objid)
             files.append(_listed(file, f"../{each.folder}/{METS}", each.size, each.checksum))
             label = each.content.rpartition(f"/{DATA}/")[2]
-            linked.append(csip_links.linked(self.terms, content.objid, each.objid, label=label, file=file))
-        words = csip_links.children_map(self.terms, content.objid)
+            linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
+        words = links.children_map(self.terms, content.objid)
         identifier = identifiers.element_id(content.objid, "child IPs")
         return Group(id=identifier, use=words.label, div="", files=lambda: files), words, linked
 
@@ -336,7 +445,7 @@ class Csip(Saying):
         """Return what the structMap of split LOBs is called by, and how it names the children."""
         return {
             "id": identifiers.element_id(content.objid, "split LOBs"),
-            "loctype": csip_links.loctype(self.terms, content.children[0].objid),
+            "loctype": links.loctype(self.terms, content.children[0].objid),
         }
 
     @property
@@ -357,3 +466,6 @@ def _followed(first: PlacedFile, others: Files | None) -> Iterator[PlacedFile]:
     yield first
     if others is not None:
         yield from others()
+
+
+DIALECT = Csip

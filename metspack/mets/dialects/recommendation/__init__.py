@@ -1,0 +1,14 @@
+"""The dialect of the E-ARK recommendation for LOBs outside the SIARD file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metspack.mets.dialects import DialectFacts
+
+FACTS = DialectFacts(summary="E-ARK's for LOBs outside the SIARD file", checksum="MD5")
+
+METS = "mets.xml"
+"""The name of every METS document."""
+
+TEMPLATES = Path(__file__).parent / "templates"
