@@ -1,0 +1,31 @@
+"""Dialects on the command line: those of the registry, whichever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.cli import choices
+from metspack.mets import dialects
+from tests.adding.packages import FIRST, SECOND, siard
+from tests.cli.conftest import Commands
+
+
+def test_the_command_line_knows_what_the_registry_has(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(dialects.DIALECTS, "toy", "tests.mets.dialects.toy")
+    first, second = siard(tmp_path, "First", *FIRST), siard(tmp_path, "Orders", *SECOND)
+    out = tmp_path / "out"
+    assert choices.dialects("t") == ["toy"]
+    assert choices.of_dialects("motto")("f") == ["fancy"]
+    assert metspack("plan", first, "--dialect", "toy").code == 0
+    assert metspack("build", first, "-o", out, "--dialect", "toy", "--max-files", "3").code == 0
+    assert 'CHECKSUMTYPE="SHA-512"' in (out / "METS.xml").read_text(encoding="utf-8")
+    assert metspack("add", out, second).code == 0
+    assert metspack("check", out).code == 0
+    refused = metspack("build", first, "-o", out, "--dialect", "toy", "--type", "SIP")
+    assert refused.err.startswith("error: only the dialect csip has --type\n")
+    unknown = metspack("build", first, "-o", out, "--dialect", "toys")
+    assert "recommendation, csip, toy" in unknown.err

@@ -1,0 +1,142 @@
+"""The documents of the toy: one METS.xml an IP, the parent's in the root, each child's in its segment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from metspack import identifiers, placing, reading, uris
+from metspack.digests import Hashers
+from metspack.layouts import Layout, siard22
+from metspack.mets import writer
+from metspack.mets.dialects.interface import (
+    Addition,
+    ChildContent,
+    Dialect,
+    DialectOptions,
+    ExistingPackage,
+    Footprint,
+    Inherited,
+    PackageFacts,
+    ParentContent,
+    SegmentSpot,
+    SegmentWords,
+    Software,
+)
+from metspack.mets.growing import Growing
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToyOptions(DialectOptions):
+    motto: str = "plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toy(Dialect):
+    checksum_type: str
+    version: str | None
+    created: str
+    software: Software
+    motto: str
+
+    mets: ClassVar[str] = "METS.xml"
+    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+    archives: ClassVar[str] = "*"
+
+    @classmethod
+    def of(cls, package: PackageFacts) -> Self:
+        options = package.options if isinstance(package.options, ToyOptions) else ToyOptions()
+        return cls(
+            checksum_type=package.checksum_type,
+            version=package.version,
+            created=package.created,
+            software=package.software,
+            motto=options.motto,
+        )
+
+    @classmethod
+    def options(cls, given: Mapping[str, object]) -> ToyOptions:
+        values: dict[str, Any] = dict(given)
+        return ToyOptions(**values)
+
+    @classmethod
+    def layout(cls, version: str | None) -> Layout:
+        del version
+        return siard22.LAYOUT
+
+    @classmethod
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+        return () if layout is cls.layout(version) else ("toys lie otherwise",)
+
+    def check(self, objid: str) -> None:
+        writer.finalized(self.motto + objid)
+
+    @classmethod
+    def parent_folder(cls, objid: str) -> str:
+        del objid
+        return ""
+
+    def archive_path(self, objid: str, name: str) -> str:
+        del objid
+        return f"{name}.siard"
+
+    def spot(self, words: SegmentWords) -> SegmentSpot:
+        return SegmentSpot(
+            number=words.number,
+            ip=words.folder,
+            content=words.folder,
+            index=words.index,
+            objid=identifiers.ncname(f"toy_{words.word}"),
+        )
+
+    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+        path = f"{content.spot.ip}/{self.mets}"
+        facts = {
+            "objid": content.spot.objid,
+            "parent": content.parent,
+            "index": content.spot.index,
+            "files": content.files(),
+            "ids": content.ids(),
+        }
+        return self._write(package, path, "child.xml.j2", facts)
+
+    def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
+        return self._write(package, self.mets, "parent.xml.j2", {"content": content})
+
+    @classmethod
+    def find(cls, root: Path) -> tuple[str, str] | None:
+        return ("", cls.mets) if cls.mets in os.listdir(root) else None
+
+    @classmethod
+    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
+        assert not options
+        own = ToyOptions(motto=package.said.root["LABEL"])
+        return Inherited(agents=(), mets_profile=package.said.root["PROFILE"], options=own)
+
+    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+        with reading.opening(existing.root, (self.mets,)) as descriptor:
+            mets = Growing(descriptor, _key)
+            for key in ("archives", "children", "divisions"):
+                mets.append(key, writer.fragment(TEMPLATES, "_parts.xml.j2", key, self, content, uris.quoted))
+            hashers = mets.written(package / self.mets, placing.algorithms(self.checksum_type))
+        return Addition(files={self.mets: hashers}, replaced=(self.mets,), warnings=("a toy has grown",))
+
+    def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
+        algorithms = placing.algorithms(self.checksum_type)
+        given = {**facts, "toy": self, "quoted": uris.quoted}
+        return {path: writer.written(package / path, TEMPLATES, template, given, algorithms)}
+
+
+def _key(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
+    del above
+    if name == "mets:fileGrp":
+        return {"ID_SIARD_DDL": "archives", "ID_CHILDREN": "children"}.get(attributes.get("ID", ""), "")
+    return "divisions" if attributes.get("LABEL") == "SIARD files" else ""
+
+
+DIALECT = Toy
