@@ -13,8 +13,8 @@ from metspack import descriptive, identifiers, placing, premis, reading
 from metspack.errors import ConfigError
 from metspack.mets import reader, tops, writer
 from metspack.mets.dialects.csip import links, terms
-from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Done, Part
-from metspack.mets.dialects.csip.files import TEMPLATES, Group, Ip, Reference
+from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
+from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, Ip, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS, METS
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import (
@@ -192,27 +192,27 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
     return Addition(files=ip.files, replaced=replaced)
 
 
-def _write_description(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[Reference, Group]:
+def _write_description(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[MetadataReference, FileGroup]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
     dublin_core = descriptive.terms(dialect.description, ip.objid)
     path = f"{DESCRIPTIVE}/dublin-core-{content.name}.xml"
     described = ip.reference(ip.render(path, "dublin-core.xml.j2", {"terms": dublin_core}), "DC")
-    part = Part(
+    part = IpRole(
         role=f"the parent IP, with the SIARD archive {content.name} beside others",
         label=dialect.label("a SIARD archive that was added"),
     )
     about = ip.write_about(f"about-{content.name}.txt", dialect.about(part, ip.objid))
-    group = Group(id=ip.id("documentation group"), use="", div="", files=lambda: (about,))
+    group = FileGroup(id=ip.id("documentation group"), use="", div="", files=lambda: (about,))
     return described, group
 
 
-def _rendered(template: str, dialect: Csip, group: Group) -> str:
+def _rendered(template: str, dialect: Csip, group: FileGroup) -> str:
     return writer.rendered(TEMPLATES, template, {"group": group, "said": dialect.said(), "other_type": ""})
 
 
 def _write_premis(dialect: Csip, document: Growing, ip: Ip, content: ParentContent) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
-    addition = Done(
+    addition = Action(
         type=_ADDITION,
         detail=f"The archive {content.name}.siard was added to the package as the representation "
         f"{dialect.terms.representation}; what was there before was left as it was.",

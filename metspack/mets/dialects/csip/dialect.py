@@ -23,11 +23,18 @@ from metspack.mets.dialects.csip.documents import (
     RELOCATION,
     SPLITTING,
     WITHOUT_LINKS,
-    Part,
-    Saying,
+    CsipDocuments,
+    IpRole,
     included,
 )
-from metspack.mets.dialects.csip.files import ABOUT, Group, Ip, Reference, check_documentation, schema_files
+from metspack.mets.dialects.csip.files import (
+    ABOUT,
+    FileGroup,
+    Ip,
+    MetadataReference,
+    check_documentation,
+    schema_files,
+)
 from metspack.mets.dialects.csip.links import METS, Linked, LinkMap
 from metspack.mets.dialects.csip.terms import (
     CITS_SIARD,
@@ -91,7 +98,7 @@ class CsipOptions(DialectOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Csip(Saying, Dialect):
+class Csip(CsipDocuments, Dialect):
     """The dialect of E-ARK CSIP: parent and children are folders side by side, called by their OBJIDs.
 
     ``descriptive`` takes the place of the Dublin Core made of ``description``, in the parent;
@@ -196,7 +203,9 @@ class Csip(Saying, Dialect):
         spot = content.spot
         ip = Ip(package, spot.ip, spot.objid, self.checksum_type)
         title = f"LOBs, segment {spot.index}"
-        part = Part(role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent)
+        part = IpRole(
+            role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent
+        )
         data = self.data_group(
             ip, content.files, spot.content.removeprefix(f"{spot.ip}/{self.representation}/"), archive=""
         )
@@ -222,7 +231,7 @@ class Csip(Saying, Dialect):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write what the parent is beside the archive, its links to the children above all."""
         ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
-        part = Part(
+        part = IpRole(
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
             children=tuple(each.objid for each in content.children),
@@ -273,10 +282,10 @@ class Csip(Saying, Dialect):
 
     # --- the representation -----------------------------------------------------------------------------
 
-    def data_group(self, ip: Ip, files: Files, folder: str, *, archive: str) -> Group:
+    def data_group(self, ip: Ip, files: Files, folder: str, *, archive: str) -> FileGroup:
         """Return the group of a representation's data; ``archive`` is the ID of the archive in it, if any."""
         other = self.terms.other_type(has_archive=bool(archive))
-        return Group(
+        return FileGroup(
             id=ip.id("data group"),
             use=self.terms.data_use,
             div="Data",  # where commons-ip, and RODA with it, looks for a representation's files
@@ -287,7 +296,7 @@ class Csip(Saying, Dialect):
             archive=archive if other else "",
         )
 
-    def write_archive(self, ip: Ip, content: ParentContent, label: str) -> Group:
+    def write_archive(self, ip: Ip, content: ParentContent, label: str) -> FileGroup:
         """Write the representation with the archive; returns its group in the package's METS."""
         siard = content.siard
         if siard is None:
@@ -337,9 +346,9 @@ class Csip(Saying, Dialect):
             relationships=(has,),
         )
 
-    def group(self, ip: Ip, mets: PlacedFile, data: Group) -> Group:
+    def group(self, ip: Ip, mets: PlacedFile, data: FileGroup) -> FileGroup:
         """Return the group of the package's METS that a representation's METS is in."""
-        return Group(
+        return FileGroup(
             id=ip.id("representation group"),
             use=self.terms.package_use,
             div=f"Representations/{self.terms.representation}",
@@ -354,8 +363,8 @@ class Csip(Saying, Dialect):
     def write_package(
         self,
         ip: Ip,
-        part: Part,
-        representation: Group,
+        part: IpRole,
+        representation: FileGroup,
         schemas: Placements,
         documentation: Files | None = None,
     ) -> dict[str, Any]:
@@ -376,13 +385,13 @@ class Csip(Saying, Dialect):
         )
         kept = self.write_premis(ip, PREMIS, top, iter(()), (DIVISION,) if top.relationships else ())
         groups = [
-            Group(
+            FileGroup(
                 id=ip.id("documentation group"),
                 use="Documentation",
                 div="Documentation",
                 files=lambda: _followed(about, documentation),
             ),
-            Group(id=ip.id("schema group"), use="Schemas", div="Schemas", files=schemas.files),
+            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=schemas.files),
             representation,
         ]
         return {
@@ -399,7 +408,7 @@ class Csip(Saying, Dialect):
             "said": self.said(),
         }
 
-    def _write_descriptive(self, ip: Ip, part: Part) -> Reference:
+    def _write_descriptive(self, ip: Ip, part: IpRole) -> MetadataReference:
         given = self.descriptive
         if given is not None and not part.parent:
             file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
@@ -407,7 +416,7 @@ class Csip(Saying, Dialect):
         terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
-    def about(self, part: Part, objid: str) -> dict[str, object]:
+    def about(self, part: IpRole, objid: str) -> dict[str, object]:
         """Return what a text for people says of the IP with an OBJID."""
         return {
             "title": part.label,
@@ -429,7 +438,7 @@ class Csip(Saying, Dialect):
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
 
-    def linked_children(self, content: ParentContent) -> tuple[Group, LinkMap, list[Linked]]:
+    def linked_children(self, content: ParentContent) -> tuple[FileGroup, LinkMap, list[Linked]]:
         """Return the group with the METS of the children, and the words and links of their structMap."""
         linked, files = [], []
         for each in content.children:
@@ -439,7 +448,7 @@ class Csip(Saying, Dialect):
             linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = links.children_map(self.terms, content.objid)
         identifier = identifiers.element_id(content.objid, "child IPs")
-        return Group(id=identifier, use=words.label, div="", files=lambda: files), words, linked
+        return FileGroup(id=identifier, use=words.label, div="", files=lambda: files), words, linked
 
     def split_words(self, content: ParentContent) -> dict[str, str]:
         """Return what the structMap of split LOBs is called by, and how it names the children."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from metspack import premis
 from metspack.descriptive import Description
 from metspack.identification import TAIL, WHOLE, Registry
-from metspack.mets.dialects.csip.files import Group, Ip
+from metspack.mets.dialects.csip.files import FileGroup, Ip
 from metspack.mets.dialects.csip.links import METS
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
@@ -23,7 +23,7 @@ WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": N
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Action:
     """Something that was done to a package or a representation: the type of the event, and its detail.
 
     ``agent`` is the software that did it, "" for metspack.
@@ -35,7 +35,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class IpRole:
     """What an IP is among the others; ``title`` and ``parent`` are "" for the parent.
 
     ``is_whole``: there are no others.
@@ -49,20 +49,20 @@ class Part:
     is_whole: bool = False
 
 
-DIGESTS = Done(
+DIGESTS = Action(
     type="message digest calculation",
     detail="The digests of all files of the representation were calculated while they were written.",
 )
-DIVISION = Done(
+DIVISION = Action(
     type="information package splitting",
     detail="Segmentation: the large objects (LOBs) of the database were divided over child packages, in the "
     "order of the archive.",
 )
-SPLITTING = Done(
+SPLITTING = Action(
     type="splitting",
     detail="LOBs that were too large for one package were split into parts, whose bytes in order they are.",
 )
-RELOCATION = Done(
+RELOCATION = Action(
     type="metadata modification",
     detail="Normalisation of locations: the cells of LOBs that were moved out of the archive, and its "
     "lobFolder elements, name the places of the LOBs in the representation. Nothing else in the tables was "
@@ -71,7 +71,7 @@ RELOCATION = Done(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class CsipDocuments:
     """What is said alike by all documents. ``created`` is the one clock value, as xs:dateTime.
 
     ``registry`` is what formats were told by, None when nobody asked.
@@ -106,7 +106,7 @@ class Saying:
         }
 
     def write_premis(
-        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Sequence[Done]
+        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Sequence[Action]
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and what was done to it."""
         about = Identifier(type=top.type, value=top.value)
@@ -130,14 +130,14 @@ class Saying:
         )
         return ip.register(path, hashers)
 
-    def _agents(self, done: Iterable[Done]) -> Iterator[Agent]:
+    def _agents(self, done: Iterable[Action]) -> Iterator[Agent]:
         yield Agent(name=self.software.name, version=self.software.version)
         registry = self.registry
         if registry is not None and any(each.agent == registry.software for each in done):
             note = f"PRONOM: {registry.signatures}"
             yield Agent(name=registry.software, version=registry.version, note=note)
 
-    def identified(self) -> tuple[Done, ...]:
+    def identified(self) -> tuple[Action, ...]:
         """Return that the formats of LOBs were identified, if they were to be."""
         if self.registry is None:
             return ()
@@ -146,10 +146,10 @@ class Saying:
             f"({self.registry.signatures}); of those larger than {WHOLE:,} bytes by so many of the first and "
             f"the last {TAIL:,}."
         )
-        return (Done(type="format identification", detail=detail, agent=self.registry.software),)
+        return (Action(type="format identification", detail=detail, agent=self.registry.software),)
 
     def write_representation(
-        self, ip: Ip, data: Group, *, label: str, objects: Iterator[FileObject], done: Iterable[Done]
+        self, ip: Ip, data: FileGroup, *, label: str, objects: Iterator[FileObject], done: Iterable[Action]
     ) -> PlacedFile:
         """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""
         folder = self.representation

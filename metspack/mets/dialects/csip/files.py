@@ -24,7 +24,7 @@ _METS = "mets.xml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class MetadataReference:
     """A metadata file as an mdRef names it."""
 
     id: str
@@ -37,7 +37,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class FileGroup:
     """A fileGrp and its div in the CSIP structMap ("" for none); ``folder`` is what paths begin in.
 
     ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's
@@ -128,9 +128,9 @@ class Ip:
 
     def reference(
         self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
-    ) -> Reference:
+    ) -> MetadataReference:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
-        return Reference(
+        return MetadataReference(
             id=file.id,
             href=terms.href(file.path.removeprefix(below).split("/")),
             mdtype=mdtype,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from metspack import identifiers, premis
 from metspack.digests import Hashers
 from metspack.mets.dialects.csip import links
-from metspack.mets.dialects.csip.documents import Done, Part
+from metspack.mets.dialects.csip.documents import Action, IpRole
 from metspack.mets.dialects.csip.files import Ip
 from metspack.mets.dialects.csip.links import METS
 from metspack.mets.dialects.csip.terms import DATA, folder_name
@@ -57,11 +57,11 @@ def write(dialect: Csip, package: Path, content: MergedContent) -> dict[str, Has
     """
     ip = Ip(package, folder_name(content.objid), content.objid, dialect.checksum_type)
     holds = "the SIARD archive and its LOBs"
-    part = Part(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
+    part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
     data = dialect.data_group(ip, content.files, DATA, archive=content.archive)
     placed = premis.objects(content.files(), dialect.checksum_type, data.folder)
     whole = dialect.split_objects(content.split(), content.parts())
-    merging = Done(
+    merging = Action(
         type="information package merging",
         detail=f"The data of the representation, which {content.containers:,} information packages held, "
         "were put together. Every file was compared with the digest in its METS while it was copied.",

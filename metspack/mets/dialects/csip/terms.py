@@ -44,7 +44,7 @@ _LONGEST = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class HeaderAgent:
     """An agent of a METS header; ``code`` is its identification code, "" without one."""
 
     role: str
@@ -68,13 +68,13 @@ class Agents:
     preservation: str = ""
     packagers: tuple[str, ...] = ()
 
-    def named(self) -> tuple[Agent, ...]:
+    def named(self) -> tuple[HeaderAgent, ...]:
         """Return the agents of a METS header, in the roles of the E-ARK SIP profile's example."""
         found = (
-            Agent(role="ARCHIVIST", name=self.archival_creator, code=self.archival_creator_code),
-            Agent(role="CREATOR", name=self.submitter, code=self.submitter_code),
-            Agent(role="PRESERVATION", name=self.preservation),
-            *(Agent(role="OTHER", otherrole="PACKAGER", name=each) for each in self.packagers),
+            HeaderAgent(role="ARCHIVIST", name=self.archival_creator, code=self.archival_creator_code),
+            HeaderAgent(role="CREATOR", name=self.submitter, code=self.submitter_code),
+            HeaderAgent(role="PRESERVATION", name=self.preservation),
+            *(HeaderAgent(role="OTHER", otherrole="PACKAGER", name=each) for each in self.packagers),
         )
         return tuple(each for each in found if each.name)
 
