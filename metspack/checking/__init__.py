@@ -2,7 +2,7 @@
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.looking import Level
-from metspack.checking.package import Checking, Explanation, Summary, check, explained, ordered, weight
+from metspack.checking.package import Checking, Explanation, Summary, check, explained, weight
 from metspack.checking.rules.profiles import Profile
 
 __all__ = [
@@ -16,6 +16,5 @@ __all__ = [
     "Summary",
     "check",
     "explained",
-    "ordered",
     "weight",
 ]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from metspack import inbetween, scratch
+from metspack import inbetween
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
@@ -37,7 +36,6 @@ from metspack.packs import Shelf
 _METS = "mets.xml"
 _ARCHIVE = ".siard"
 _LINKING = "LXM"
-_SORTING = 6000  # KiB that findings are sorted in
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
@@ -292,35 +290,6 @@ def check(
         profile=profile,
     )
     return Checking(path, looking, progress, roots)
-
-
-def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings sorted by path, line, code and place; more than memory should hold are fine."""
-    database = scratch.opened(_SORTING)
-    try:
-        database.execute("CREATE TABLE finding (path TEXT, line INTEGER, code TEXT, place TEXT, rest TEXT)")
-        database.execute("BEGIN")
-        database.executemany(
-            "INSERT INTO finding VALUES (?, ?, ?, ?, ?)",
-            (
-                (each.path, each.line, each.code, each.place, json.dumps((each.message, each.facts)))
-                for each in findings
-            ),
-        )
-        sql = "SELECT path, line, code, place, rest FROM finding ORDER BY path, line, code, place, rowid"
-        for path, line, code, place, rest in database.execute(sql):
-            message, facts = json.loads(rest)
-            yield Finding(
-                code=code,
-                severity=Code.named(code).severity,
-                path=path,
-                line=line,
-                place=place,
-                message=message,
-                facts=tuple((name, value) for name, value in facts),
-            )
-    finally:
-        database.close()
 
 
 _CODES = (

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check, ordered
+from metspack.checking import Level, check
 from metspack.checking.graph import State
+from tests.findings import ordered
 from tests.shared_data import shared
 
 _OPEN = '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" OBJID="{}">'
@@ -50,7 +51,7 @@ def _without_pages(text: str) -> str:
 
 
 def test_the_recommendations_parent_and_child(recommended: Path) -> None:
-    found = list(ordered(check(recommended, Level.LINKS)))
+    found = ordered(check(recommended, Level.LINKS))
     told = [(each.code, each.path, each.facts) for each in found if each.code[0] == "L"]
     assert [(code, path) for code, path, _ in told] == [("L002", "mets.xml")] * 2
     assert [dict(facts)["expected"] for *_, facts in told] == [
@@ -98,7 +99,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_large_packages_name_each_other_by_urn(large: Path) -> None:
-    found = list(ordered(check(large / "godfather", Level.LINKS, roots=[large])))
+    found = ordered(check(large / "godfather", Level.LINKS, roots=[large]))
     assert sorted(each.code for each in found) == ["L010", "L011", "M008", "M008", "M026", "M026", "M026"]
     (lost,) = (each for each in found if each.code == "L010")
     assert "urn:sa.dk:ID.AVID.RA.18005.rep1.seg0" in lost.message

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from metspack import reading
-from metspack.checking import Level, check, ordered, weight
+from metspack.checking import Level, check, weight
 from metspack.checking.graph import State
 from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets, Finding
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
@@ -215,7 +216,7 @@ def test_packages_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> Non
         forge.edit(path, "0018", "0099")
     forge.seal(second)
     (second / "note").touch()
-    found = list(ordered(check([first, second], Level.STRUCTURE)))
+    found = ordered(check([first, second], Level.STRUCTURE))
     assert {each.path for each in found} == {f"{second}/note"}
 
 
@@ -267,7 +268,7 @@ def test_what_cannot_be_read_in_a_root_is_told_and_the_rest_goes_on(
         return original(root, tuple(segments))
 
     monkeypatch.setattr(reading, "opened_folder", refused)
-    found = list(ordered(check(package, roots=[tmp_path / "disk"])))
+    found = ordered(check(package, roots=[tmp_path / "disk"]))
     assert sorted(each.code for each in found) == ["L011", "P007", "P007", "P011"]
     assert {Path(each.path).name for each in found if each.code != "L011"} == {"a", "mets.xml", "d.zip"}
 
