@@ -2,15 +2,26 @@
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.looking import Level
-from metspack.checking.package import Checking, Explanation, Summary, check, explained, weight
+from metspack.checking.package import (
+    Checked,
+    Checking,
+    Explanation,
+    Observer,
+    Summary,
+    check,
+    explained,
+    weight,
+)
 from metspack.checking.rules.profiles import Profile
 
 __all__ = [
     "ALL_CODES",
+    "Checked",
     "Checking",
     "Code",
     "Explanation",
     "Level",
+    "Observer",
     "Profile",
     "Rule",
     "Summary",

@@ -57,7 +57,8 @@ class Looking:
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
-    same. Raises ``ConfigError`` for a sample at a level that hashes no files.
+    same. ``is_for_listing`` leaves the files alone, once all of them are known. Raises ``ConfigError`` for a
+    sample at a level that hashes no files.
     """
 
     level: Level = Level.FULL
@@ -67,6 +68,7 @@ class Looking:
     strict: bool = False
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
+    is_for_listing: bool = False
 
     def __post_init__(self) -> None:
         if self.sample is not None and not self.level.hashes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from metspack import inbetween
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
@@ -61,14 +61,34 @@ class Summary:
         return self.errors + self.warnings + self.infos
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A package whose check has ended: its links, its catalogue (open for as long), where its bytes lie.
+
+    ``is_complete`` is False when the check was interrupted.
+    """
+
+    package: Package
+    catalogue: Catalogue
+    places: Places
+    links: Graph
+    is_complete: bool
+
+
+class Observer(Protocol):
+    """What reads more of a check than its findings."""
+
+    def __call__(self, checked: Checked, /) -> None:
+        """Read what is known of a package, once, when there will be no more of it."""
+
+
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    ``graphs`` are the links of each package that was checked, in that order; ``places`` is where the bytes of
-    the one under way lie. Raises ``SourceError`` when
-    there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; what is
-    wrong with a package itself is only ever a finding. Of several packages, each finding's path begins
-    with the package's own.
+    ``graphs`` are the links of each package that was checked, in that order; each of these packages is shown
+    to the ``observer``. Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when
+    the temporary directory has no room; what is wrong with a package itself is only ever a finding. Of
+    several packages, each finding's path begins with the package's own.
     """
 
     def __init__(
@@ -77,12 +97,14 @@ class Checking(Iterator[Finding]):
         looking: Looking,
         progress: Callable[[int], None] | None = None,
         roots: Sequence[Path] = (),
+        observer: Observer | None = None,
     ) -> None:
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
         self._granted = tuple(roots)
         self.graphs: list[Graph] = []
-        self.places: Places
+        self._observer = observer
+        self._open: tuple[Package, Catalogue, Places] | None = None
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes = 0
@@ -147,24 +169,52 @@ class Checking(Iterator[Finding]):
                 for finding in self._of_one(each, roots):
                     yield replace(finding, path=f"{each.shown}/{finding.path}") if several else finding
 
+    def stop(self) -> None:
+        """End a check that was interrupted: what is known of the package under way is counted and shown."""
+        self._end_package(is_complete=False)
+
     def _of_one(self, each: Package, roots: Roots) -> Iterator[Finding]:
         with Catalogue() as catalogue:
-            for finding in self._steps(catalogue, each, roots):
-                if finding.code[0] in _LINKING or finding.code in _LINKED:
-                    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
-                yield finding
-            packages, files, links = self._counts
-            self._counts = (
-                packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-                files + catalogue.number("SELECT count(*) FROM entry"),
-                links + catalogue.number("SELECT count(*) FROM mptr"),
-            )
-            self.graphs.append(graph(catalogue, each.shown))
+            places = Places(each.holder)
+            self._open = each, catalogue, places
+            try:
+                for finding in self._steps(catalogue, places, each, roots):
+                    if finding.code[0] in _LINKING or finding.code in _LINKED:
+                        sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
+                        catalogue.put(sql, finding.path, finding.code)
+                    yield finding
+            except GeneratorExit:
+                raise
+            except BaseException:
+                self.stop()  # the catalogue is closed by the time that anybody else hears of it
+                raise
+            self._end_package(is_complete=True)
 
-    def _steps(self, catalogue: Catalogue, each: Package, roots: Roots) -> Iterator[Finding]:
+    def _end_package(self, *, is_complete: bool) -> None:
+        """Count what was looked at in the package under way, and show it to the observer; once."""
+        if self._open is None:
+            return
+        (each, catalogue, places), self._open = self._open, None
+        packages, files, links = self._counts
+        self._counts = (
+            packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
+            files + catalogue.number("SELECT count(*) FROM entry"),
+            links + catalogue.number("SELECT count(*) FROM mptr"),
+        )
+        self.graphs.append(graph(catalogue, each.shown))
+        if self._observer is not None:
+            checked = Checked(
+                package=each,
+                catalogue=catalogue,
+                places=places,
+                links=self.graphs[-1],
+                is_complete=is_complete,
+            )
+            self._observer(checked)
+
+    def _steps(self, catalogue: Catalogue, places: Places, each: Package, roots: Roots) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        places = self.places = Places(each.holder)
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
@@ -203,7 +253,8 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)
             return
-        yield from self._files(catalogue, places, each.root, fixity)
+        if not looking.is_for_listing:
+            yield from self._files(catalogue, places, each.root, fixity)
         yield from standards.findings()
         yield from structure.sizes(catalogue)
 
@@ -271,6 +322,7 @@ def check(
     strict: bool = False,
     jobs: int | None = 1,
     profile: Profile = Profile.AUTO,
+    observer: Observer | None = None,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
@@ -278,7 +330,8 @@ def check(
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
     folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
     ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
-    temporary database. Raises ``ConfigError`` as ``Looking`` does.
+    temporary database. Each package that was checked is shown to the ``observer``. Raises ``ConfigError`` as
+    ``Looking`` does.
     """
     looking = Looking(
         level=level,
@@ -289,7 +342,7 @@ def check(
         jobs=jobs,
         profile=profile,
     )
-    return Checking(path, looking, progress, roots)
+    return Checking(path, looking, progress, roots, observer)
 
 
 _CODES = (
