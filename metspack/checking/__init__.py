@@ -5,9 +5,9 @@ from metspack.checking.looking import Level
 from metspack.checking.package import (
     Checked,
     Checking,
+    CheckSummary,
     Explanation,
     Observer,
-    Summary,
     check,
     explained,
     weight,
@@ -16,6 +16,7 @@ from metspack.checking.rules.profiles import Profile
 
 __all__ = [
     "ALL_CODES",
+    "CheckSummary",
     "Checked",
     "Checking",
     "Code",
@@ -24,7 +25,6 @@ __all__ = [
     "Observer",
     "Profile",
     "Rule",
-    "Summary",
     "check",
     "explained",
     "weight",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metspack import safexml
 from metspack.checking import archiveforms, entrynames, likewise, mapping, wholes
-from metspack.checking.archiveforms import CompressedError, Entries, Form
+from metspack.checking.archiveforms import ArchiveForm, CompressedError, Entries
 from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
@@ -106,7 +106,7 @@ def findings(
     for form in listed:
         if archiveforms.is_there(catalogue, form):
             read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, form.files[0]) is None)
-            archive = _Archive(catalogue, places, files, form, budgets=budgets, whole=read_whole)
+            archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=read_whole)
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
@@ -164,7 +164,7 @@ def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
         )
 
 
-class _Archive:
+class _ArchiveCheck:
     """One archive; ``complete`` once all its cells are in the catalogue."""
 
     def __init__(
@@ -172,7 +172,7 @@ class _Archive:
         catalogue: Catalogue,
         places: Places,
         files: Files,
-        form: Form,
+        form: ArchiveForm,
         *,
         budgets: Budgets,
         whole: bool,

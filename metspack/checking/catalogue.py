@@ -117,7 +117,7 @@ Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
 
 
-class Insertion:
+class BulkInsert:
     """A statement that puts many rows into a table at once, in half the time of one after the other.
 
     ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
@@ -132,7 +132,7 @@ class Insertion:
         self.many = f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows)}"  # noqa: S608 -- constants
 
 
-class Beside(Protocol):
+class BackgroundListing(Protocol):
     """What goes on beside, and puts what it finds into the catalogue."""
 
     def come(self) -> None:
@@ -153,9 +153,9 @@ class Catalogue(scratch.Scratch):
         self._database.executescript(_SCHEMA)
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         self._database.execute("BEGIN")
-        self._beside: Beside | None = None
+        self._beside: BackgroundListing | None = None
 
-    def begin(self, beside: Beside) -> None:
+    def begin(self, beside: BackgroundListing) -> None:
         """Have something go on beside until the catalogue is settled."""
         self._beside = beside
 
@@ -197,7 +197,7 @@ class Catalogue(scratch.Scratch):
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
 
-    def insert(self, insertion: Insertion, shared: Row, rows: Iterable[Row]) -> None:
+    def insert(self, insertion: BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
         values, whole = chain.from_iterable(rows), insertion.own * _AT_ONCE
         while len(some := tuple(islice(values, whole))) == whole:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from metspack.checking import likewise, wholes
-from metspack.checking.archiveforms import Form
+from metspack.checking.archiveforms import ArchiveForm
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.lobplaces import Column, Finder, Found, Lost
@@ -29,7 +29,7 @@ _Key = TypeVar("_Key")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seen:
+class _CellCount:
     """How many cells something is true of, and the first: its id, its ``file`` and its LOB's place."""
 
     cell: str
@@ -44,7 +44,7 @@ class Cells:
     """The cells of one table on their way into the catalogue, each with the place of its LOB."""
 
     def __init__(
-        self, catalogue: Catalogue, finder: Finder, form: Form, metadata: Metadata, table: Table
+        self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
@@ -57,8 +57,8 @@ class Cells:
         self._table = table
         self._columns: dict[str, Column] = {}
         # Said once for a column.
-        self._conventions: dict[tuple[str, Rule], _Seen] = {}
-        self._tolerated: dict[str, _Seen] = {}
+        self._conventions: dict[tuple[str, Rule], _CellCount] = {}
+        self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
         # Said once for a folder.
@@ -117,10 +117,10 @@ class Cells:
         count, first = counts.get(column.label, (0, self._id(cell)))
         counts[column.label] = (count + 1, first)
 
-    def _count(self, counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:
+    def _count(self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: Found) -> _CellCount:
         seen = counts.get(key)
         if seen is None:
-            seen = _Seen(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
+            seen = _CellCount(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
             counts[key] = seen
         seen.count += 1
         return seen
@@ -198,7 +198,7 @@ class Cells:
         return tuple((path, size) for path, size in rows)
 
 
-def _facts(seen: _Seen) -> dict[str, str | int]:
+def _facts(seen: _CellCount) -> dict[str, str | int]:
     return {
         "count": seen.count,
         "other": seen.cell,

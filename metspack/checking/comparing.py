@@ -87,7 +87,7 @@ _IS_READ = "can be read"
 
 
 @unique
-class Kind(Enum):
+class DifferenceKind(Enum):
     """How something differs, seen from the first package. ``UNKNOWN``: no two digests can be compared."""
 
     ADDED = "added"
@@ -105,7 +105,7 @@ class Difference:
     what is said of it on each side.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     what: str
     name: str
     other: str = ""
@@ -150,25 +150,27 @@ class Comparison(scratch.Scratch):
         """Yield what differs: METS that cannot be read, files changed, moved, gone and added, then links."""
         for path, first, last in self._rows(_NOT_READ):
             before, after = (_CANNOT_BE_READ if side in {first, last} else _IS_READ for side in (0, 1))
-            yield Difference(kind=Kind.UNKNOWN, what="METS", name=shown(path), before=before, after=after)
+            yield Difference(
+                kind=DifferenceKind.UNKNOWN, what="METS", name=shown(path), before=before, after=after
+            )
         for row in self._rows(_BOTH):
             yield _changed(row)
         for before, after in self._rows(_PAIRS):
-            yield Difference(kind=Kind.MOVED, what="file", name=shown(before), other=shown(after))
+            yield Difference(kind=DifferenceKind.MOVED, what="file", name=shown(before), other=shown(after))
         for side, path, size, algorithm, digest in self._rows(_ONE_SIDE):
             said = _said(size, algorithm, digest)
             yield (
-                Difference(kind=Kind.ADDED, what="file", name=shown(path), after=said)
+                Difference(kind=DifferenceKind.ADDED, what="file", name=shown(path), after=said)
                 if side
-                else Difference(kind=Kind.GONE, what="file", name=shown(path), before=said)
+                else Difference(kind=DifferenceKind.GONE, what="file", name=shown(path), before=said)
             )
         for name, before, after in self._rows(_LINKS_CHANGED):
-            yield Difference(kind=Kind.CHANGED, what="link", name=name, before=before, after=after)
+            yield Difference(kind=DifferenceKind.CHANGED, what="link", name=name, before=before, after=after)
         for side, name, state in self._rows(_LINKS):
             yield (
-                Difference(kind=Kind.ADDED, what="link", name=name, after=state)
+                Difference(kind=DifferenceKind.ADDED, what="link", name=name, after=state)
                 if side
-                else Difference(kind=Kind.GONE, what="link", name=name, before=state)
+                else Difference(kind=DifferenceKind.GONE, what="link", name=name, before=state)
             )
 
     def _rows(self, sql: str) -> Iterator[Row]:
@@ -250,7 +252,7 @@ def _changed(row: Row) -> Difference:
     differs = sizes_differ or (comparable and digest != other_digest)
     same = comparable and digest == other_digest  # then only one side says the size
     return Difference(
-        kind=Kind.CHANGED if differs or same else Kind.UNKNOWN,
+        kind=DifferenceKind.CHANGED if differs or same else DifferenceKind.UNKNOWN,
         what="file",
         name=shown(path),
         before=_said(size, algorithm, digest),

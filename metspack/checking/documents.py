@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
-from metspack.checking.catalogue import Batch, Catalogue, Insertion, fault, is_mets_name, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, is_mets_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
@@ -36,7 +36,7 @@ _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommend
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_FILES_OF_RUN = Insertion(
+_FILES_OF_RUN = BulkInsert(
     """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo)""",
     "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0)",
     shared=5,
@@ -68,7 +68,7 @@ def _is_of_mets(fact: reader.File) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seen:
+class _DocumentCounts:
     """Counts over one document: what is said once, not once per file."""
 
     files: int = 0
@@ -86,7 +86,7 @@ class _Seen:
         self.repairs[repair] = (count + 1, first, example)
 
 
-class Document:
+class DocumentReader:
     """A METS document on its way into the catalogue, as ``mets.id`` there."""
 
     def __init__(
@@ -101,7 +101,7 @@ class Document:
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
-        self._seen = _Seen()
+        self._seen = _DocumentCounts()
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield what is wrong with it; never raises for what it holds."""

@@ -8,7 +8,7 @@ from functools import total_ordering
 
 from metspack.checking.grammar import Grammar
 from metspack.checking.rules.profiles import Profile
-from metspack.checking.sampling import Sample
+from metspack.checking.sampling import FileSample
 from metspack.errors import ConfigError
 from metspack.model import Budgets
 
@@ -63,7 +63,7 @@ class Looking:
 
     level: Level = Level.FULL
     budgets: Budgets = field(default_factory=Budgets)
-    sample: Sample | None = None
+    sample: FileSample | None = None
     grammar: Grammar | None = None
     strict: bool = False
     jobs: int | None = 1

@@ -19,15 +19,15 @@ from metspack.checking.fixity import Fixity
 from metspack.checking.grammar import Grammar
 from metspack.checking.graph import Graph, graph
 from metspack.checking.holders import Places
-from metspack.checking.links import Links
+from metspack.checking.links import LinkCheck
 from metspack.checking.looking import Level, Looking
-from metspack.checking.opening import Package, ordering, package, root
+from metspack.checking.opening import PackageToCheck, ordering, package, root
 from metspack.checking.roots import Roots
 from metspack.checking.rules.faults import CODES
-from metspack.checking.rules.held import Held, Root
+from metspack.checking.rules.held import PackageRoot, StandardsCheck
 from metspack.checking.rules.profiles import Profile
 from metspack.checking.rules.table import named
-from metspack.checking.sampling import Sample, Sampled
+from metspack.checking.sampling import FileSample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
@@ -40,7 +40,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class CheckSummary:
     """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
 
     ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
@@ -68,7 +68,7 @@ class Checked:
     ``is_complete`` is False when the check was interrupted.
     """
 
-    package: Package
+    package: PackageToCheck
     catalogue: Catalogue
     places: Places
     links: Graph
@@ -104,7 +104,7 @@ class Checking(Iterator[Finding]):
         self._granted = tuple(roots)
         self.graphs: list[Graph] = []
         self._observer = observer
-        self._open: tuple[Package, Catalogue, Places] | None = None
+        self._open: tuple[PackageToCheck, Catalogue, Places] | None = None
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes = 0
@@ -127,10 +127,10 @@ class Checking(Iterator[Finding]):
         return finding
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> CheckSummary:
         """What was looked at and found; complete when the iterator is exhausted."""
         packages, files, links = self._counts
-        return Summary(
+        return CheckSummary(
             packages=packages,
             files=files,
             links=links,
@@ -173,7 +173,7 @@ class Checking(Iterator[Finding]):
         """End a check that was interrupted: what is known of the package under way is counted and shown."""
         self._end_package(is_complete=False)
 
-    def _of_one(self, each: Package, roots: Roots) -> Iterator[Finding]:
+    def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
         with Catalogue() as catalogue:
             places = Places(each.holder)
             self._open = each, catalogue, places
@@ -212,7 +212,9 @@ class Checking(Iterator[Finding]):
             )
             self._observer(checked)
 
-    def _steps(self, catalogue: Catalogue, places: Places, each: Package, roots: Roots) -> Iterator[Finding]:
+    def _steps(
+        self, catalogue: Catalogue, places: Places, each: PackageToCheck, roots: Roots
+    ) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
         if not each.holder.is_packed and inbetween.interrupted(each.root):
@@ -230,7 +232,7 @@ class Checking(Iterator[Finding]):
             yield from walking.findings(catalogue, places, top.folder, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
-        links = Links(catalogue, places, roots, each.number, looking)
+        links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(_METS), None, done=True)
             catalogue.settle()
@@ -243,7 +245,7 @@ class Checking(Iterator[Finding]):
         catalogue.settle()
         yield from walking.noticed(catalogue)
         yield from links.orphans()
-        standards = Held(catalogue, places, _root_of(each), looking)
+        standards = StandardsCheck(catalogue, places, _root_of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         if whole and each.mets is not None and not standards.is_eark:
             yield from manifests.missing(catalogue)
@@ -287,10 +289,10 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
-def _root_of(each: Package) -> Root:
+def _root_of(each: PackageToCheck) -> PackageRoot:
     if each.holder.is_packed:
-        return Root(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
-    return Root(name=each.root.resolve().name, is_rooted=True)
+        return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+    return PackageRoot(name=each.root.resolve().name, is_rooted=True)
 
 
 def weight(path: Path | Sequence[Path]) -> int:
@@ -317,7 +319,7 @@ def check(
     roots: Sequence[Path] = (),
     progress: Callable[[int], None] | None = None,
     budgets: Budgets | None = None,
-    sample: Sample | None = None,
+    sample: FileSample | None = None,
     grammar: Grammar | None = None,
     strict: bool = False,
     jobs: int | None = 1,

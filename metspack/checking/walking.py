@@ -9,8 +9,8 @@ from pathlib import Path
 from metspack import listing, pooling
 from metspack.checking.catalogue import (
     Batch,
+    BulkInsert,
     Catalogue,
-    Insertion,
     fault,
     folded_name,
     folder_of,
@@ -23,7 +23,7 @@ from metspack.model import Finding
 from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
-_FILES = Insertion("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
+_FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
 _FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
 _ALIKE = """
@@ -88,11 +88,11 @@ def _walked(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | No
         if taking.count > _LONG and pooling.useful(jobs, files=taking.count, size=0) > 1:
             ahead = taking.folders_ahead()
             if 0 < len(ahead) <= _MOST_AHEAD:
-                taking.catalogue.begin(_Beside(taking, place, ahead))
+                taking.catalogue.begin(_WalkProcess(taking, place, ahead))
                 return
 
 
-class _Beside:
+class _WalkProcess:
     """The rest of a walk, in a process of its own."""
 
     def __init__(

@@ -11,12 +11,12 @@ from metspack.checking import Checked, Level
 from metspack.checking.catalogue import Catalogue, Row
 from metspack.checking.graph import Graph, LinkState
 from metspack.reporting.model import (
-    Fixity,
+    FixityFigures,
+    ListedPart,
+    ListedSplitLob,
     Relation,
     ReportFacts,
-    Segment,
-    SplitLob,
-    SplitPart,
+    SegmentContent,
     children,
     parents,
 )
@@ -82,7 +82,7 @@ def facts_of(checked: Checked, level: Level, *, prefix: str = "") -> ReportFacts
         parents=tuple(parents(links)),
         children=relations,
         segments=tuple(
-            Segment(name=each.name, files=each.files, bytes=each.bytes)
+            SegmentContent(name=each.name, files=each.files, bytes=each.bytes)
             for each in relations
             if each.child.path and each.state is not LinkState.MISSING
         ),
@@ -126,24 +126,24 @@ def _by_name(relation: Relation) -> tuple[bool, list[str | int], str]:
     return not child.path, name, child.path or child.objid
 
 
-def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
+def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob]:
     def lob(row: Row) -> tuple[int, str]:
         part, _child, group, _size, mets, _lost = row
         return mets, group or part.rpartition(".p")[0] or part
 
     for (mets, identifier), rows in groupby(catalogue.rows(_PARTS), key=lob):
         whole = catalogue.row(_WHOLE, mets, identifier)
-        yield SplitLob(
+        yield ListedSplitLob(
             id=identifier,
             size=whole[0] if whole else None,
             parts=tuple(
-                SplitPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
+                ListedPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
                 for part, child, _, size, _, lost in rows
             ),
         )
 
 
-def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[Fixity]:
+def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
     is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
@@ -151,7 +151,7 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     for statements, read in ((_METS_DIGESTS, of_mets), (_MANIFEST_DIGESTS, of_manifests)):
         sql = _FIXITY.format(statements=statements, read=read, failed=_FAILED)
         for source, algorithm, files, size, hashed, failed in catalogue.rows(sql):
-            yield Fixity(
+            yield FixityFigures(
                 source=f"{above}{source}",
                 algorithm=algorithm,
                 files=files,

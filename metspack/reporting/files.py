@@ -21,7 +21,7 @@ _LOOKED_AT = 2_048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _ReportForm:
     """A form of report: what writes it, and what every report of that form has near its start."""
 
     blocks: Blocks
@@ -36,23 +36,25 @@ def _page(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
 
 # Marks are compared without white space.
 _FORMS = {
-    ".json": _Form(
+    ".json": _ReportForm(
         blocks=lambda frame, kept, _roots: json.document(frame, kept),
         mark=b'{"schema_version":1,"tool":{"name":"metspack"',
     ),
-    ".jsonl": _Form(
+    ".jsonl": _ReportForm(
         blocks=lambda frame, kept, _roots: json.lines(frame, kept),
         mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
     ),
-    ".xml": _Form(
+    ".xml": _ReportForm(
         blocks=lambda frame, kept, _roots: junit.document(frame, kept),
         mark=b'<testsuitesname="metspackcheck',
     ),
-    ".sarif": _Form(
+    ".sarif": _ReportForm(
         blocks=lambda frame, kept, _roots: sarif.document(frame, kept), mark=b'"driver":{"name":"metspack"'
     ),
-    ".html": _Form(blocks=_page, mark=b'<metaname="generator"content="metspack'),
-    ".txt": _Form(blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"),
+    ".html": _ReportForm(blocks=_page, mark=b'<metaname="generator"content="metspack'),
+    ".txt": _ReportForm(
+        blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"
+    ),
 }
 SUFFIXES = tuple(_FORMS)
 """The names' endings that choose a form, in any letter case."""
@@ -94,7 +96,7 @@ class ReportFiles:
         self._stack.__exit__(*raised)  # type: ignore[arg-type]
 
 
-def _form(path: Path) -> _Form:
+def _form(path: Path) -> _ReportForm:
     form = _FORMS.get(path.suffix.lower())
     if form is None:
         raise ConfigError(
@@ -115,7 +117,7 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
     return target
 
 
-def _check_replaceable(form: _Form, target: Path) -> None:
+def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
     try:

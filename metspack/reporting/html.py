@@ -12,7 +12,7 @@ from metspack.checking.graph import LinkState
 from metspack.reporting import drawing, linkmaps
 from metspack.reporting.excerpts import Excerpts
 from metspack.reporting.findings import parts, sampled, verdict
-from metspack.reporting.kept import Group, Kept
+from metspack.reporting.kept import CodeGroup, Kept
 from metspack.reporting.model import Frame, Relation, ReportFacts, word
 from metspack.reporting.templating import environment
 from metspack.reporting.text import INTERRUPTED, counts
@@ -117,7 +117,7 @@ def _shown(children: Sequence[Relation]) -> Sequence[Relation]:
     return [children[number] for number in sorted(worst)]
 
 
-def _section(kept: Kept, group: Group, excerpts: Excerpts) -> dict[str, Any]:
+def _section(kept: Kept, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
     return {
         "group": group,
         "rule": Code.named(group.code),

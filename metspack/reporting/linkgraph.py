@@ -31,7 +31,7 @@ def place(node: Node) -> str:
     return printable(node.found or node.path)
 
 
-class _Tree:
+class _LinkTree:
     """The nodes of a graph, depth first; each once, what is met again is not gone into."""
 
     def __init__(self, graph: Graph) -> None:
@@ -64,7 +64,7 @@ class _Tree:
 def tree(graph: Graph) -> Iterator[str]:
     """Yield the lines of a tree: each package's state, OBJID and place, children below their parent."""
     bars: list[str] = []
-    for depth, edge, node, last in _Tree(graph).walked():
+    for depth, edge, node, last in _LinkTree(graph).walked():
         del bars[max(depth - 1, 0) :]
         where = f"  {place(node)}" if place(node) not in {"", name(node)} else ""
         if edge is None:

@@ -61,7 +61,7 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Spot:
+class _MapEntry:
     """A METS before it has its place: what leads to things below it, its texts, the link from above."""
 
     key: _Key
@@ -77,8 +77,8 @@ class _Spot:
 def link_map(tops: Iterable[Node], children: Iterable[Relation], parents: Iterable[Relation] = ()) -> Map:
     """Return the map of the links: what has no parent on the left, each level below it further right."""
     spots = {each.path: _top(each) for each in tops} or {"": _top(Node(id=0, path="", objid=""))}
-    above: dict[_Key, _Spot] = {}
-    below: dict[_Key, list[_Spot]] = {}
+    above: dict[_Key, _MapEntry] = {}
+    below: dict[_Key, list[_MapEntry]] = {}
     for relation in parents:
         outside = _outside(relation)
         above[outside.key] = outside
@@ -95,12 +95,12 @@ def link_map(tops: Iterable[Node], children: Iterable[Relation], parents: Iterab
     return _drawn(first, below)
 
 
-def _drawn(tops: Sequence[_Spot], below: dict[_Key, list[_Spot]]) -> Map:
+def _drawn(tops: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> Map:
     boxes: list[Box] = []
-    branches: dict[_Corner, list[tuple[_Corner, _Spot]]] = {}
+    branches: dict[_Corner, list[tuple[_Corner, _MapEntry]]] = {}
     row = 0
     for top in tops:
-        ahead: list[tuple[_Spot, _Corner | None]] = [(top, None)]
+        ahead: list[tuple[_MapEntry, _Corner | None]] = [(top, None)]
         while ahead:
             place, parent = ahead.pop()
             left = _MARGIN if parent is None else parent[0] + _BOX + _GAP
@@ -124,7 +124,7 @@ def _drawn(tops: Sequence[_Spot], below: dict[_Key, list[_Spot]]) -> Map:
     )
 
 
-def _box(corner: _Corner, place: _Spot) -> Box:
+def _box(corner: _Corner, place: _MapEntry) -> Box:
     return Box(
         x=corner[0],
         y=corner[1],
@@ -135,22 +135,22 @@ def _box(corner: _Corner, place: _Spot) -> Box:
     )
 
 
-def _top(top: Node) -> _Spot:
+def _top(top: Node) -> _MapEntry:
     label = top.path or "no METS"
-    return _Spot(key=(top.path, ""), label=label, note=top.objid or "no OBJID", title=label)
+    return _MapEntry(key=(top.path, ""), label=label, note=top.objid or "no OBJID", title=label)
 
 
-def _outside(relation: Relation) -> _Spot:
+def _outside(relation: Relation) -> _MapEntry:
     said = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
     objid, note = relation.parent.objid, f"parent, {said.get(relation.state, 'outside of this package')}"
-    return _Spot(
+    return _MapEntry(
         key=("", objid), label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN)
     )
 
 
-def _child(relation: Relation) -> _Spot:
+def _child(relation: Relation) -> _MapEntry:
     child = relation.child
-    return _Spot(
+    return _MapEntry(
         # Nothing can be below what nobody knows a METS of.
         key=(child.path, "") if child.path else (child.objid, relation.parent.path),
         label=relation.name,
@@ -187,7 +187,7 @@ def _title(relation: Relation) -> str:
     return f"{child.objid or 'a METS without OBJID'}{where}: {relation.words}{said}"
 
 
-def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _Spot]]) -> Iterator[Arrow]:
+def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
     """Yield the lines that a parent's arrows share: as far as there are links, and dashed from there on."""
     right, middle = parent[0] + _BOX, parent[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
@@ -214,7 +214,7 @@ def _trunk(
         yield Arrow(path=f"{start}H{x}V{y + dashed}", heads=heads, is_missing=True)
 
 
-def _arrows(parent: _Corner, child: _Corner, place: _Spot) -> Iterator[Arrow]:
+def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow]:
     left, middle = child[0], child[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
     state = word(place.link)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from metspack.checking import Summary
+from metspack.checking import CheckSummary
 from metspack.checking.graph import Edge, Graph, LinkState, Node
-from metspack.checking.sampling import Sample
+from metspack.checking.sampling import FileSample
 from metspack.model import Limits, Severity
 
 _CODES = 3  # beside a state: the findings say all
@@ -90,7 +90,7 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class SegmentContent:
     """What a child IP holds: files and bytes of LOBs as its METS lists them."""
 
     name: str
@@ -99,7 +99,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPart:
+class ListedPart:
     """A part of a split LOB: its id, the child that the parent says holds it, its bytes there.
 
     ``size`` is None when that child does not list the part, or no size for it; ``is_lost`` tells that it
@@ -113,16 +113,16 @@ class SplitPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLob:
+class ListedSplitLob:
     """A LOB in parts, in their order; ``size`` is the whole's as the parent says, None when it does not."""
 
     id: str
     size: int | None
-    parts: tuple[SplitPart, ...]
+    parts: tuple[ListedPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixity:
+class FixityFigures:
     """What digests of one algorithm, stated in one kind of place, were worth.
 
     ``source`` is ``METS`` or a manifest's name. ``files`` have a digest there, of ``bytes`` together;
@@ -155,10 +155,10 @@ class ReportFacts:
     tops: tuple[Node, ...] = ()
     parents: tuple[Relation, ...] = ()
     children: tuple[Relation, ...] = ()
-    segments: tuple[Segment, ...] = ()
-    splits: tuple[SplitLob, ...] = ()
+    segments: tuple[SegmentContent, ...] = ()
+    splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
-    fixity: tuple[Fixity, ...] = ()
+    fixity: tuple[FixityFigures, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +173,8 @@ class Frame:
 
     path: str
     level: str
-    summary: Summary
-    sample: Sample | None = None
+    summary: CheckSummary
+    sample: FileSample | None = None
     is_complete: bool = True
     created: str = ""
     fail_on: Severity | None = Severity.ERROR

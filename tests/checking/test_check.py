@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metspack import reading
-from metspack.checking import ALL_CODES, Code, Level, Summary, check, explained, walking, weight
+from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, walking, weight
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.model import Budgets, Finding, Severity
 from tests.findings import ordered
@@ -386,7 +386,7 @@ def test_every_code_is_explained() -> None:
 
 
 def test_a_summary_counts() -> None:
-    summary = Summary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7)
+    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7)
     assert summary.findings == 18
     assert {code.severity for code in ALL_CODES} == set(Severity)
 

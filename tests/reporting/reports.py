@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from metspack.checking import Checked, Level, Summary, check
+from metspack.checking import Checked, CheckSummary, Level, check
 from metspack.checking.graph import Edge, LinkState, Node
 from metspack.model import Finding, Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import Frame, Relation, ReportFacts
 
-NONE = Summary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0, infos=0)
+NONE = CheckSummary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0, infos=0)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from metspack.checking import Checked, Level, check
 from metspack.checking.graph import LinkState
 from metspack.reporting.facts import facts_of
-from metspack.reporting.model import Fixity, ReportFacts
+from metspack.reporting.model import FixityFigures, ReportFacts
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting.reports import checked
@@ -206,5 +206,5 @@ def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
 
 
 def test_what_was_not_read_is_not_verified() -> None:
-    said = Fixity(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
+    said = FixityFigures(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
     assert said.verified is None

@@ -20,7 +20,7 @@ from metspack.model import Limits
 from metspack.reporting import html
 from metspack.reporting.findings import printable
 from metspack.reporting.kept import Kept
-from metspack.reporting.model import Frame, Relation, ReportFacts, SplitLob, SplitPart
+from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts
 from tests.packages import forge
 from tests.reporting import pages
 from tests.reporting.reports import checked, holding, node, related
@@ -206,8 +206,8 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
 
 
 def test_split_lobs_are_strips() -> None:
-    parts = (SplitPart(id="r1.p0", child="a", size=5), SplitPart(id="r1.p1", child="b", size=None))
-    facts = ReportFacts(splits=(SplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
+    parts = (ListedPart(id="r1.p0", child="a", size=5), ListedPart(id="r1.p1", child="b", size=None))
+    facts = ReportFacts(splits=(ListedSplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
     with holding() as (frame, kept):
         found = page(replace(frame, facts=facts), kept)
     strip = found.one("figure", "strip")

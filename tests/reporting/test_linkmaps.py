@@ -97,6 +97,7 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
         ("urn:second", "parent, outside of this package", "unknown"),
     ]
     assert [each.label for each in found.boxes][1:4] == ["p/mets.xml", "p/a", "q/mets.xml"]
+    assert [each.note for each in found.boxes if each.label == "p/mets.xml"] == ["urn:p", "urn:p"]
     said = {each.title for each in found.arrows}
     assert "nobody looked whether the parent names the child" in said
     assert "it is not so that the parent names the child" in said

@@ -7,7 +7,7 @@ from metspack.checking.codes.rule import ERROR, FILE, FLOCAT, INDEX, REBUILD, RE
 _PACKAGE = "metspack package form, manifests"
 
 
-class Fixity:
+class FixityCodes:
     """The codes with the letter F."""
 
     FILE_MISSING = rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, TO_PARENT, WARNING, rule
 
 
-class Mets:
+class MetsCodes:
     """The codes with the letter M."""
 
     METS_MISSING = rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metspack.checking.codes.rule import WARNING, rule
 
 
-class Names:
+class NameCodes:
     """The codes with the letter N."""
 
     NOT_FOR_WINDOWS = rule(

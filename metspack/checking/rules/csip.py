@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _MAP = "mets/structMap[@LABEL='CSIP']"
@@ -11,7 +11,7 @@ _GROUP = "mets/fileSec/fileGrp"
 _PACKAGE_ONLY = "Asked of the package METS: a representation's METS has the groups of its own files."
 _CONDITIONAL = "The division itself is optional; asked when it is there."
 
-_table = Table(Standard.CSIP)
+_table = RequirementTable(Standard.CSIP)
 
 
 def _folders() -> None:

@@ -11,8 +11,8 @@ from metspack.checking.looking import Looking
 from metspack.checking.rules import siard
 from metspack.checking.rules.faults import Faults, quoted
 from metspack.checking.rules.folders import FOLDER, Representation
-from metspack.checking.rules.holdings import Holdings
-from metspack.checking.rules.outline import Group, Outline
+from metspack.checking.rules.holdings import CataloguedFiles
+from metspack.checking.rules.outline import FileGroup, Outline
 from metspack.errors import SourceError
 from metspack.siard import metadata
 from metspack.siard.container import Container
@@ -54,12 +54,12 @@ class Database:
 
     def __init__(self, catalogue: Catalogue, places: Places, looking: Looking) -> None:
         self._catalogue = catalogue
-        self._holdings = Holdings(catalogue)
+        self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._budgets = looking.budgets
         self._opens = looking.level.opens_archives
 
-    def judge(self, each: Representation, group: Group | None, outline: Outline, faults: Faults) -> None:
+    def judge(self, each: Representation, group: FileGroup | None, outline: Outline, faults: Faults) -> None:
         """Keep what is wrong with a representation and its METS."""
         _named(outline, faults, "SIARD_9", "SIARD_10")
         line, held = outline.line, outline.other

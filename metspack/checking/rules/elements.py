@@ -20,7 +20,7 @@ _PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
 _NAMES_KEPT = 1_000
 
 
-class Done(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
+class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
     """Raised by a handler that needs no more of the document."""
 
 
@@ -41,11 +41,11 @@ class Elements:
             for block in blocks:
                 self.feed(block)
             self.feed(b"", final=True)
-        except Done:
+        except ReadingDone:
             return
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
-        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``Done``."""
+        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``ReadingDone``."""
         safexml.feed_block(self._parser, block, final=final)
 
     def begin(self) -> None:

@@ -6,7 +6,7 @@ from metspack.checking.rules import siard
 from metspack.checking.rules.demands import Demands
 from metspack.checking.rules.elements import Attributes, Elements
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, Group, Outline
+from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, FileGroup, Outline
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
@@ -22,7 +22,7 @@ class FileSection:
         self._is_package = is_package
         self._line = 0
         self._depth = 0
-        self._group: Group | None = None
+        self._group: FileGroup | None = None
         self._files = 0
         self._open: list[tuple[str, int]] = []
         self._locations: list[int] = []
@@ -58,7 +58,7 @@ class FileSection:
         if self._depth > 1:
             return
         self._of_group.asked(attributes, line)
-        group = Group(
+        group = FileGroup(
             id=attributes.get("ID", ""),
             use=attributes.get("USE", ""),
             content=attributes.get("csip:CONTENTINFORMATIONTYPE"),

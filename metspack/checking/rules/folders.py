@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metspack.checking.catalogue import shown
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.holdings import Holdings
+from metspack.checking.rules.holdings import CataloguedFiles
 from metspack.checking.rules.outline import REPRESENTATIONS, Outline
 
 METS = b"METS.xml"
@@ -25,7 +25,7 @@ class Representation:
     mets: bytes | None
 
 
-def representations(holdings: Holdings, folder: bytes) -> list[Representation]:
+def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representation]:
     """Return the representations of the package in a folder, in order of names."""
     above = folder + FOLDER
     return [
@@ -38,7 +38,13 @@ def representations(holdings: Holdings, folder: bytes) -> list[Representation]:
 
 
 def judge_package(
-    holdings: Holdings, mets: bytes, outline: Outline, faults: Faults, *, name: str | None, is_rooted: bool
+    holdings: CataloguedFiles,
+    mets: bytes,
+    outline: Outline,
+    faults: Faults,
+    *,
+    name: str | None,
+    is_rooted: bool,
 ) -> None:
     """Keep what is wrong with a package's folders, and with its METS against them.
 
@@ -67,7 +73,7 @@ def judge_package(
     _content(holdings, folder, outline, faults)
 
 
-def judge_representation(holdings: Holdings, mets: bytes, outline: Outline, faults: Faults) -> None:
+def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
     """Keep what is wrong with a representation's METS against its folder."""
     folder = mets[: mets.rfind(b"/") + 1]
     _metadata(holdings, folder, faults, outline.line)
@@ -84,7 +90,7 @@ def _spelled(mets: bytes, faults: Faults, line: int) -> None:
         faults.add("CSIPSTR4", line, quoted(shown(name)))
 
 
-def _representation(holdings: Holdings, each: Representation, faults: Faults, line: int) -> None:
+def _representation(holdings: CataloguedFiles, each: Representation, faults: Faults, line: int) -> None:
     if not holdings.has_folder(each.folder + b"data"):
         faults.add("CSIPSTR11", line, "none", each.name)
     if each.mets is None or not each.mets.endswith(b"/" + METS):
@@ -112,13 +118,13 @@ def _against_mets(found: Iterable[Representation], outline: Outline, faults: Fau
             faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")
 
 
-def _metadata(holdings: Holdings, folder: bytes, faults: Faults, line: int) -> None:
+def _metadata(holdings: CataloguedFiles, folder: bytes, faults: Faults, line: int) -> None:
     for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
         for path in holdings.not_referred(folder + below):
             faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
 
 
-def _content(holdings: Holdings, folder: bytes, outline: Outline, faults: Faults) -> None:
+def _content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
     if outline.has_files:
         return
     known = {METS.lower(), b"metadata"}

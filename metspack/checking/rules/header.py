@@ -16,7 +16,7 @@ _BODIES = {"ORGANIZATION", "INDIVIDUAL"}
 
 
 @dataclass(slots=True)
-class _Agent:
+class _AgentElement:
     attributes: Attributes
     line: int
     names: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Header:
         self._is_package = is_package
         self._root = Demands("mets", faults)
         self._header = Demands("mets/metsHdr", faults)
-        self._agents: list[_Agent] = []
+        self._agents: list[_AgentElement] = []
         self._headers = 0
         elements.starts |= {
             "mets": self._mets,
@@ -96,7 +96,7 @@ class Header:
 
     def _agent(self, attributes: Attributes, line: int) -> None:
         if len(self._agents) < KEPT:
-            self._agents.append(_Agent(attributes, line))
+            self._agents.append(_AgentElement(attributes, line))
 
     def _text(self, _attributes: Attributes, _line: int) -> None:
         self._elements.gather()
@@ -167,7 +167,7 @@ class Header:
             agent.notes.clear()  # a person's notes may be contact information
         self._body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
-    def _body(self, agent: _Agent, is_typed: bool, kind: str, name: str, note: str) -> None:
+    def _body(self, agent: _AgentElement, is_typed: bool, kind: str, name: str, note: str) -> None:
         """Judge an agent that is an organisation or a person, by the ids of its requirements."""
         if not is_typed:
             self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))

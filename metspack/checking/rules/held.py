@@ -13,8 +13,8 @@ from metspack.checking.rules import database, folders, profiles
 from metspack.checking.rules.database import Database
 from metspack.checking.rules.faults import Faults
 from metspack.checking.rules.folders import Representation
-from metspack.checking.rules.holdings import Holdings
-from metspack.checking.rules.outline import Group, Outline
+from metspack.checking.rules.holdings import CataloguedFiles
+from metspack.checking.rules.outline import FileGroup, Outline
 from metspack.checking.rules.profiles import Opening, Profile
 from metspack.checking.rules.requirements import Standard
 from metspack.checking.rules.survey import surveyed
@@ -26,7 +26,7 @@ _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class PackageRoot:
     """What is known of the root of all: its folder's name, and whether it has a folder of its own."""
 
     name: str
@@ -37,12 +37,12 @@ def _is_representation(path: bytes) -> bool:
     return path.lower().split(b"/")[-3:-2] == [folders.FOLDER[:-1]]
 
 
-class Held:
+class StandardsCheck:
     """The packages of one catalogue, once its METS documents are in there."""
 
-    def __init__(self, catalogue: Catalogue, places: Places, root: Root, looking: Looking) -> None:
+    def __init__(self, catalogue: Catalogue, places: Places, root: PackageRoot, looking: Looking) -> None:
         self._catalogue = catalogue
-        self._holdings = Holdings(catalogue)
+        self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._root = root
         self._profile = looking.profile
@@ -94,7 +94,7 @@ class Held:
         for each in found:
             yield from self._representation(each, outline.group_of(each.name))
 
-    def _representation(self, each: Representation, group: Group | None) -> Iterator[Finding]:
+    def _representation(self, each: Representation, group: FileGroup | None) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
             return
         is_database = group is not None and _is_database(group)
@@ -125,5 +125,5 @@ class Held:
             return None
 
 
-def _is_database(group: Group) -> bool:
+def _is_database(group: FileGroup) -> bool:
     return (group.content or "").lower().startswith("citssiard")

@@ -13,7 +13,7 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path AND e.element = 'mdR
 """
 
 
-class Holdings:
+class CataloguedFiles:
     """The files of one catalogue; ``folder`` is bytes with a slash at the end, empty for the root."""
 
     def __init__(self, catalogue: Catalogue) -> None:

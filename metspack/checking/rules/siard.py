@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _OTHER = "@csip:OTHERCONTENTINFORMATIONTYPE"
@@ -25,7 +25,7 @@ _ONE_PROFILE = (
 )
 _PEOPLE = "What documents say is for people to judge."
 
-_table = Table(Standard.SIARD)
+_table = RequirementTable(Standard.SIARD)
 
 
 def _documents() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _AGENT = "metsHdr/agent"
@@ -10,7 +10,7 @@ _NOTE = f"{_AGENT}/note/@csip:NOTETYPE"
 
 PROFILE = "https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"
 
-_table = Table(Standard.SIP)
+_table = RequirementTable(Standard.SIP)
 
 
 def _agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:

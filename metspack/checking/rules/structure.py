@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from metspack.checking.rules.demands import Demands
 from metspack.checking.rules.elements import Attributes, Elements
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, Group, Outline
+from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, FileGroup, Outline
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
@@ -20,7 +20,7 @@ _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
 @dataclass(slots=True)
-class _Division:
+class _DivElement:
     attributes: Attributes
     line: int
     pointers: list[tuple[str | None, int]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Structure:
         self._is_own = False
         self._depth = 0
         self._tops = 0
-        self._division: _Division | None = None
+        self._division: _DivElement | None = None
         self._counts = dict.fromkeys(_SPELLED, 0)
         self._pointed: dict[str, set[str]] = {each: set() for each in _NAMING}
         self._map = Demands(_MAP, faults)
@@ -86,7 +86,7 @@ class Structure:
                 if group.id not in self._pointed[kind]:
                     self._faults.add(_POINTING[kind], group.line, "none", group.id)
 
-    def _named(self, kind: str) -> list[Group]:
+    def _named(self, kind: str) -> list[FileGroup]:
         """Return the groups that a division of a kind names: in a representation, its own are its content."""
         if kind != REPRESENTATIONS or self._is_package:
             return self._outline.of_kind(kind)
@@ -116,7 +116,7 @@ class Structure:
             self._tops += 1
             self._top.asked(attributes, line)
         elif self._depth == 2:  # noqa: PLR2004 -- the divisions that CSIP knows are right below the top
-            self._division = _Division(attributes, line)
+            self._division = _DivElement(attributes, line)
 
     def _pointed_at(self, attributes: Attributes, line: int) -> None:
         if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
@@ -141,7 +141,7 @@ class Structure:
                 self._representation(division)
         self._depth -= 1
 
-    def _known(self, division: _Division, label: str) -> None:
+    def _known(self, division: _DivElement, label: str) -> None:
         self._counts[label] += 1
         self._divisions[label].asked(division.attributes, division.line)
         if division.label != label:
@@ -158,7 +158,7 @@ class Structure:
             else:
                 self._pointed[label].add(identifier)
 
-    def _metadata(self, division: _Division) -> None:
+    def _metadata(self, division: _DivElement) -> None:
         outline = self._outline
         if not outline.is_complete:
             return
@@ -170,7 +170,7 @@ class Structure:
         if lost_ids:
             self._faults.add("CSIP92", division.line, f"nothing that names {min(lost_ids)!r}")
 
-    def _representation(self, division: _Division) -> None:
+    def _representation(self, division: _DivElement) -> None:
         add, line, label = self._faults.add, division.line, division.label
         if not division.attributes.get("ID"):
             add("CSIP106", line, "none", label)
