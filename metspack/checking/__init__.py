@@ -1,4 +1,4 @@
-"""Checking a package from what lies on disk; shares nothing with what builds one."""
+"""The check of a package from what lies on disk; shares nothing with what builds one."""
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.looking import Level

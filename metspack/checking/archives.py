@@ -1,4 +1,4 @@
-"""The SIARD archive: its zip, its metadata, and every cell that names a LOB against the package."""
+"""The SIARD archives of a package: zip, metadata, and every cell that names a LOB, against the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check has seen, in a temporary database on disk: a package of any size takes little memory.
+"""The catalogue of a check: METS documents, files and cells of a package, in a temporary database on disk.
 
 Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
 sort as manifests do.

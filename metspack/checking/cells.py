@@ -1,4 +1,4 @@
-"""The cells of a table that name LOBs, into the catalogue with the places of their LOBs."""
+"""Cells that name LOBs: rows of the catalogue, with the places of their LOBs and what is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two packages: their files and their links, by what METS says or by their bytes."""
+"""The differences between two packages, in files and links, by what METS says or by the bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One METS document into the catalogue, with the findings that need nothing but the document."""
+"""METS documents read into the catalogue, with the findings that need nothing but the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of an archive's entries: where SIARD has them, and each told from the others anywhere."""
+"""Entry names of a SIARD archive: those outside of the SIARD layout, and those that clash on some systems."""
 
 from __future__ import annotations
 

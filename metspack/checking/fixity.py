@@ -1,4 +1,4 @@
-"""Digests: every statement about a file's bytes against the bytes, each file read once."""
+"""Fixity: every digest and size stated of a file against its bytes, each file read once."""
 
 from __future__ import annotations
 

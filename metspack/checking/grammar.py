@@ -1,4 +1,4 @@
-"""The grammars that METS documents are judged by: the project's own, or files that somebody names."""
+"""The XML schemas that METS documents are validated with: those of this project, or those of a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One lost, renamed or foreign folder is one fault: what it does to each file below it is said once."""
+"""Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files."""
 
 from __future__ import annotations
 

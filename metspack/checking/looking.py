@@ -1,4 +1,4 @@
-"""How a check goes about it: how far it looks, which files it hashes, what METS documents are judged by."""
+"""The options of a check: level, sample, schemas, E-ARK profile, budgets and processes."""
 
 from __future__ import annotations
 

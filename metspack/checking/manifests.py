@@ -1,4 +1,4 @@
-"""The manifests at a package's root: their form, and whether they and the METS documents agree."""
+"""The manifests at a package's root: their form, and their agreement with the METS documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Children that do not lie where their parent has them: found by OBJID, and mounted in the package."""
+"""Children that do not lie where their parent says: found by OBJID, and read as if they lay there."""
 
 from __future__ import annotations
 

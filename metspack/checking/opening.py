@@ -1,4 +1,4 @@
-"""What is at a path that a check is asked for: a package's folder, its METS, or a zip or tar file of it."""
+"""The package at a given path: a folder, a METS file, or a zip or tar file of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One check of one package: what is looked at, in which order, and how far."""
+"""The run of a check: its steps over one package or several, level by level."""
 
 from __future__ import annotations
 

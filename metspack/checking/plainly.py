@@ -1,4 +1,4 @@
-"""Rows of the catalogue for a run of files that there is nothing to be said about.
+"""Catalogue rows for runs of ``mets:file`` elements that need no individual check.
 
 Each column is looked at as a whole. A run in which anything asks for a closer look is not plain, and its
 files are taken one by one.

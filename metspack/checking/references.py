@@ -1,4 +1,4 @@
-"""What the METS schema leaves open: references by ID inside a document, kinds called OTHER, names as hrefs.
+"""References by ID within a METS document, kinds called OTHER, and names as hrefs, which the schema allows.
 
 That a FILEID names a file, and that no ID occurs twice, is seen elsewhere, with the files themselves.
 """

@@ -1,4 +1,4 @@
-"""A document told again, piece by piece, so that it is known at which line a validator finds fault.
+"""A METS document repeated piece by piece for a validator, to learn the line of what it finds invalid.
 
 What is told is the same to a validator: tags with their attributes, and text. Comments and processing
 instructions say nothing to it and are left out; so is most of a very long text, in such a way that base64

@@ -1,4 +1,4 @@
-"""The packages that lie below the given roots, by OBJID: in folders, and in zip and tar files."""
+"""An index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a package, each declared once.
+"""All finding codes of the check, each declared once.
 
 A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD container, N names, X XML)
 and three digits. It is never renumbered and never used for something else: programs and people

@@ -1,4 +1,4 @@
-"""The codes of F: fixity."""
+"""Finding codes of fixity (F)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codes of L: the links between parent and children."""
+"""Finding codes of the links between parent and children (L)."""
 
 from __future__ import annotations
 

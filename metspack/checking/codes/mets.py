@@ -1,4 +1,4 @@
-"""The codes of M: METS."""
+"""Finding codes of METS (M)."""
 
 from __future__ import annotations
 

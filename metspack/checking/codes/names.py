@@ -1,4 +1,4 @@
-"""The codes of N: names."""
+"""Finding codes of file names (N)."""
 
 from __future__ import annotations
 

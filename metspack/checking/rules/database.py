@@ -1,4 +1,4 @@
-"""Representations that are databases, as CITS SIARD has them."""
+"""Representations of a database against CITS SIARD."""
 
 from __future__ import annotations
 

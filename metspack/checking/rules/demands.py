@@ -1,4 +1,4 @@
-"""The attributes that elements need, taken from the tables as their XPath stands."""
+"""Required attributes of elements, taken from the requirements' XPath."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A METS document's elements one after the other, each start and end handed to whoever wants it.
+"""A METS document's elements as they are parsed: each start and end goes to its handlers.
 
 Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
 document calls them. Memory is flat; what lies inside ``xmlData`` and ``binData`` is nobody's.

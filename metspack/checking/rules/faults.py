@@ -1,4 +1,4 @@
-"""Requirements that a document breaks, gathered: each told once, with its first place and a count."""
+"""The requirements that a document breaks, each kept once with its first place and a count."""
 
 from __future__ import annotations
 

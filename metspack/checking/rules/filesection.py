@@ -1,4 +1,4 @@
-"""The file section, as CSIP and CITS SIARD have it; a file costs no memory."""
+"""The fileSec against CSIP and CITS SIARD; a file takes no memory."""
 
 from __future__ import annotations
 

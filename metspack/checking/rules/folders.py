@@ -1,4 +1,4 @@
-"""A package's folders, and its files against what its METS names, as CSIP has them."""
+"""A package's folders against CSIP, and its files against what its METS names."""
 
 from __future__ import annotations
 

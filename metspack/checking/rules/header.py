@@ -1,4 +1,4 @@
-"""The root element, the header and its agents, as CSIP and SIP have them."""
+"""The root element, the metsHdr and its agents against CSIP and SIP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every METS of a package held against the standards it follows, one package after the other."""
+"""Every METS of a package against the E-ARK standards that it follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the catalogue knows of a package's folders and files, as the requirements ask for it."""
+"""Queries on the folders and files of the catalogue for the requirements."""
 
 from __future__ import annotations
 

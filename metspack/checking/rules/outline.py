@@ -1,4 +1,4 @@
-"""What of a METS document is kept while its requirements are looked at: little, however large it is; pure."""
+"""The outline of a METS document: what its requirements need of it, little however large it is. Pure."""
 
 from __future__ import annotations
 

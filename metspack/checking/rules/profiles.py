@@ -1,4 +1,4 @@
-"""Which standards a METS document is held against: those that it claims to follow, or that were asked for."""
+"""The E-ARK standards that a METS document is checked against: those it claims, or those asked for."""
 
 from __future__ import annotations
 

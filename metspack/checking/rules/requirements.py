@@ -1,4 +1,4 @@
-"""What a requirement of the E-ARK standards is, and how far it is checked here; pure."""
+"""A requirement of the E-ARK standards, and how far it is checked here. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptive and administrative metadata sections, as CSIP has them."""
+"""The dmdSec and amdSec against CSIP."""
 
 from __future__ import annotations
 

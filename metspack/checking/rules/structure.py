@@ -1,4 +1,4 @@
-"""The structMap labelled CSIP; others are nobody's business here."""
+"""The structMap labelled CSIP against CSIP; other structMaps are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One METS document: its outline, and what it breaks of itself.
+"""One METS document against the requirements that need nothing else, and its outline.
 
 It is read in runs of files that are written alike: what one of them has, all of them have. Only when there is
 something to tell, or a run has what can be told of each file alone, is it read file by file, for the figures.
