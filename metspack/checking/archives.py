@@ -124,8 +124,8 @@ def findings(
         unnamed = likewise.without(catalogue, _NAMED_BELOW)
         for path, identifier in catalogue.rows(_UNNAMED):
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
-            yield from together.taken(unnamed(path), finding)
-        yield from together.ended()
+            yield from together.take(unnamed(path), finding)
+        yield from together.release()
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
@@ -282,12 +282,12 @@ class _ArchiveCheck:
             return
         damage: list[SourceError] = []
         tally = tables.Tally()
-        cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets, tally)
+        cells = tables.cells(_watch(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
         reader = Cells(self._catalogue, finder, self._form, metadata, table)
         try:
             for cell in cells:
-                yield from reader.taken(cell)
+                yield from reader.take(cell)
         except SourceError as error:
             self.complete = False
             if damage:
@@ -311,10 +311,10 @@ class _ArchiveCheck:
             try:
                 for extent in extents:
                     if isinstance(extent, ZipExtent):
-                        _updated(hashers, container.contents(extent))
+                        _feed(hashers, container.contents(extent))
                     else:
                         with self._places.content(path_of(extent.path)) as content:
-                            _updated(hashers, content.chunks())
+                            _feed(hashers, content.chunks())
             except (SourceError, OSError):
                 return False  # it is reported where the file's own turn comes
             return hashers.digest(digest.algorithm) == digest
@@ -381,12 +381,12 @@ def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterat
     return contents
 
 
-def _updated(hashers: Hashers, blocks: Iterable[bytes]) -> None:
+def _feed(hashers: Hashers, blocks: Iterable[bytes]) -> None:
     for block in blocks:
         hashers.update(block)
 
 
-def _watched(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
+def _watch(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
     """Pass blocks on and keep the error that ends them, to tell it from one of the document's."""
     try:
         yield from blocks

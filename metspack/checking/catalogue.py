@@ -135,7 +135,7 @@ class BulkInsert:
 class BackgroundListing(Protocol):
     """What goes on beside, and puts what it finds into the catalogue."""
 
-    def come(self) -> None:
+    def put_ready(self) -> None:
         """Put in what has been found so far."""
 
     def settle(self) -> None:
@@ -159,10 +159,10 @@ class Catalogue(scratch.Scratch):
         """Have something go on beside until the catalogue is settled."""
         self._beside = beside
 
-    def meanwhile(self) -> None:
+    def take_in(self) -> None:
         """Let in what goes on beside: called every now and then by who does something long."""
         if self._beside is not None:
-            self._beside.come()
+            self._beside.put_ready()
 
     def settle(self) -> None:
         """Have all that lies on disk in the catalogue: called before it is asked for that."""

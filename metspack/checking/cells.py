@@ -30,7 +30,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(slots=True, kw_only=True)
 class _CellCount:
-    """How many cells something is true of, and the first: its id, its ``file`` and its LOB's place."""
+    """A number of cells of one kind, and the first of them: its id, its ``file`` and its LOB's place."""
 
     cell: str
     file: str
@@ -41,7 +41,7 @@ class _CellCount:
 
 
 class Cells:
-    """The cells of one table on their way into the catalogue, each with the place of its LOB."""
+    """Puts the cells of one table into the catalogue, each with the place of its LOB."""
 
     def __init__(
         self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
@@ -67,13 +67,13 @@ class Cells:
         self._gone = likewise.gone(catalogue)
         self._absent_entries = likewise.climbing(self._is_no_entry)
 
-    def taken(self, cell: LobCell) -> Iterator[Finding]:
+    def take(self, cell: LobCell) -> Iterator[Finding]:
         """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
         column = self._column(cell.place.cell)
         if cell.digest is None:
-            self._counted(self._undigested, column, cell)
+            self._count_column(self._undigested, column, cell)
         if not column.is_described:
-            self._counted(self._of_no_column, column, cell)
+            self._count_column(self._of_no_column, column, cell)
         found = self._finder.found(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
@@ -96,7 +96,7 @@ class Cells:
     def ended(self) -> Iterator[Finding]:
         """Yield what is said once for a column, or for a folder."""
         self._batch.flush()
-        yield from self._lost_together.ended()
+        yield from self._lost_together.release()
         for (label, code), seen in self._conventions.items():
             yield code.at(self._name, 0, label, **_facts(seen))
         for label, seen in self._tolerated.items():
@@ -113,7 +113,7 @@ class Cells:
         """Return the id of a cell's LOB in METS."""
         return self._finder.prefix + cell.place.id
 
-    def _counted(self, counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
+    def _count_column(self, counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
         count, first = counts.get(column.label, (0, self._id(cell)))
         counts[column.label] = (count + 1, first)
 
@@ -186,7 +186,7 @@ class Cells:
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
             folder = folder or (self._gone(lost.expected) if is_file else None)
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
-            yield from self._lost_together.taken(folder, finding)
+            yield from self._lost_together.take(folder, finding)
 
     def _is_no_entry(self, folder: bytes) -> bool:
         prefix = f"{folder.decode('utf-8', 'surrogateescape')}/"

@@ -25,7 +25,7 @@ class Likewise:
     def __init__(self) -> None:
         self._held: dict[Hashable, tuple[Finding, bytes, int]] = {}
 
-    def taken(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
+    def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
         """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
 
         Those of one code are said together when they share the folder and what is ``alike``. Without a
@@ -36,11 +36,11 @@ class Likewise:
             return
         key = (finding.code, folder, alike)
         if key not in self._held and len(self._held) >= _KEPT:
-            yield from self.ended()
+            yield from self.release()
         first, _, count = self._held.get(key, (finding, folder, 0))
         self._held[key] = first, folder, count + 1
 
-    def ended(self) -> Iterator[Finding]:
+    def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
         for finding, folder, count in self._held.values():
             yield finding if count == 1 else _with_more(finding, shown(folder), count - 1)

@@ -170,7 +170,7 @@ class LinkCheck:
             pointer = _Pointer(*row)
             if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
                 # Another structMap may name the child too, and that of split LOBs does for each part.
-                self._named_again(mets, pointer)
+                self._link_again(mets, pointer)
             elif pointer.entry is not None:
                 yield from self._by_file(mets, pointer)
             elif pointer.by is By.LOCATION:
@@ -178,7 +178,7 @@ class LinkCheck:
             elif pointer.by is By.OBJID:
                 yield from self._by_objid(mets, pointer)
             else:
-                self._edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
+                self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
                 near = self._near_id(mets.id, pointer.href)
                 yield Code.MPTR_WITHOUT_FILE.at(
                     mets.name,
@@ -190,7 +190,7 @@ class LinkCheck:
         yield from self._unlinked(mets)
         yield from self._disagreeing(mets)
 
-    def _edge(
+    def _keep_edge(
         self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
     ) -> None:
         """Keep a link; of one with a fault of its own, which."""
@@ -199,10 +199,10 @@ class LinkCheck:
         at = (pointer.id, pointer.href, pointer.line)
         self._catalogue.put(sql, mets.id, child, *at, state, fault and fault.id)
 
-    def _named_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
+    def _link_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
         sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
         if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
-            self._edge(mets, pointer, row[0])
+            self._keep_edge(mets, pointer, row[0])
 
     # --- the three ways in which a parent names a child -------------------------------------------------
 
@@ -229,7 +229,7 @@ class LinkCheck:
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
             if pointer.again:  # a part of a split LOB that lies in this very package
                 return
-            self._edge(mets, pointer, mets.id, Code.SELF_LINK)
+            self._keep_edge(mets, pointer, mets.id, Code.SELF_LINK)
             yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return
         beside = self._beside(mets, pointer, By.LOCATION)
@@ -245,7 +245,7 @@ class LinkCheck:
         if outcome.path is not None:
             yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
         else:
-            self._edge(mets, pointer, None, Code.CHILD_NOWHERE)
+            self._keep_edge(mets, pointer, None, Code.CHILD_NOWHERE)
             near = {"nearest": outcome.nearest, "likeness": outcome.likeness}
             yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **near)
 
@@ -297,7 +297,7 @@ class LinkCheck:
             number = self._catalogue.new_mets(
                 outcome.path, mets.id, called, found=outcome.found, named_by=pointer.link
             )
-            self._edge(mets, pointer, number)
+            self._keep_edge(mets, pointer, number)
             yield from self._claimed(mets, pointer, outcome)
 
     def _within(self, child: bytes) -> bytes | None:
@@ -323,7 +323,7 @@ class LinkCheck:
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
     ) -> Finding:
         number = self._catalogue.new_mets(child, mets.id, called, done=True)
-        self._edge(mets, pointer, number, Code.CHILD_MISSING)
+        self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
@@ -333,7 +333,7 @@ class LinkCheck:
         """Yield that a package which was checked before has this child too."""
         where = f"{self._places.base.shown}/"
         child = outcome.found or where + shown(outcome.path or b"")
-        other = self._roots.claimed(child, where + mets.name)
+        other = self._roots.claim(child, where + mets.name)
         if other is not None:
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
 
@@ -345,14 +345,14 @@ class LinkCheck:
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
         if number in self._above(mets.id):
-            self._edge(mets, pointer, number, Code.LINK_LOOP)
+            self._keep_edge(mets, pointer, number, Code.LINK_LOOP)
             yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
         elif parent is not None and parent != mets.id:
-            self._edge(mets, pointer, number, Code.TWO_PARENTS)
+            self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
             other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
         else:
-            self._edge(mets, pointer, number)
+            self._keep_edge(mets, pointer, number)
             if already is not None:
                 yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 

@@ -73,7 +73,7 @@ class Mounting:
         at = self._vacant(wanted.place)
         if wanted.place is not None and at is None:
             return MountOutcome(nearest=first.shown, likeness=_SAME)
-        return (yield from self._mounted(wanted, first, at))
+        return (yield from self._mount(wanted, first, at))
 
     def _is_own_folder(self, found: FoundPackage) -> bool:
         return found.root == self._own and found.pack is None
@@ -96,7 +96,7 @@ class Mounting:
         near, likeness = self._roots.nearest(wanted.called)
         return MountOutcome(nearest=near, likeness=likeness)
 
-    def _mounted(
+    def _mount(
         self, wanted: Wanted, found: FoundPackage, at: bytes | None
     ) -> Generator[Finding, None, MountOutcome]:
         name = found.path.rpartition(b"/")[2]

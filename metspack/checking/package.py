@@ -141,12 +141,12 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
         )
 
-    def _hashed(self, count: int) -> None:
+    def _count_bytes(self, count: int) -> None:
         self._bytes += count
         if self._progress is not None:
             self._progress(count)
 
-    def _file_hashed(self, more: Sampled) -> None:
+    def _count_files(self, more: Sampled) -> None:
         if self._sampled is not None:
             self._sampled += more
 
@@ -249,7 +249,7 @@ class Checking(Iterator[Finding]):
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         if whole and each.mets is not None and not standards.is_eark:
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
+        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files)
         structure.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
@@ -266,7 +266,7 @@ class Checking(Iterator[Finding]):
         yield from walking.alike(catalogue)
         yield from structure.documents(catalogue)
         if level.hashes:
-            renames.find(catalogue, places, structure.unlisted(catalogue), self._hashed)
+            renames.find(catalogue, places, structure.unlisted(catalogue), self._count_bytes)
         yield from structure.files(catalogue)
         yield from structure.segments(catalogue)
         yield from structure.parts(catalogue)
@@ -274,11 +274,11 @@ class Checking(Iterator[Finding]):
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
-            self._file_hashed(sampling.chosen(catalogue, looking.sample))
+            self._count_files(sampling.choose(catalogue, looking.sample))
         if level.opens_archives:
             full = level is Level.FULL
             yield from archives.findings(
-                catalogue, places, root, self._hashed, looking.budgets, whole=full, sampled=sampled
+                catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)

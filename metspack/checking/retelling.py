@@ -35,8 +35,8 @@ def retold(blocks: Iterable[bytes]) -> Iterator[MarkupPiece]:
     """
     teller = _Teller()
     for block in blocks:
-        yield from teller.taken(block, final=False)
-    yield from teller.taken(b"", final=True)
+        yield from teller.take(block, final=False)
+    yield from teller.take(b"", final=True)
 
 
 class _Teller:
@@ -51,7 +51,7 @@ class _Teller:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
 
-    def taken(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
+    def take(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
         self._pieces = []
         safexml.feed_block(self._parser, block, final=final)
         return iter(self._pieces)

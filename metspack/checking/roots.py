@@ -219,7 +219,7 @@ class Roots:
         """Return what holds the folder of a package that was found."""
         return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
-    def claimed(self, child: str, parent: str) -> str | None:
+    def claim(self, child: str, parent: str) -> str | None:
         """Take a child for a parent METS; returns the other parent that has it already, if any."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other

@@ -1,4 +1,4 @@
-"""Which files a check hashes when it is not to hash all of them: always the same ones of the same package."""
+"""The sample of files that a check hashes: the same ones each time for the same package and seed."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _refused(text: str, why: str) -> ConfigError:
     )
 
 
-def chosen(catalogue: Catalogue, sample: FileSample) -> Sampled:
+def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     """Put the paths of a sample into the catalogue; return how many files there are, none hashed so far.
 
     The files on disk, the METS documents and the manifests are in the catalogue, and indexed.

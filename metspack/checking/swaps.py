@@ -1,4 +1,4 @@
-"""Children that are not those which their parent means; two in each other's folder are one fault.
+"""Children with the OBJID of another child, and pairs of them in each other's folder.
 
 What METS, manifests and cells say of such two is then held against the folder in which each really lies.
 """

@@ -1,4 +1,4 @@
-"""The links from a package up to its parent, and to those above it, against what is known of them."""
+"""The links from a package up to its parent and to the ancestors above it."""
 
 from __future__ import annotations
 

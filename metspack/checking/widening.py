@@ -1,4 +1,4 @@
-"""Packages whose METS lies below the package's own folder, and leads up into it: ``metadata/mets.xml``."""
+"""Packages whose METS lies in a subfolder and leads up into the package: ``metadata/mets.xml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of segments and split LOBs as figures: how long bars and pieces are. Templates make them SVG."""
+"""Pictures of segments and split LOBs as figures: lengths of bars and strips, which templates make SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports as files: the form by the name's suffix, each file complete or absent."""
+"""Report files: the form follows from the name's suffix; each file is complete or absent."""
 
 from __future__ import annotations
 

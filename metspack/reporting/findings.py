@@ -1,4 +1,4 @@
-"""Findings as lines and as data, the same in every form of report; nothing is printed here."""
+"""Findings and their counts as lines and as data, the same in every form of report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check's report as JSON and as JSON lines, as ``schemas/check-report*.schema.json`` have it."""
+"""A check's report as JSON and as JSON lines, after ``schemas/check-report*.schema.json``."""
 
 from __future__ import annotations
 

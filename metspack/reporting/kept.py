@@ -1,4 +1,4 @@
-"""The findings of one check, kept on disk so that every report can read them in its own order."""
+"""The findings of one check in a temporary database, which every report reads in its own order."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Kept(scratch.Scratch):
         """Yield each owner of findings with its groups; ``owner`` says whose a path is. Sorted by both."""
         self._flush()
         with scratch.explained(_WHAT):
-            self._owned_by(owner)
+            self._register_owner(owner)
             sql = """SELECT owner(path) AS o, code, severity, count(*) FROM finding
                 GROUP BY o, code, severity ORDER BY o, severity, code"""
             for path, code, severity, count in self._database.execute(sql):
@@ -105,13 +105,13 @@ class Kept(scratch.Scratch):
         """Yield all findings with their owners, sorted by owner, severity, code, path, line and place."""
         self._flush()
         with scratch.explained(_WHAT):
-            self._owned_by(owner)
+            self._register_owner(owner)
             sql = f"""SELECT owner(path) AS o, {_FIELDS} FROM finding
                 ORDER BY o, severity, code, path, line, place, id"""  # noqa: S608 -- a constant
             for found, *row in self._database.execute(sql):
                 yield found, _finding(*row)
 
-    def _owned_by(self, owner: Callable[[str], str]) -> None:
+    def _register_owner(self, owner: Callable[[str], str]) -> None:
         self._database.create_function("owner", 1, lambda path: _stored(owner(path)))
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ class Demands:
         self._names = frozenset(name for _, name, _ in self._rows)
         self._values = tuple((name, value) for _, name, value in self._rows if value is not None)
 
-    def asked(self, attributes: Mapping[str, str], line: int) -> None:
+    def judge(self, attributes: Mapping[str, str], line: int) -> None:
         """Keep what an element lacks: attributes that are absent, blank or of another value."""
         if self._names <= attributes.keys() and "" not in attributes.values() and self._is_met(attributes):
             return

@@ -78,7 +78,7 @@ class StandardsCheck:
         if not standards:
             return
         faults = Faults(standards)
-        outline = self._surveyed(path, faults, is_package=True)
+        outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
@@ -101,7 +101,7 @@ class StandardsCheck:
         opening = self._opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards)
-        outline = self._surveyed(each.mets, faults, is_package=False)
+        outline = self._survey(each.mets, faults, is_package=False)
         if outline is None:
             return
         profiles.judge(outline, faults, self._profile, is_package=False)
@@ -117,7 +117,7 @@ class StandardsCheck:
         except (OSError, MetspackError):
             return Opening()  # what is wrong with it has been told
 
-    def _surveyed(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
+    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
                 return surveyed(lambda: blocks(content), faults, is_package=is_package, budgets=self._budgets)
