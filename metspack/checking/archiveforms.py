@@ -47,7 +47,7 @@ _WHOLE, _IN_PARTS, _UNPACKED = range(3)
 
 
 class CompressedError(SourceError):
-    """An archive lies compressed in a zip file, where only what comes first can be read first."""
+    """An archive is a compressed entry of a zip file, which can only be read from its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,7 @@ _CACHE = 2000  # KiB
 
 
 class BulkInsert:
-    """A statement that puts many rows into a table at once, in half the time of one after the other.
+    """An INSERT statement for many rows at once, which takes half the time of single ones.
 
     ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
     ``?{0}`` and so on are a row's own values (``own`` in number).
@@ -133,20 +133,20 @@ class BulkInsert:
 
 
 class BackgroundListing(Protocol):
-    """What goes on beside, and puts what it finds into the catalogue."""
+    """A listing of files that runs in the background, and puts what it finds into the catalogue."""
 
     def put_ready(self) -> None:
         """Put in what has been found so far."""
 
     def settle(self) -> None:
-        """Put in all, however long it takes."""
+        """Put in everything, however long it takes."""
 
     def close(self) -> None:
-        """Give it up."""
+        """Stop before the end."""
 
 
 class Catalogue(scratch.Scratch):
-    """A private temporary database; a context manager."""
+    """All that a check knows of one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
         super().__init__(cache=_CACHE)
@@ -156,22 +156,22 @@ class Catalogue(scratch.Scratch):
         self._beside: BackgroundListing | None = None
 
     def begin(self, beside: BackgroundListing) -> None:
-        """Have something go on beside until the catalogue is settled."""
+        """Let a listing run in the background until the catalogue is settled."""
         self._beside = beside
 
     def take_in(self) -> None:
-        """Let in what goes on beside: called every now and then by who does something long."""
+        """Put in what the background listing has found; to be called now and then during long work."""
         if self._beside is not None:
             self._beside.put_ready()
 
     def settle(self) -> None:
-        """Have all that lies on disk in the catalogue: called before it is asked for that."""
+        """Wait until everything on disk is in the catalogue; to be called before any query for it."""
         if self._beside is not None:
             self._beside.settle()
             self._beside = None
 
     def close(self) -> None:
-        """Forget everything, and give up what goes on beside."""
+        """Discard the catalogue, and stop the background listing."""
         if self._beside is not None:
             self._beside.close()
         super().close()
@@ -247,7 +247,7 @@ class Catalogue(scratch.Scratch):
 
 
 class Batch:
-    """Rows on their way into the catalogue, a few thousand at a time."""
+    """Rows for the catalogue, inserted a few thousand at a time."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

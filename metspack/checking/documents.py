@@ -69,7 +69,7 @@ def _is_of_mets(fact: reader.File) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _DocumentCounts:
-    """Counts over one document: what is said once, not once per file."""
+    """Counts over one document, for what is reported once and not once for each file."""
 
     files: int = 0
     leads: bool = False
@@ -87,7 +87,7 @@ class _DocumentCounts:
 
 
 class DocumentReader:
-    """A METS document on its way into the catalogue, as ``mets.id`` there."""
+    """Reads one METS document into the catalogue, where ``mets.id`` is its number."""
 
     def __init__(
         self, catalogue: Catalogue, places: Places, mets: int, path: bytes, looking: Looking

@@ -76,7 +76,7 @@ FROM wrong a WHERE a.code IN ('F003', 'F026', 'Z015') AND other IS NOT NULL ORDE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """What somewhere is said about a file's bytes."""
+    """A statement about a file's bytes: a digest or a size, and where it stands."""
 
     rank: int
     place: str

@@ -20,7 +20,7 @@ Folder = Callable[[bytes], bytes | None]
 
 
 class Likewise:
-    """Findings about files, in any order; those of files that share a fault become the first one of them."""
+    """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:
         self._held: dict[Hashable, tuple[Finding, bytes, int]] = {}

@@ -75,7 +75,7 @@ ORDER BY p.id, o.map
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LinkingMets:
-    """The document whose links are followed."""
+    """The METS document whose links are being followed."""
 
     id: int
     path: bytes

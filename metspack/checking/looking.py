@@ -16,7 +16,7 @@ from metspack.model import Budgets
 @unique
 @total_ordering
 class Level(Enum):
-    """How far a check goes; ``<`` is reading less.
+    """The level of a check; ``<`` means that less is read.
 
     Each level does all that the one before it does, but ``FIXITY`` does not open the archive: to it, the
     archive is a file like any other.
@@ -51,7 +51,7 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looking:
-    """How a check goes about it.
+    """The options of a check.
 
     ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they

@@ -90,7 +90,7 @@ def read(catalogue: Catalogue, places: Places) -> Iterator[Finding]:
 
 
 class _Manifest:
-    """One manifest on its way into the catalogue."""
+    """Reads one manifest into the catalogue."""
 
     def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
         self._batch = Batch(catalogue)

@@ -35,7 +35,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountOutcome:
-    """What came of looking: the path of the child's METS in the package and where it was found, or a hint."""
+    """The result of a search: the path of the child's METS in the package and its true place, or a hint."""
 
     path: bytes | None = None
     found: str | None = None

@@ -76,10 +76,10 @@ class Checked:
 
 
 class Observer(Protocol):
-    """What reads more of a check than its findings."""
+    """A reader of the catalogues of a check, for figures beyond its findings."""
 
     def __call__(self, checked: Checked, /) -> None:
-        """Read what is known of a package, once, when there will be no more of it."""
+        """Read the catalogue of a package; called once for each package, when its check has ended."""
 
 
 class Checking(Iterator[Finding]):
@@ -355,7 +355,7 @@ _CODES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All that is to be said about a code, without a package at hand."""
+    """The explanation of a finding code: its meaning, its clause and its remedy."""
 
     code: str
     title: str

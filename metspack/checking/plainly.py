@@ -1,7 +1,7 @@
 """Catalogue rows for runs of ``mets:file`` elements that need no individual check.
 
-Each column is looked at as a whole. A run in which anything asks for a closer look is not plain, and its
-files are taken one by one.
+Each attribute is tested for all files of a run at once. When one of them needs an individual check, the
+files of that run are read one by one.
 """
 
 from __future__ import annotations

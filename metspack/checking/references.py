@@ -1,6 +1,6 @@
 """References by ID within a METS document, kinds called OTHER, and names as hrefs, which the schema allows.
 
-That a FILEID names a file, and that no ID occurs twice, is seen elsewhere, with the files themselves.
+That a FILEID names a file and that no ID occurs twice is checked elsewhere, with the files themselves.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A METS document repeated piece by piece for a validator, to learn the line of what it finds invalid.
 
-What is told is the same to a validator: tags with their attributes, and text. Comments and processing
-instructions say nothing to it and are left out; so is most of a very long text, in such a way that base64
-stays what it was, right or wrong.
+The repeated document is the same to a validator: tags with their attributes, and text. Comments and
+processing instructions mean nothing to it and are left out; so is most of a very long text, in such a way
+that base64 stays valid or invalid.
 """
 
 from __future__ import annotations

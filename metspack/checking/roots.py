@@ -57,7 +57,7 @@ class FoundPackage:
 
 
 class Roots:
-    """Looks through roots once, when first asked; for one thread.
+    """The index of the given roots, filled when first asked; for one thread.
 
     A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
     """

@@ -1,7 +1,7 @@
 """METS documents against the METS schema, streamed: the verdict first, then the lines of what is invalid.
 
 The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
-valid is read once more, piece by piece, so that each fault gets the line of its element.
+valid is read again, piece by piece, so that each fault gets the line of its element.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
 
 
 class Upward:
-    """Judges the upward links of documents that are in the catalogue."""
+    """Checks the upward links of the documents in the catalogue."""
 
     def __init__(self, catalogue: Catalogue, places: Places, mounting: Mounting, roots: Roots) -> None:
         self._catalogue = catalogue

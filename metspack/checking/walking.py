@@ -93,7 +93,7 @@ def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None
 
 
 class _WalkProcess:
-    """The rest of a walk, in a process of its own."""
+    """The rest of a walk, in a process of its own; runs beside the reading of METS."""
 
     def __init__(
         self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
@@ -117,7 +117,7 @@ class _WalkProcess:
 
 
 class _Taking:
-    """What a walk comes by, on its way into the catalogue; ``start`` is the path that it began at."""
+    """Puts what a walk finds into the catalogue; ``start`` is the path at which the walk began."""
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue

@@ -15,7 +15,7 @@ _NARROWEST = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareBar:
-    """A figure against what it is compared with: its share in percent, and whether it is too much."""
+    """A number as a share in percent of a limit or of the largest, and whether it exceeds the limit."""
 
     value: int
     share: float

@@ -61,7 +61,7 @@ SUFFIXES = tuple(_FORMS)
 
 
 class ReportFiles:
-    """Report files to be, opened before the check so that nothing is in their way after it.
+    """Report files, opened before the check so that it does not run in vain.
 
     A context manager: each file appears, whole, when the block ends normally; an earlier report of the
     same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,

@@ -32,7 +32,7 @@ def place(node: Node) -> str:
 
 
 class _LinkTree:
-    """The nodes of a graph, depth first; each once, what is met again is not gone into."""
+    """The nodes of a graph, depth first; below a node that was met before nothing is repeated."""
 
     def __init__(self, graph: Graph) -> None:
         self.nodes = {node.id: node for node in graph.nodes}

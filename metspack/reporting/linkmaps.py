@@ -62,7 +62,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MapEntry:
-    """A METS before it has its place: what leads to things below it, its texts, the link from above."""
+    """A METS of the map without its place yet: its key, its texts, and the link from above."""
 
     key: _Key
     label: str

@@ -123,7 +123,7 @@ class ListedSplitLob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixityFigures:
-    """What digests of one algorithm, stated in one kind of place, were worth.
+    """The digests of one algorithm, stated in one kind of place, and how many were verified.
 
     ``source`` is ``METS`` or a manifest's name. ``files`` have a digest there, of ``bytes`` together;
     ``read`` of them were hashed, ``failed`` of those differ. Both are None when the check was interrupted.
@@ -163,7 +163,7 @@ class ReportFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A check as its reports tell of it.
+    """The frame of a check's report: what was checked, with which options and result.
 
     ``path`` is the package as it was named; ``sample`` chose the files that were hashed (``summary.sampled``
     says how many), None for all; ``is_complete`` is False when the check was interrupted; ``created`` is an

@@ -27,7 +27,7 @@ _HANGING = "    "
 
 @unique
 class Tone(Enum):
-    """What a piece of a line is, for who gives it a colour."""
+    """The kind of a part of a line, by which the terminal gives it a colour."""
 
     PLAIN = "plain"
     ERROR = "error"

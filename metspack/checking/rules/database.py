@@ -50,7 +50,7 @@ def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> N
 
 
 class Database:
-    """Looks at one representation; ``group`` is what the package's METS has for it, None for nothing."""
+    """Checks one representation; ``group`` is what the package's METS has for it, None for nothing."""
 
     def __init__(self, catalogue: Catalogue, places: Places, looking: Looking) -> None:
         self._catalogue = catalogue

@@ -9,7 +9,7 @@ from metspack.checking.rules.table import demands
 
 
 class Demands:
-    """What each element at one place needs (``mets/dmdSec/mdRef``)."""
+    """The attributes that each element at one place (``mets/dmdSec/mdRef``) must have."""
 
     def __init__(self, place: str, faults: Faults) -> None:
         self._faults = faults

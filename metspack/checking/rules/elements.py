@@ -1,7 +1,7 @@
 """A METS document's elements as they are parsed: each start and end goes to its handlers.
 
 Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
-document calls them. Memory is flat; what lies inside ``xmlData`` and ``binData`` is nobody's.
+document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _MARKS = 100  # words that files are marked with; CITS SIARD has six
 
 
 class FileSection:
-    """Looks at the file section of one document."""
+    """Checks the fileSec of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._outline = outline

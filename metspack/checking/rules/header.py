@@ -31,7 +31,7 @@ class _AgentElement:
 
     @property
     def software(self) -> int:
-        """How near it comes to being the software that made the package."""
+        """A score: the agent with the highest is taken for the software that made the package."""
         return (
             (self.says("ROLE") == "CREATOR")
             + (self.says("TYPE") == "OTHER")
@@ -41,7 +41,7 @@ class _AgentElement:
 
 
 class Header:
-    """Looks at the root and the header of one document."""
+    """Checks the root and the metsHdr of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._elements = elements

@@ -27,7 +27,7 @@ _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoot:
-    """What is known of the root of all: its folder's name, and whether it has a folder of its own."""
+    """The root of the package under check: its folder's name, and whether it has a folder of its own."""
 
     name: str
     is_rooted: bool
@@ -38,7 +38,7 @@ def _is_representation(path: bytes) -> bool:
 
 
 class StandardsCheck:
-    """The packages of one catalogue, once its METS documents are in there."""
+    """Checks the packages of one catalogue against the standards, once their METS documents are in it."""
 
     def __init__(self, catalogue: Catalogue, places: Places, root: PackageRoot, looking: Looking) -> None:
         self._catalogue = catalogue

@@ -20,7 +20,7 @@ _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 
 @unique
 class Profile(Enum):
-    """What packages are held against."""
+    """The E-ARK standards that packages are checked against."""
 
     AUTO = "auto"
     """Each METS against what it says it is."""

@@ -23,7 +23,7 @@ _FOLDER = {
 
 
 class Sections:
-    """Looks at the metadata sections of one document."""
+    """Checks the dmdSec and amdSec of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline

@@ -32,7 +32,7 @@ class _DivElement:
 
 
 class Structure:
-    """Looks at the structMaps of one document, which come after its sections and files."""
+    """Checks the structMaps of one document, which come after its sections and files."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._outline = outline
