@@ -120,7 +120,7 @@ def findings(
         yield from _against_mets(catalogue)
     if read and complete == read:
         catalogue.put(_PUT_GROUPS)
-        together = likewise.Likewise()
+        together = likewise.FindingGroups()
         unnamed = likewise.without(catalogue, _NAMED_BELOW)
         for path, identifier in catalogue.rows(_UNNAMED):
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")

@@ -62,7 +62,7 @@ class Cells:
         self._undigested: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
         # Said once for a folder.
-        self._lost_together = likewise.Likewise()
+        self._lost_together = likewise.FindingGroups()
         self._absent = likewise.absent(catalogue)
         self._gone = likewise.gone(catalogue)
         self._absent_entries = likewise.climbing(self._is_no_entry)

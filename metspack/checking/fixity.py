@@ -252,7 +252,7 @@ class Fixity:
     def _swapped(self) -> Iterator[Finding]:
         mark = "UPDATE wrong SET code = 'F004' WHERE path = ?"
         taken = "SELECT count(*) FROM wrong WHERE path IN (?, ?) AND code = 'F004'"
-        together = likewise.Likewise()
+        together = likewise.FindingGroups()
         for path, other, algorithm in self._catalogue.rows(_SWAPPED):
             if self._catalogue.number(taken, path, other):
                 continue

@@ -19,7 +19,7 @@ Folder = Callable[[bytes], bytes | None]
 """Returns the folder that a file shares its fault with, None when the file is at fault alone."""
 
 
-class Likewise:
+class FindingGroups:
     """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:

@@ -189,7 +189,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 
     A folder that is missing or was moved, or that no line leads into, is said once in each manifest.
     """
-    together = likewise.Likewise()
+    together = likewise.FindingGroups()
     absent, gone, come = likewise.absent(catalogue), likewise.gone(catalogue), likewise.come(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
         finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))

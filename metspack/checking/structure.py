@@ -153,7 +153,7 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
     """
     guesses = 0
     absent = likewise.absent(catalogue)
-    together = likewise.Likewise()
+    together = likewise.FindingGroups()
     for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
         place, source = xml_id or "", source_of(mets, line)
         if other is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from metspack.checking.looking import Looking
     from metspack.checking.package import Checking
-    from metspack.reporting.kept import Kept
+    from metspack.reporting.kept import FindingStore
     from metspack.reporting.model import Frame, ReportFacts
 
 _NEVER = "never"
@@ -183,7 +183,7 @@ def check(  # noqa: PLR0917 -- a command's options
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting import facts  # noqa: PLC0415
     from metspack.reporting.files import ReportFiles  # noqa: PLC0415
-    from metspack.reporting.kept import Kept  # noqa: PLC0415
+    from metspack.reporting.kept import FindingStore  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
     failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
@@ -209,7 +209,7 @@ def check(  # noqa: PLR0917 -- a command's options
         folders[above] = checked.package.root
         figures.append(facts.facts_of(checked, chosen, prefix=above))
 
-    with ReportFiles(report or (), _folders(packages)) as files, Kept() as kept:
+    with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
         with console.progress(quiet=quiet) as progress:
             is_weighed = chosen.hashes and sample is None and not quiet
             progress.stage("Checking", checking.weight(packages) if is_weighed else None)
@@ -299,7 +299,7 @@ def _created(given: str | None) -> str:
     return clock.written(moment)
 
 
-def _interrupted(run: Checking, kept: Kept) -> Interrupted | None:
+def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
         kept.add_all(run)
@@ -309,7 +309,7 @@ def _interrupted(run: Checking, kept: Kept) -> Interrupted | None:
     return None
 
 
-def _print(frame: Frame, kept: Kept, limit: int, *, form: str, quiet: bool) -> None:
+def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
     from metspack.reporting import json, text  # noqa: PLC0415 -- commands load what they need
 
     if form:

@@ -12,10 +12,10 @@ from typing import Self
 from metspack import fsio, reading
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.reporting import json, junit, sarif, text
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 
-Blocks = Callable[[Frame, Kept, Mapping[str, Path]], Iterator[str]]
+Blocks = Callable[[Frame, FindingStore, Mapping[str, Path]], Iterator[str]]
 
 _LOOKED_AT = 2_048
 
@@ -28,7 +28,7 @@ class _ReportForm:
     mark: bytes
 
 
-def _page(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
+def _page(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
     from metspack.reporting import html  # noqa: PLC0415 -- its templates need more than all else that is loaded
 
     yield from html.document(frame, kept, roots)
@@ -80,7 +80,7 @@ class ReportFiles:
         self._stack = ExitStack()
         self._files: list[fsio.NewFile] = []
 
-    def write(self, frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> None:
+    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
         """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
         for form, file in zip(self._forms, self._files, strict=True):
             for block in form.blocks(frame, kept, roots):

@@ -12,7 +12,7 @@ from metspack.checking.graph import LinkState
 from metspack.reporting import drawing, linkmaps
 from metspack.reporting.excerpts import Excerpts
 from metspack.reporting.findings import parts, sampled, verdict
-from metspack.reporting.kept import CodeGroup, Kept
+from metspack.reporting.kept import CodeGroup, FindingStore
 from metspack.reporting.model import Frame, Relation, ReportFacts, word
 from metspack.reporting.templating import environment
 from metspack.reporting.text import INTERRUPTED, counts
@@ -53,7 +53,7 @@ MEANINGS = {
 """What the states of children mean; a legend has those that occur."""
 
 
-def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
     """Yield the report as HTML; ``roots`` are as ``Excerpts`` has them, to quote what findings point at."""
     with Excerpts(roots) as excerpts:
         for group in kept.groups():
@@ -64,7 +64,7 @@ def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[st
         yield from stream
 
 
-def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
+def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
     facts = frame.facts
     found = verdict(frame.summary)
     children = _shown(facts.children)
@@ -117,7 +117,7 @@ def _shown(children: Sequence[Relation]) -> Sequence[Relation]:
     return [children[number] for number in sorted(worst)]
 
 
-def _section(kept: Kept, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
+def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
     return {
         "group": group,
         "rule": Code.named(group.code),

@@ -17,7 +17,7 @@ from metspack.checking import Code
 from metspack.checking.graph import LinkState
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import line, parts, printable, sampled
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
@@ -34,7 +34,7 @@ class _Suite:
     failures: int = 0
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as JUnit XML; well-formed whatever the names in the package are."""
     owner = owner_among(frame)
     suites = _suites(frame, kept, owner)
@@ -81,7 +81,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     return owner
 
 
-def _suites(frame: Frame, kept: Kept, owner: Callable[[str], str]) -> dict[str, _Suite]:
+def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, _Suite]:
     suites: dict[str, _Suite] = {}
     for name, group in kept.by_owner(owner):
         suite = suites.setdefault(name, _Suite())

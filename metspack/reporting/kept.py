@@ -38,7 +38,7 @@ class CodeGroup:
         return Code.named(self.code).title
 
 
-class Kept(scratch.Scratch):
+class FindingStore(scratch.Scratch):
     """Findings in a temporary database; a context manager. Any number of them takes little memory.
 
     Raises ``TargetError`` when the temporary folder has no room.

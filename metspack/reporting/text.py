@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from metspack.checking import CheckSummary
 from metspack.model import Severity
 from metspack.reporting.findings import parts, printable, sampled
-from metspack.reporting.kept import CodeGroup, Kept
+from metspack.reporting.kept import CodeGroup, FindingStore
 from metspack.reporting.model import Frame
 from metspack.sizes import counted
 
@@ -51,13 +51,13 @@ class StyledText:
 Line = tuple[StyledText, ...]
 
 
-def grouped(kept: Kept, limit: int | None = None) -> Iterator[Line]:
+def grouped(kept: FindingStore, limit: int | None = None) -> Iterator[Line]:
     """Yield the findings under their codes, at most ``limit`` of each (None: all), then how many more."""
     for group in kept.groups():
         yield from _group(kept, group, limit)
 
 
-def _group(kept: Kept, group: CodeGroup, limit: int | None) -> Iterator[Line]:
+def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
     tone = _TONES[group.severity]
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
     yield (
@@ -99,7 +99,7 @@ def counts(summary: CheckSummary) -> str:
     return ", ".join(said)
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first says what it is."""
     created = f", {frame.created}" if frame.created else ""
     yield f"metspack check of {printable(frame.path)}, level {frame.level}{created}\n"

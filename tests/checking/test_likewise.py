@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import check
 from metspack.checking.codes import Code
-from metspack.checking.likewise import Likewise, climbing, moved
+from metspack.checking.likewise import FindingGroups, climbing, moved
 from metspack.model import Finding
 from tests.packages import forge
 from tests.packages.placed import describe
@@ -118,7 +118,7 @@ def test_lost_entries_of_an_archive_are_said_together(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([None, *(f"{n}".encode() for n in range(1200))]), st.booleans())))
 def test_no_finding_is_lost(taken: list[tuple[bytes | None, bool]]) -> None:
-    together = Likewise()
+    together = FindingGroups()
     findings: list[Finding] = []
     for number, (folder, alike) in enumerate(taken):
         finding = Code.UNLISTED.at(f"{number}", found="1")
@@ -130,7 +130,7 @@ def test_no_finding_is_lost(taken: list[tuple[bytes | None, bool]]) -> None:
 
 
 def test_as_many_folders_as_are_kept_are_told_apart() -> None:
-    together = Likewise()
+    together = FindingGroups()
     finding = Code.UNLISTED.at("x", found="1")
     found = [each for n in range(1001) for each in together.take(b"%d" % n, finding)]
     assert len(found) == 1000

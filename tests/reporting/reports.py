@@ -11,7 +11,7 @@ from metspack.checking import Checked, CheckSummary, Level, check
 from metspack.checking.graph import Edge, LinkState, Node
 from metspack.model import Finding, Severity
 from metspack.reporting.facts import facts_of
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, Relation, ReportFacts
 
 NONE = CheckSummary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0, infos=0)
@@ -20,7 +20,7 @@ NONE = CheckSummary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0,
 @contextmanager
 def checked(
     package: Path, level: Level = Level.FULL, roots: Sequence[Path] = ()
-) -> Iterator[tuple[Frame, Kept]]:
+) -> Iterator[tuple[Frame, FindingStore]]:
     """Give the frame and the findings of a check of a package."""
     facts = ReportFacts()
 
@@ -28,20 +28,20 @@ def checked(
         nonlocal facts
         facts = facts_of(seen, level)
 
-    with Kept() as kept:
+    with FindingStore() as kept:
         run = check(package, level, roots=roots, observer=gather)
         kept.add_all(run)
         yield Frame(path=package.name, level=level.value, summary=run.summary, facts=facts), kept
 
 
 @contextmanager
-def holding(*findings: Finding, frame: Frame | None = None) -> Iterator[tuple[Frame, Kept]]:
+def holding(*findings: Finding, frame: Frame | None = None) -> Iterator[tuple[Frame, FindingStore]]:
     """Give a frame whose counts are of given findings, and those findings."""
     counts = {severity: sum(each.severity is severity for each in findings) for severity in Severity}
     summary = replace(
         NONE, errors=counts[Severity.ERROR], warnings=counts[Severity.WARNING], infos=counts[Severity.INFO]
     )
-    with Kept() as kept:
+    with FindingStore() as kept:
         kept.add_all(findings)
         yield replace(frame or Frame(path="out", level="full", summary=summary), summary=summary), kept
 

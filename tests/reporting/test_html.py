@@ -19,7 +19,7 @@ from metspack.checking.sampling import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
 from metspack.reporting.findings import printable
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts
 from tests.packages import forge
 from tests.reporting import pages
@@ -28,7 +28,7 @@ from tests.reporting.reports import checked, holding, node, related
 TOP = node("mets.xml", "urn:x")
 
 
-def page(frame: Frame, kept: Kept, root: Path | None = None) -> pages.Node:
+def page(frame: Frame, kept: FindingStore, root: Path | None = None) -> pages.Node:
     """Return a report as a page that every rule for pages holds for."""
     text = "".join(html.document(frame, kept, {} if root is None else {"": root}))
     found = pages.read(text)

@@ -13,7 +13,7 @@ from lxml import etree
 from metspack.checking import ALL_CODES, Code
 from metspack.model import Severity
 from metspack.reporting import junit
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, ReportFacts
 from tests.packages import forge
 from tests.reporting.reports import checked, holding, node, related
@@ -59,7 +59,7 @@ SCHEMA = """
 VALID = etree.XMLSchema(etree.fromstring(SCHEMA))
 
 
-def read(frame: Frame, kept: Kept) -> etree._Element:
+def read(frame: Frame, kept: FindingStore) -> etree._Element:
     """Return the report, valid, its counts true and its test cases' names unique."""
     root = etree.fromstring("".join(junit.document(frame, kept)).encode())
     VALID.assertValid(root)

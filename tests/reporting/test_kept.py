@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metspack.checking import Code
 from metspack.errors import TargetError
 from metspack.model import Finding, Severity
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import rank
 from tests.findings import ordered
 from tests.reporting.reports import holding
@@ -68,7 +68,7 @@ def test_owners_and_their_findings_agree(findings: list[Finding]) -> None:
 
 
 def test_more_than_one_batch_is_kept() -> None:
-    with Kept() as kept:
+    with FindingStore() as kept:
         for number in range(2_500):
             kept.add(Code.UNLISTED.at(f"{number:05}", found="1"))
         assert [each.path for each in kept.by_place()] == [f"{number:05}" for number in range(2_500)]
@@ -86,7 +86,7 @@ def test_what_no_database_holds_is_escaped() -> None:
 
 
 def test_a_full_disk_is_an_error_that_says_what_to_do() -> None:
-    with Kept() as kept:
+    with FindingStore() as kept:
         kept._database.execute("PRAGMA max_page_count = 3")
         many = (Code.UNLISTED.at(f"{number:0500}", found="1") for number in range(5_000))
         with pytest.raises(TargetError, match="cannot keep the findings on disk") as raised:
