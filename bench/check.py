@@ -34,7 +34,7 @@ from lxml import etree
 from metspack import safexml
 from metspack.checking import structure
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.documents import Document
+from metspack.checking.documents import DocumentReader
 from metspack.checking.holders import Folder, Places
 from metspack.checking.looking import Looking
 from metspack.mets.reader import METS, XLINK
@@ -97,7 +97,7 @@ def document(path: Path) -> None:
     with Catalogue() as catalogue:
         number = catalogue.new_mets(path.name.encode(), None, done=True)
         places = Places(Folder(path.parent))
-        found = list(Document(catalogue, places, number, path.name.encode(), Looking()).findings())
+        found = list(DocumentReader(catalogue, places, number, path.name.encode(), Looking()).findings())
         catalogue.index()
         unharmed([*found, *structure.documents(catalogue)])
 

@@ -1,21 +1,31 @@
-"""Checking a package from what lies on disk; shares nothing with what builds one."""
+"""The check of a package from what lies on disk; shares nothing with what builds one."""
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.looking import Level
-from metspack.checking.package import Checking, Explanation, Summary, check, explained, ordered, weight
+from metspack.checking.package import (
+    Checked,
+    Checking,
+    CheckSummary,
+    Explanation,
+    Observer,
+    check,
+    explained,
+    weight,
+)
 from metspack.checking.rules.profiles import Profile
 
 __all__ = [
     "ALL_CODES",
+    "CheckSummary",
+    "Checked",
     "Checking",
     "Code",
     "Explanation",
     "Level",
+    "Observer",
     "Profile",
     "Rule",
-    "Summary",
     "check",
     "explained",
-    "ordered",
     "weight",
 ]

@@ -47,11 +47,11 @@ _WHOLE, _IN_PARTS, _UNPACKED = range(3)
 
 
 class CompressedError(SourceError):
-    """An archive lies compressed in a zip file, where only what comes first can be read first."""
+    """An archive is a compressed entry of a zip file, which can only be read from its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ArchiveForm:
     """An archive as the package has it.
 
     ``path`` is that of the .siard, also when it is in parts, or of the folder it was unpacked to; ``files``
@@ -76,11 +76,11 @@ def is_named(path: bytes, *, filed: bool) -> bool:
     return _NAMED.fullmatch(path) is not None or (filed and _FILED.fullmatch(path) is not None)
 
 
-def listed(catalogue: Catalogue) -> Iterator[Form]:
+def listed(catalogue: Catalogue) -> Iterator[ArchiveForm]:
     """Yield the archives that METS documents list, whether all of their files are there or not."""
     found = (_file(path) for (path,) in list(catalogue.rows(_LISTED)))
     for (path, kind), files in groupby(sorted(found), key=lambda each: each[:2]):
-        yield Form(path=path, files=tuple(each[3] for each in files), is_unpacked=kind == _UNPACKED)
+        yield ArchiveForm(path=path, files=tuple(each[3] for each in files), is_unpacked=kind == _UNPACKED)
 
 
 def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
@@ -91,12 +91,12 @@ def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
     return (path, _WHOLE, 0, path) if part is None else (part[1], _IN_PARTS, int(part[2]), path)
 
 
-def is_there(catalogue: Catalogue, form: Form) -> bool:
+def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
     """Whether the files of an archive are all there; one that is not was told as missing."""
     return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
 
 
-def opened(form: Form, catalogue: Catalogue, places: Places, budgets: Budgets) -> Container | Unpacked:
+def opened(form: ArchiveForm, catalogue: Catalogue, places: Places, budgets: Budgets) -> Container | Unpacked:
     """Return an archive's entries by their names, to be closed.
 
     Raises ``SourceError`` and OSError as ``Container`` does, and ``CompressedError``.
@@ -126,7 +126,7 @@ def _stretch(places: Places, path: bytes) -> Below | Stretch:
     return found
 
 
-def versions(catalogue: Catalogue, form: Form, entries: Entries, version: str) -> Iterator[Finding]:
+def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version: str) -> Iterator[Finding]:
     """Yield where metadata.xml's version is not that of the archive's own folder for it, or of the METS."""
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:

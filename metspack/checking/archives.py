@@ -1,4 +1,4 @@
-"""The SIARD archive: its zip, its metadata, and every cell that names a LOB against the package."""
+"""The SIARD archives of a package: zip, metadata, and every cell that names a LOB, against the package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metspack import safexml
 from metspack.checking import archiveforms, entrynames, likewise, mapping, wholes
-from metspack.checking.archiveforms import CompressedError, Entries, Form
+from metspack.checking.archiveforms import ArchiveForm, CompressedError, Entries
 from metspack.checking.catalogue import Catalogue, Row, path_of, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
@@ -106,7 +106,7 @@ def findings(
     for form in listed:
         if archiveforms.is_there(catalogue, form):
             read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, form.files[0]) is None)
-            archive = _Archive(catalogue, places, files, form, budgets=budgets, whole=read_whole)
+            archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=read_whole)
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
@@ -120,12 +120,12 @@ def findings(
         yield from _against_mets(catalogue)
     if read and complete == read:
         catalogue.put(_PUT_GROUPS)
-        together = likewise.Likewise()
+        together = likewise.FindingGroups()
         unnamed = likewise.without(catalogue, _NAMED_BELOW)
         for path, identifier in catalogue.rows(_UNNAMED):
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
-            yield from together.taken(unnamed(path), finding)
-        yield from together.ended()
+            yield from together.take(unnamed(path), finding)
+        yield from together.release()
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
@@ -164,7 +164,7 @@ def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
         )
 
 
-class _Archive:
+class _ArchiveCheck:
     """One archive; ``complete`` once all its cells are in the catalogue."""
 
     def __init__(
@@ -172,7 +172,7 @@ class _Archive:
         catalogue: Catalogue,
         places: Places,
         files: Files,
-        form: Form,
+        form: ArchiveForm,
         *,
         budgets: Budgets,
         whole: bool,
@@ -282,12 +282,12 @@ class _Archive:
             return
         damage: list[SourceError] = []
         tally = tables.Tally()
-        cells = tables.cells(_watched(container.contents(extent), damage), table, self._budgets, tally)
+        cells = tables.cells(_watch(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
         reader = Cells(self._catalogue, finder, self._form, metadata, table)
         try:
             for cell in cells:
-                yield from reader.taken(cell)
+                yield from reader.take(cell)
         except SourceError as error:
             self.complete = False
             if damage:
@@ -311,10 +311,10 @@ class _Archive:
             try:
                 for extent in extents:
                     if isinstance(extent, ZipExtent):
-                        _updated(hashers, container.contents(extent))
+                        _feed(hashers, container.contents(extent))
                     else:
                         with self._places.content(path_of(extent.path)) as content:
-                            _updated(hashers, content.chunks())
+                            _feed(hashers, content.chunks())
             except (SourceError, OSError):
                 return False  # it is reported where the file's own turn comes
             return hashers.digest(digest.algorithm) == digest
@@ -381,12 +381,12 @@ def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterat
     return contents
 
 
-def _updated(hashers: Hashers, blocks: Iterable[bytes]) -> None:
+def _feed(hashers: Hashers, blocks: Iterable[bytes]) -> None:
     for block in blocks:
         hashers.update(block)
 
 
-def _watched(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
+def _watch(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
     """Pass blocks on and keep the error that ends them, to tell it from one of the document's."""
     try:
         yield from blocks

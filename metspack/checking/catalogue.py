@@ -1,4 +1,4 @@
-"""What a check has seen, in a temporary database on disk: a package of any size takes little memory.
+"""The catalogue of a check: METS documents, files and cells of a package, in a temporary database on disk.
 
 Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
 sort as manifests do.
@@ -117,8 +117,8 @@ Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
 
 
-class Insertion:
-    """A statement that puts many rows into a table at once, in half the time of one after the other.
+class BulkInsert:
+    """An INSERT statement for many rows at once, which takes half the time of single ones.
 
     ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
     ``?{0}`` and so on are a row's own values (``own`` in number).
@@ -132,46 +132,46 @@ class Insertion:
         self.many = f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows)}"  # noqa: S608 -- constants
 
 
-class Beside(Protocol):
-    """What goes on beside, and puts what it finds into the catalogue."""
+class BackgroundListing(Protocol):
+    """A listing of files that runs in the background, and puts what it finds into the catalogue."""
 
-    def come(self) -> None:
+    def put_ready(self) -> None:
         """Put in what has been found so far."""
 
     def settle(self) -> None:
-        """Put in all, however long it takes."""
+        """Put in everything, however long it takes."""
 
     def close(self) -> None:
-        """Give it up."""
+        """Stop before the end."""
 
 
 class Catalogue(scratch.Scratch):
-    """A private temporary database; a context manager."""
+    """All that a check knows of one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
         super().__init__(cache=_CACHE)
         self._database.executescript(_SCHEMA)
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         self._database.execute("BEGIN")
-        self._beside: Beside | None = None
+        self._beside: BackgroundListing | None = None
 
-    def begin(self, beside: Beside) -> None:
-        """Have something go on beside until the catalogue is settled."""
+    def begin(self, beside: BackgroundListing) -> None:
+        """Let a listing run in the background until the catalogue is settled."""
         self._beside = beside
 
-    def meanwhile(self) -> None:
-        """Let in what goes on beside: called every now and then by who does something long."""
+    def take_in(self) -> None:
+        """Put in what the background listing has found; to be called now and then during long work."""
         if self._beside is not None:
-            self._beside.come()
+            self._beside.put_ready()
 
     def settle(self) -> None:
-        """Have all that lies on disk in the catalogue: called before it is asked for that."""
+        """Wait until everything on disk is in the catalogue; to be called before any query for it."""
         if self._beside is not None:
             self._beside.settle()
             self._beside = None
 
     def close(self) -> None:
-        """Forget everything, and give up what goes on beside."""
+        """Discard the catalogue, and stop the background listing."""
         if self._beside is not None:
             self._beside.close()
         super().close()
@@ -197,7 +197,7 @@ class Catalogue(scratch.Scratch):
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
 
-    def insert(self, insertion: Insertion, shared: Row, rows: Iterable[Row]) -> None:
+    def insert(self, insertion: BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
         values, whole = chain.from_iterable(rows), insertion.own * _AT_ONCE
         while len(some := tuple(islice(values, whole))) == whole:
@@ -247,7 +247,7 @@ class Catalogue(scratch.Scratch):
 
 
 class Batch:
-    """Rows on their way into the catalogue, a few thousand at a time."""
+    """Rows for the catalogue, inserted a few thousand at a time."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

@@ -1,4 +1,4 @@
-"""The cells of a table that name LOBs, into the catalogue with the places of their LOBs."""
+"""Cells that name LOBs: rows of the catalogue, with the places of their LOBs and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from metspack.checking import likewise, wholes
-from metspack.checking.archiveforms import Form
+from metspack.checking.archiveforms import ArchiveForm
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.lobplaces import Column, Finder, Found, Lost
@@ -29,8 +29,8 @@ _Key = TypeVar("_Key")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seen:
-    """How many cells something is true of, and the first: its id, its ``file`` and its LOB's place."""
+class _CellCount:
+    """A number of cells of one kind, and the first of them: its id, its ``file`` and its LOB's place."""
 
     cell: str
     file: str
@@ -41,10 +41,10 @@ class _Seen:
 
 
 class Cells:
-    """The cells of one table on their way into the catalogue, each with the place of its LOB."""
+    """Puts the cells of one table into the catalogue, each with the place of its LOB."""
 
     def __init__(
-        self, catalogue: Catalogue, finder: Finder, form: Form, metadata: Metadata, table: Table
+        self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
@@ -57,23 +57,23 @@ class Cells:
         self._table = table
         self._columns: dict[str, Column] = {}
         # Said once for a column.
-        self._conventions: dict[tuple[str, Rule], _Seen] = {}
-        self._tolerated: dict[str, _Seen] = {}
+        self._conventions: dict[tuple[str, Rule], _CellCount] = {}
+        self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
         # Said once for a folder.
-        self._lost_together = likewise.Likewise()
+        self._lost_together = likewise.FindingGroups()
         self._absent = likewise.absent(catalogue)
         self._gone = likewise.gone(catalogue)
         self._absent_entries = likewise.climbing(self._is_no_entry)
 
-    def taken(self, cell: LobCell) -> Iterator[Finding]:
+    def take(self, cell: LobCell) -> Iterator[Finding]:
         """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
         column = self._column(cell.place.cell)
         if cell.digest is None:
-            self._counted(self._undigested, column, cell)
+            self._count_column(self._undigested, column, cell)
         if not column.is_described:
-            self._counted(self._of_no_column, column, cell)
+            self._count_column(self._of_no_column, column, cell)
         found = self._finder.found(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
@@ -96,7 +96,7 @@ class Cells:
     def ended(self) -> Iterator[Finding]:
         """Yield what is said once for a column, or for a folder."""
         self._batch.flush()
-        yield from self._lost_together.ended()
+        yield from self._lost_together.release()
         for (label, code), seen in self._conventions.items():
             yield code.at(self._name, 0, label, **_facts(seen))
         for label, seen in self._tolerated.items():
@@ -113,14 +113,14 @@ class Cells:
         """Return the id of a cell's LOB in METS."""
         return self._finder.prefix + cell.place.id
 
-    def _counted(self, counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
+    def _count_column(self, counts: dict[str, tuple[int, str]], column: Column, cell: LobCell) -> None:
         count, first = counts.get(column.label, (0, self._id(cell)))
         counts[column.label] = (count + 1, first)
 
-    def _count(self, counts: dict[_Key, _Seen], key: _Key, cell: LobCell, found: Found) -> _Seen:
+    def _count(self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: Found) -> _CellCount:
         seen = counts.get(key)
         if seen is None:
-            seen = _Seen(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
+            seen = _CellCount(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
             counts[key] = seen
         seen.count += 1
         return seen
@@ -186,7 +186,7 @@ class Cells:
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
             folder = folder or (self._gone(lost.expected) if is_file else None)
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
-            yield from self._lost_together.taken(folder, finding)
+            yield from self._lost_together.take(folder, finding)
 
     def _is_no_entry(self, folder: bytes) -> bool:
         prefix = f"{folder.decode('utf-8', 'surrogateescape')}/"
@@ -198,7 +198,7 @@ class Cells:
         return tuple((path, size) for path, size in rows)
 
 
-def _facts(seen: _Seen) -> dict[str, str | int]:
+def _facts(seen: _CellCount) -> dict[str, str | int]:
     return {
         "count": seen.count,
         "other": seen.cell,

@@ -1,4 +1,4 @@
-"""What differs between two packages: their files and their links, by what METS says or by their bytes."""
+"""The differences between two packages, in files and links, by what METS says or by the bytes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum, unique
 from pathlib import Path
-from typing import Any
 
 from metspack import scratch
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
-from metspack.checking.facts import Observed
-from metspack.checking.graph import Graph, State
+from metspack.checking.graph import Graph, LinkState
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare
 from metspack.checking.looking import Level, Looking
-from metspack.checking.opening import Package
+from metspack.checking.package import Checked, Checking
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.model import Budgets, Finding
+from metspack.model import Budgets
 
 _SCHEMA = """
 PRAGMA cache_size = -4000;
@@ -41,7 +39,7 @@ _NOT_READ = """
 SELECT path, min(side), max(side) FROM unread GROUP BY path ORDER BY path
 """
 # Where a child lies is no difference between two packages.
-_STATES = {State.ELSEWHERE: State.OK}
+_STATES = {LinkState.ELSEWHERE: LinkState.OK}
 _INDEXES = (
     "CREATE INDEX file_path ON file (path, side)",
     "CREATE INDEX file_digest ON file (digest, side) WHERE digest IS NOT NULL",
@@ -89,7 +87,7 @@ _IS_READ = "can be read"
 
 
 @unique
-class Kind(Enum):
+class DifferenceKind(Enum):
     """How something differs, seen from the first package. ``UNKNOWN``: no two digests can be compared."""
 
     ADDED = "added"
@@ -107,7 +105,7 @@ class Difference:
     what is said of it on each side.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     what: str
     name: str
     other: str = ""
@@ -152,25 +150,27 @@ class Comparison(scratch.Scratch):
         """Yield what differs: METS that cannot be read, files changed, moved, gone and added, then links."""
         for path, first, last in self._rows(_NOT_READ):
             before, after = (_CANNOT_BE_READ if side in {first, last} else _IS_READ for side in (0, 1))
-            yield Difference(kind=Kind.UNKNOWN, what="METS", name=shown(path), before=before, after=after)
+            yield Difference(
+                kind=DifferenceKind.UNKNOWN, what="METS", name=shown(path), before=before, after=after
+            )
         for row in self._rows(_BOTH):
             yield _changed(row)
         for before, after in self._rows(_PAIRS):
-            yield Difference(kind=Kind.MOVED, what="file", name=shown(before), other=shown(after))
+            yield Difference(kind=DifferenceKind.MOVED, what="file", name=shown(before), other=shown(after))
         for side, path, size, algorithm, digest in self._rows(_ONE_SIDE):
             said = _said(size, algorithm, digest)
             yield (
-                Difference(kind=Kind.ADDED, what="file", name=shown(path), after=said)
+                Difference(kind=DifferenceKind.ADDED, what="file", name=shown(path), after=said)
                 if side
-                else Difference(kind=Kind.GONE, what="file", name=shown(path), before=said)
+                else Difference(kind=DifferenceKind.GONE, what="file", name=shown(path), before=said)
             )
         for name, before, after in self._rows(_LINKS_CHANGED):
-            yield Difference(kind=Kind.CHANGED, what="link", name=name, before=before, after=after)
+            yield Difference(kind=DifferenceKind.CHANGED, what="link", name=name, before=before, after=after)
         for side, name, state in self._rows(_LINKS):
             yield (
-                Difference(kind=Kind.ADDED, what="link", name=name, after=state)
+                Difference(kind=DifferenceKind.ADDED, what="link", name=name, after=state)
                 if side
-                else Difference(kind=Kind.GONE, what="link", name=name, before=state)
+                else Difference(kind=DifferenceKind.GONE, what="link", name=name, before=state)
             )
 
     def _rows(self, sql: str) -> Iterator[Row]:
@@ -180,28 +180,27 @@ class Comparison(scratch.Scratch):
     def _read(self, side: int, path: Path, roots: Sequence[Path], *, by_bytes: bool) -> None:
         """Read a package's METS documents; keep their links and the files that they list, or all files."""
 
-        def look(read: Package, catalogue: Catalogue, _is_complete: bool) -> None:
-            if read.mets is None and not by_bytes:
+        def keep(checked: Checked) -> None:
+            catalogue = checked.catalogue
+            if checked.package.mets is None and not by_bytes:
                 raise SourceError(f"{path} has no METS file", hint="Compare --bytes, or name the METS file.")
             label = _labels(catalogue)
-            listed = self._hashed(path, catalogue, run.places) if by_bytes else catalogue.rows(_LISTED)
+            listed = self._hashed(path, catalogue, checked.places) if by_bytes else catalogue.rows(_LISTED)
             rows = ((side, label(name), *said) for name, *said in listed)
             self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
             unread = ((side, label(name)) for (name,) in catalogue.rows(_UNREAD))
             self._database.executemany("INSERT INTO unread VALUES (?, ?)", unread)
+            links = _linked(side, checked.links)
+            self._database.executemany("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?)", links)
 
-        looking = Looking(level=Level.STRUCTURE if by_bytes else Level.LINKS, budgets=self._budgets)
-        run = _Following(look, path, looking, None, roots)
-        for each in run:
+        level = Level.STRUCTURE if by_bytes else Level.LINKS
+        looking = Looking(level=level, budgets=self._budgets, is_for_listing=True)
+        for each in Checking(path, looking, roots=roots, observer=keep):
             if each.code == Code.CHILD_COPIES.id:
                 raise ConfigError(
                     f"{path}: {each.message}: which of them is to be compared cannot be told",
                     hint="Name the roots of each package apart: --root-a DIR, --root-b DIR.",
                 )
-        for graph in run.graphs:
-            self._database.executemany(
-                "INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?)", _linked(side, graph)
-            )
 
     def _hashed(self, path: Path, catalogue: Catalogue, places: Places) -> Iterator[Row]:
         for (name,) in catalogue.rows(_THERE):
@@ -219,13 +218,6 @@ class Comparison(scratch.Scratch):
                 ) from error
             digest = hashers.digest(_BY_BYTES)
             yield name, hashers.size, digest.algorithm, digest.value
-
-
-class _Following(Observed):
-    """A check that follows the links, over roots, and looks at nothing else."""
-
-    def _files(self, *_given: Any) -> Iterator[Finding]:
-        yield from ()
 
 
 def _labels(catalogue: Catalogue) -> Callable[[bytes], bytes]:
@@ -260,7 +252,7 @@ def _changed(row: Row) -> Difference:
     differs = sizes_differ or (comparable and digest != other_digest)
     same = comparable and digest == other_digest  # then only one side says the size
     return Difference(
-        kind=Kind.CHANGED if differs or same else Kind.UNKNOWN,
+        kind=DifferenceKind.CHANGED if differs or same else DifferenceKind.UNKNOWN,
         what="file",
         name=shown(path),
         before=_said(size, algorithm, digest),

@@ -1,4 +1,4 @@
-"""One METS document into the catalogue, with the findings that need nothing but the document."""
+"""METS documents read into the catalogue, with the findings that need nothing but the document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
-from metspack.checking.catalogue import Batch, Catalogue, Insertion, fault, is_mets_name, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, is_mets_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
@@ -36,7 +36,7 @@ _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommend
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_FILES_OF_RUN = Insertion(
+_FILES_OF_RUN = BulkInsert(
     """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo)""",
     "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0)",
     shared=5,
@@ -68,8 +68,8 @@ def _is_of_mets(fact: reader.File) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seen:
-    """Counts over one document: what is said once, not once per file."""
+class _DocumentCounts:
+    """Counts over one document, for what is reported once and not once for each file."""
 
     files: int = 0
     leads: bool = False
@@ -77,17 +77,17 @@ class _Seen:
 
     here: tuple[int, int, str] = (0, 0, "")
 
-    def found_here(self, line: int, href: str) -> None:
+    def count_found_here(self, line: int, href: str) -> None:
         count, first, example = self.here if self.here[0] else (0, line, href)
         self.here = count + 1, first, example
 
-    def repaired(self, repair: Repair, line: int, href: str) -> None:
+    def count_repair(self, repair: Repair, line: int, href: str) -> None:
         count, first, example = self.repairs.get(repair, (0, line, href))
         self.repairs[repair] = (count + 1, first, example)
 
 
-class Document:
-    """A METS document on its way into the catalogue, as ``mets.id`` there."""
+class DocumentReader:
+    """Reads one METS document into the catalogue, where ``mets.id`` is its number."""
 
     def __init__(
         self, catalogue: Catalogue, places: Places, mets: int, path: bytes, looking: Looking
@@ -101,14 +101,14 @@ class Document:
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
-        self._seen = _Seen()
+        self._seen = _DocumentCounts()
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield what is wrong with it; never raises for what it holds."""
         try:
             with self._places.content(self._path) as content:
                 self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
-                yield from self._parsed(content)
+                yield from self._parse(content)
         except (OSError, MetspackError) as error:
             yield from self._unopened(error)
         self._batch.flush()
@@ -123,13 +123,13 @@ class Document:
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
 
-    def _parsed(self, content: Content) -> Iterator[Finding]:
+    def _parse(self, content: Content) -> Iterator[Finding]:
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
                 with closing(validation.watched(self._blocks(content))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=references.take):
-                        yield from self._run(each) if isinstance(each, Run) else self._taken(each)
+                        yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
                 return
@@ -144,7 +144,7 @@ class Document:
 
     def _blocks(self, content: Content) -> Iterator[bytes]:
         for block in blocks(content):
-            self._catalogue.meanwhile()
+            self._catalogue.take_in()
             yield block
 
     def _declared(self, content: Content) -> Iterator[Finding]:
@@ -169,7 +169,7 @@ class Document:
             self._pointers.add_run(run)
         elif _has_archive(run.fact, run) or (files := plainly.files(run)) is None:
             for fact in run.facts():
-                yield from self._taken(fact)
+                yield from self._take(fact)
         else:
             self._seen.files += run.count
             self._seen.leads |= _may_lead(run.fact, "\n".join(run.columns["href"]))
@@ -180,7 +180,7 @@ class Document:
             shared = (self._mets, run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
             self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
 
-    def _taken(self, fact: reader.Fact) -> Iterator[Finding]:
+    def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
             yield from self._file(fact)
         elif isinstance(fact, reader.Fptr):
@@ -190,9 +190,9 @@ class Document:
         elif isinstance(fact, reader.Mptr):
             yield from self._mptr(fact)
         else:
-            yield from self._opened(fact)
+            yield from self._take_root(fact)
 
-    def _opened(self, root: reader.Root) -> Iterator[Finding]:
+    def _take_root(self, root: reader.Root) -> Iterator[Finding]:
         objid = (root.objid or "").strip()
         sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
         self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
@@ -239,7 +239,7 @@ class Document:
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
-            self._archive(path, fact)
+            self._keep_archive(path, fact)
         self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
@@ -260,7 +260,7 @@ class Document:
             pseudo,
         )
 
-    def _archive(self, path: bytes, fact: reader.File) -> None:
+    def _keep_archive(self, path: bytes, fact: reader.File) -> None:
         # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
         filed = _ARCHIVES in fact.groups
         named = archiveforms.is_named(path, filed=filed)
@@ -272,7 +272,7 @@ class Document:
         try:
             reference = uris.parsed(href)
             if (path := self._places.here(reference)) is not None:
-                self._seen.found_here(line, href)
+                self._seen.count_found_here(line, href)
                 return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
                 return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
@@ -283,7 +283,7 @@ class Document:
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
             if repair is not Repair.PSEUDO_ABSOLUTE or self._places.is_there(path.split(b"/", 1)[0]):
-                self._seen.repaired(repair, line, href)
+                self._seen.count_repair(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
 
     def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:

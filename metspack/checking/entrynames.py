@@ -1,10 +1,10 @@
-"""The names of an archive's entries: where SIARD has them, and each told from the others anywhere."""
+"""Entry names of a SIARD archive: those outside of the SIARD layout, and those that clash on some systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metspack.checking.archiveforms import Entries, Form
+from metspack.checking.archiveforms import ArchiveForm, Entries
 from metspack.checking.catalogue import Batch, Catalogue, folded_name, shown
 from metspack.checking.codes import Code
 from metspack.model import Finding
@@ -46,7 +46,9 @@ def findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator
         yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(other))
 
 
-def unnamed(catalogue: Catalogue, container: Entries, form: Form, metadata: Metadata) -> Iterator[Finding]:
+def unnamed(
+    catalogue: Catalogue, container: Entries, form: ArchiveForm, metadata: Metadata
+) -> Iterator[Finding]:
     """Yield that content/ has entries of no table and no cell, when all cells are in the catalogue."""
     tables = {
         f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")

@@ -1,4 +1,4 @@
-"""Digests: every statement about a file's bytes against the bytes, each file read once."""
+"""Fixity: every digest and size stated of a file against its bytes, each file read once."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FROM wrong a WHERE a.code IN ('F003', 'F026', 'Z015') AND other IS NOT NULL ORDE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """What somewhere is said about a file's bytes."""
+    """A statement about a file's bytes: a digest or a size, and where it stands."""
 
     rank: int
     place: str
@@ -137,7 +137,7 @@ class Fixity:
 
         for outcomes in pooling.results(all_hashed, batches(), jobs, self._progress):
             for (path, rows), outcome in zip(given.popleft(), outcomes, strict=True):
-                yield from self._judged(path, rows, outcome)
+                yield from self._judge(path, rows, outcome)
 
     def _batched(self, groups: Iterator[Group]) -> Iterator[list[Group]]:
         batch: list[Group] = []
@@ -167,9 +167,9 @@ class Fixity:
                 outcome = hashed(chunks, _asked(rows), self._progress)
         except (OSError, MetspackError) as error:
             outcome = error
-        return (yield from self._judged(path, rows, outcome))
+        return (yield from self._judge(path, rows, outcome))
 
-    def _judged(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
+    def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
         """Hold what is said about a file against what it is; returns whether it could be read."""
         if not isinstance(outcome, Hashed):
             yield of_opening(path, outcome)
@@ -180,7 +180,7 @@ class Fixity:
                 found = outcome.until[row[5]]
                 yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
         yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
-        self._compared(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
+        self._compare(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
         if self._catalogue.row(_IS_METS, path) is None:
             self._counted(Sampled(hashed=1))
         return True
@@ -206,7 +206,7 @@ class Fixity:
             source = f"cell {place}"
         return _Claim(rank=rank, place=place, source=source, digest=Digest(algorithm=algorithm, value=value))
 
-    def _compared(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
+    def _compare(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
         """Keep the wrong statements; when all are wrong the file is, and the first speaks for all."""
         wrong = [each for each in claims if file.digests[each.digest.algorithm] != each.digest.value]
         right = [each.source for each in claims if each not in wrong]
@@ -252,7 +252,7 @@ class Fixity:
     def _swapped(self) -> Iterator[Finding]:
         mark = "UPDATE wrong SET code = 'F004' WHERE path = ?"
         taken = "SELECT count(*) FROM wrong WHERE path IN (?, ?) AND code = 'F004'"
-        together = likewise.Likewise()
+        together = likewise.FindingGroups()
         for path, other, algorithm in self._catalogue.rows(_SWAPPED):
             if self._catalogue.number(taken, path, other):
                 continue
@@ -260,8 +260,8 @@ class Fixity:
             self._catalogue.put(mark, other)
             folder, other_folder = likewise.moved(path, other) or (None, None)
             finding = Code.FILES_SWAPPED.at(shown(path), other=shown(other), algorithm=algorithm)
-            yield from together.taken(folder, finding, other_folder)
-        yield from together.ended()
+            yield from together.take(folder, finding, other_folder)
+        yield from together.release()
 
     def _wrong(self) -> Iterator[Finding]:
         sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"

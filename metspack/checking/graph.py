@@ -1,8 +1,8 @@
-"""The graph of a package's links, from what a check has seen: who names whom, both ways, and how it is."""
+"""The graph of a package's links: its METS documents, the links between parents and children, their state."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 
 from metspack.checking.catalogue import Catalogue, shown
@@ -28,20 +28,34 @@ UNION ALL
 SELECT e.parent, e.child, e.href, e.line, e.state, e.code, NULL FROM edge e
 WHERE e.child IS NULL OR NOT EXISTS (SELECT 1 FROM mets m WHERE m.id = e.child AND m.parent = e.parent)
 """
+_NAMES_PARENT = """
+SELECT 1 FROM mptr p JOIN mets m ON m.id = p.mets JOIN mets a ON a.id = ?
+WHERE p.mets = ? AND p.up AND (p.url OR p.href = a.objid)
+"""
 _ABOVE = "SELECT href, line FROM mptr WHERE mets = ? AND up AND NOT url ORDER BY id"
 
 
 @unique
-class State(Enum):
-    """How a link is. ``ELSEWHERE`` is right both ways, but the child lies elsewhere than the parent says."""
+class LinkState(Enum):
+    """The state of the link between a parent and a child, from the METS documents alone."""
 
     OK = "ok"
+    """The parent leads to the child, and the child names the parent."""
     ELSEWHERE = "elsewhere"
+    """As ok, but the child lies elsewhere than the parent says, and was found by its OBJID."""
     ONE_WAY_DOWN = "one-way, parent to child"
     ONE_WAY_UP = "one-way, child to parent"
     BROKEN = "broken"
+    """The link leads nowhere, to a METS that cannot be read, or to one with another OBJID."""
     MISSING = "missing"
+    """The parent says where the child is, and it is not there."""
+    EXTRA = "extra"
+    """Of a child that is there, but which no METS of the package lists; a graph has no such link."""
     UNKNOWN = "not looked at"
+    """The parent lies neither in the package nor under a root: nobody looked whether it names the child."""
+
+
+_UPWARD = {LinkState.OK, LinkState.ELSEWHERE, LinkState.ONE_WAY_UP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +63,7 @@ class Node:
     """A package by its METS: its number in the graph, its METS's path, its OBJID, and where it was found.
 
     ``path`` is from the package's root, empty for one that was not found anywhere; ``found`` is empty for
-    one that lies where it should.
+    one that lies where it should. ``is_listed`` tells that a METS of the package lists it.
     """
 
     id: int
@@ -57,27 +71,40 @@ class Node:
     objid: str
     found: str = ""
     is_there: bool = True
+    is_listed: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds the METS, without the last ``/``; empty at the root or when not known."""
+        return self.path.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """A link from a parent to a child: their nodes, what it is called by, its line in the parent's METS.
 
-    ``codes`` are those of the findings that make it what it is.
+    ``codes`` are those of the findings that make it what it is; ``names_parent`` tells that the child leads
+    back to the parent.
     """
 
     parent: int
     child: int
     href: str
     line: int
-    state: State
+    state: LinkState
     codes: tuple[str, ...] = ()
+    names_parent: bool = False
+
+    @property
+    def names_child(self) -> bool:
+        """Whether the parent leads to the child."""
+        return self.state is not LinkState.ONE_WAY_UP
 
     @property
     def is_fault(self) -> bool:
         """Whether the package is not whole because of it; E-ARK's AIP needs no link from the child."""
-        silent = self.state is State.ONE_WAY_DOWN and Code.NO_PARENT.id in self.codes
-        return silent or self.state in {State.ONE_WAY_UP, State.BROKEN, State.MISSING}
+        silent = self.state is LinkState.ONE_WAY_DOWN and Code.NO_PARENT.id in self.codes
+        return silent or self.state in {LinkState.ONE_WAY_UP, LinkState.BROKEN, LinkState.MISSING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +120,19 @@ class Graph:
         """Whether any link is at fault."""
         return any(edge.is_fault for edge in self.edges)
 
+    @property
+    def top(self) -> Node | None:
+        """The package's own METS, None when it has none."""
+        return next((node for node in self.nodes if node.path), None)
+
+    def below(self, folder: str) -> Graph:
+        """Return the graph as seen from outside: the paths begin with a folder, empty for none."""
+        if not folder:
+            return self
+        paths = (f"{folder}/{node.path}" if node.path else "" for node in self.nodes)
+        nodes = (replace(node, path=path) for node, path in zip(self.nodes, paths, strict=True))
+        return replace(self, nodes=tuple(nodes))
+
 
 class _Builder:
     """Nodes and edges as they are read from the catalogue."""
@@ -101,53 +141,61 @@ class _Builder:
         self._catalogue = catalogue
         self.nodes: dict[int, Node] = {}
         self.edges: list[Edge] = []
-        self._nowhere: dict[str, int] = {}
+        self._unfound: dict[str, int] = {}
 
-    def documents(self) -> None:
-        sql = "SELECT id, path, objid, found, size, called FROM mets ORDER BY id"
-        for number, path, objid, found, size, called in self._catalogue.rows(sql):
+    def add_documents(self) -> None:
+        sql = "SELECT id, path, objid, found, size, called, parent FROM mets ORDER BY id"
+        for number, path, objid, found, size, called, parent in self._catalogue.rows(sql):
             self.nodes[number] = Node(
                 id=number,
                 path=shown(path),
                 objid=objid or called or "",
                 found=found or "",
                 is_there=size is not None,
+                is_listed=parent is not None,
             )
 
-    def nowhere(self, objid: str) -> int:
+    def unfound(self, objid: str) -> int:
         """Return the node of a package that is known by its OBJID alone."""
-        number = self._nowhere.setdefault(bare(objid), len(self.nodes) + 1)
+        number = self._unfound.setdefault(bare(objid), len(self.nodes) + 1)
         self.nodes.setdefault(number, Node(id=number, path="", objid=objid, is_there=False))
         return number
 
-    def links(self) -> None:
-        for parent, child, href, line, state, code, called in list(self._catalogue.rows(_EDGES)):
-            number = self.nowhere(href) if child is None else child
+    def add_links(self) -> None:
+        for parent, child, href, line, said, code, called in list(self._catalogue.rows(_EDGES)):
+            number = self.unfound(href) if child is None else child
             codes = self._codes(self.nodes[number].path)
+            state = self._state(said, linked=href is not None, node=self.nodes[number], codes=codes)
             self.edges.append(
                 Edge(
                     parent=parent,
                     child=number,
                     href=href or called or "",
                     line=line or 0,
-                    state=self._state(state, linked=href is not None, node=self.nodes[number], codes=codes),
+                    state=state,
                     codes=tuple(sorted({*codes, *([code] if code else ())})),
+                    names_parent=self._names_parent(parent, number, state),
                 )
             )
 
+    def _names_parent(self, parent: int, child: int, state: LinkState) -> bool:
+        if state is not LinkState.BROKEN:
+            return state in _UPWARD
+        return self._catalogue.row(_NAMES_PARENT, parent, child) is not None
+
     @staticmethod
-    def _state(state: str | None, *, linked: bool, node: Node, codes: tuple[str, ...]) -> State:
+    def _state(state: str | None, *, linked: bool, node: Node, codes: tuple[str, ...]) -> LinkState:
         if state is not None:
-            return State(state)
+            return LinkState(state)
         if not node.is_there:
-            return State.MISSING
+            return LinkState.MISSING
         if any(code in _BROKEN or code[0] == "X" for code in codes):
-            return State.BROKEN
+            return LinkState.BROKEN
         if not linked:
-            return State.ONE_WAY_UP
+            return LinkState.ONE_WAY_UP
         if not _SILENT.isdisjoint(codes):
-            return State.ONE_WAY_DOWN
-        return State.ELSEWHERE if node.found else State.OK
+            return LinkState.ONE_WAY_DOWN
+        return LinkState.ELSEWHERE if node.found else LinkState.OK
 
     def _codes(self, path: str) -> tuple[str, ...]:
         if not path:
@@ -155,8 +203,8 @@ class _Builder:
         sql = "SELECT code FROM fault WHERE path = ? ORDER BY code"
         return tuple(code for (code,) in self._catalogue.rows(sql, path))
 
-    def upward(self) -> None:
-        """Take in the parents of what no METS of the package names: the top's own, and those of orphans."""
+    def add_parents(self) -> None:
+        """Add the parents of what no METS of the package names: the top's own, and those of orphans."""
         sql = "SELECT id, objid FROM mets WHERE parent IS NULL ORDER BY id"
         tops = list(self._catalogue.rows(sql))
         owners = {bare(objid): number for number, objid in reversed(tops) if objid}
@@ -166,26 +214,29 @@ class _Builder:
                 owner = owners.get(bare(href))
                 if owner == number:
                     continue
-                parent = self.nowhere(href) if owner is None else owner
-                state = State.ONE_WAY_UP if owner is not None else self._above(number)
-                edge = Edge(parent=parent, child=number, href=href, line=line, state=state)
+                parent = self.unfound(href) if owner is None else owner
+                state = LinkState.ONE_WAY_UP if owner is not None else self._above(number)
                 if (parent, number) not in linked:
                     linked.add((parent, number))
+                    up = self._names_parent(parent, number, state)
+                    edge = Edge(
+                        parent=parent, child=number, href=href, line=line, state=state, names_parent=up
+                    )
                     self.edges.append(edge)
 
-    def _above(self, number: int) -> State:
+    def _above(self, number: int) -> LinkState:
         codes = self._codes(self.nodes[number].path)
         if Code.NOT_NAMED_BY_PARENT.id in codes:
-            return State.ONE_WAY_UP
+            return LinkState.ONE_WAY_UP
         if Code.PARENT_NOWHERE.id in codes or Code.PARENT_NOT_HERE.id in codes:
-            return State.UNKNOWN
-        return State.ELSEWHERE
+            return LinkState.UNKNOWN
+        return LinkState.ELSEWHERE
 
 
 def graph(catalogue: Catalogue, path: str) -> Graph:
     """Return the links of the package that a catalogue is of."""
     builder = _Builder(catalogue)
-    builder.documents()
-    builder.links()
-    builder.upward()
+    builder.add_documents()
+    builder.add_links()
+    builder.add_parents()
     return Graph(path=path, nodes=tuple(builder.nodes.values()), edges=tuple(builder.edges))

@@ -1,4 +1,4 @@
-"""One lost, renamed or foreign folder is one fault: what it does to each file below it is said once."""
+"""Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Folder = Callable[[bytes], bytes | None]
 """Returns the folder that a file shares its fault with, None when the file is at fault alone."""
 
 
-class Likewise:
-    """Findings about files, in any order; those of files that share a fault become the first one of them."""
+class FindingGroups:
+    """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:
         self._held: dict[Hashable, tuple[Finding, bytes, int]] = {}
 
-    def taken(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
+    def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
         """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
 
         Those of one code are said together when they share the folder and what is ``alike``. Without a
@@ -36,11 +36,11 @@ class Likewise:
             return
         key = (finding.code, folder, alike)
         if key not in self._held and len(self._held) >= _KEPT:
-            yield from self.ended()
+            yield from self.release()
         first, _, count = self._held.get(key, (finding, folder, 0))
         self._held[key] = first, folder, count + 1
 
-    def ended(self) -> Iterator[Finding]:
+    def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
         for finding, folder, count in self._held.values():
             yield finding if count == 1 else _with_more(finding, shown(folder), count - 1)

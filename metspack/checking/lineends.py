@@ -1,4 +1,4 @@
-"""Whether a file is only another one with the line ends of another system, as some transfers leave it."""
+"""Files that differ from what was listed in their line ends alone, as some transfers leave them."""
 
 from __future__ import annotations
 

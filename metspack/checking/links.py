@@ -11,12 +11,12 @@ from metspack import uris
 from metspack.checking import swaps
 from metspack.checking.catalogue import Catalogue, is_mets_name, nearest, nearest_file, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.documents import Document
+from metspack.checking.documents import DocumentReader
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare, likeness
 from metspack.checking.linkstyles import By
 from metspack.checking.looking import Level, Looking
-from metspack.checking.mounting import Mounting, Outcome, Wanted
+from metspack.checking.mounting import Mounting, MountOutcome, Wanted
 from metspack.checking.roots import Roots
 from metspack.checking.upward import Upward
 from metspack.model import Finding
@@ -74,8 +74,8 @@ ORDER BY p.id, o.map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Mets:
-    """The document whose links are followed."""
+class _LinkingMets:
+    """The METS document whose links are being followed."""
 
     id: int
     path: bytes
@@ -116,7 +116,7 @@ class _Pointer:
         return None if self.entry is not None else self.named_by
 
 
-class Links:
+class LinkCheck:
     """Reads the METS documents of a package from its own METS down, into the catalogue."""
 
     def __init__(
@@ -142,7 +142,7 @@ class Links:
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
             mets = self._catalogue.new_mets(path, None, done=True)
-            yield from Document(self._catalogue, self._places, mets, path, self._looking).findings()
+            yield from DocumentReader(self._catalogue, self._places, mets, path, self._looking).findings()
             yield from self._outside(mets, path)
             if root_ok:
                 row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
@@ -156,21 +156,21 @@ class Links:
         while (row := self._catalogue.row(sql)) is not None:
             number, path, parent = row
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
-            yield from Document(self._catalogue, self._places, number, path, self._looking).findings()
+            yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()
             found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
             objid, line, ok = found or (None, 0, 0)
-            mets = _Mets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
+            mets = _LinkingMets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
             yield from self._upward.findings(number)
             yield from self._children(mets)
             yield from self._outside(mets.id, path)
 
-    def _children(self, mets: _Mets) -> Iterator[Finding]:
+    def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
         for row in self._catalogue.rows(_DOWN, mets.id):
             pointer = _Pointer(*row)
             if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
                 # Another structMap may name the child too, and that of split LOBs does for each part.
-                self._named_again(mets, pointer)
+                self._link_again(mets, pointer)
             elif pointer.entry is not None:
                 yield from self._by_file(mets, pointer)
             elif pointer.by is By.LOCATION:
@@ -178,7 +178,7 @@ class Links:
             elif pointer.by is By.OBJID:
                 yield from self._by_objid(mets, pointer)
             else:
-                self._edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
+                self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
                 near = self._near_id(mets.id, pointer.href)
                 yield Code.MPTR_WITHOUT_FILE.at(
                     mets.name,
@@ -190,21 +190,23 @@ class Links:
         yield from self._unlinked(mets)
         yield from self._disagreeing(mets)
 
-    def _edge(self, mets: _Mets, pointer: _Pointer, child: int | None, fault: Rule | None = None) -> None:
+    def _keep_edge(
+        self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
+    ) -> None:
         """Keep a link; of one with a fault of its own, which."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
         sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
         at = (pointer.id, pointer.href, pointer.line)
         self._catalogue.put(sql, mets.id, child, *at, state, fault and fault.id)
 
-    def _named_again(self, mets: _Mets, pointer: _Pointer) -> None:
+    def _link_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
         sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
         if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
-            self._edge(mets, pointer, row[0])
+            self._keep_edge(mets, pointer, row[0])
 
     # --- the three ways in which a parent names a child -------------------------------------------------
 
-    def _by_file(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         if pointer.child is not None:
             yield from self._down(mets, pointer, pointer.child, pointer.href)
         elif bare(pointer.href) != bare(mets.objid or ""):
@@ -213,7 +215,7 @@ class Links:
             if outcome.path is not None:
                 yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
 
-    def _by_location(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_location(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Follow an mptr that gives a location itself, as CSIP's do for representations."""
         child = self._resolved(mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
@@ -222,12 +224,12 @@ class Links:
         elif called is None:
             yield Code.LEAVES_ROOT.at(mets.name, pointer.line, href=pointer.href)
 
-    def _by_objid(self, mets: _Mets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_objid(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
             if pointer.again:  # a part of a split LOB that lies in this very package
                 return
-            self._edge(mets, pointer, mets.id, Code.SELF_LINK)
+            self._keep_edge(mets, pointer, mets.id, Code.SELF_LINK)
             yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return
         beside = self._beside(mets, pointer, By.LOCATION)
@@ -243,15 +245,15 @@ class Links:
         if outcome.path is not None:
             yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
         else:
-            self._edge(mets, pointer, None, Code.CHILD_NOWHERE)
+            self._keep_edge(mets, pointer, None, Code.CHILD_NOWHERE)
             near = {"nearest": outcome.nearest, "likeness": outcome.likeness}
             yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **near)
 
-    def _beside(self, mets: _Mets, pointer: _Pointer, by: By) -> str | None:
+    def _beside(self, mets: _LinkingMets, pointer: _Pointer, by: By) -> str | None:
         row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
         return None if row is None or not pointer.div else str(row[0])
 
-    def _wanted(self, mets: _Mets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
+    def _wanted(self, mets: _LinkingMets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
         return Wanted(
             called=called,
             parent_path=mets.path,
@@ -267,19 +269,24 @@ class Links:
             return None
 
     def _down(
-        self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, found: str | None = None
+        self,
+        mets: _LinkingMets,
+        pointer: _Pointer,
+        child: bytes,
+        called: str | None,
+        found: str | None = None,
     ) -> Iterator[Finding]:
-        outcome = Outcome(path=child, found=found)
+        outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
             href = pointer.href if pointer.entry is None else shown(child)
             yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=shown(within))
             self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
-            child, outcome = within, Outcome(path=within, found=found)
+            child, outcome = within, MountOutcome(path=within, found=found)
         if called is not None and (inside := self._packed(child)) is not None:
             # SIARD 2.2 L_7.1-1: a segment may be packed, and then the file entry is of the packed file.
             child = inside
         if self._met(child) is None and not self._places.is_there(child):
-            outcome = Outcome()
+            outcome = MountOutcome()
             if called is not None:
                 outcome = yield from self._mounting.found(self._wanted(mets, pointer, called, child))
         if outcome.path is None:
@@ -290,7 +297,7 @@ class Links:
             number = self._catalogue.new_mets(
                 outcome.path, mets.id, called, found=outcome.found, named_by=pointer.link
             )
-            self._edge(mets, pointer, number)
+            self._keep_edge(mets, pointer, number)
             yield from self._claimed(mets, pointer, outcome)
 
     def _within(self, child: bytes) -> bytes | None:
@@ -313,39 +320,39 @@ class Links:
         return None if row is None else (row[0], row[1])
 
     def _missing(
-        self, mets: _Mets, pointer: _Pointer, child: bytes, called: str | None, outcome: Outcome
+        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
     ) -> Finding:
         number = self._catalogue.new_mets(child, mets.id, called, done=True)
-        self._edge(mets, pointer, number, Code.CHILD_MISSING)
+        self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
         return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
 
-    def _claimed(self, mets: _Mets, pointer: _Pointer, outcome: Outcome) -> Iterator[Finding]:
+    def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield that a package which was checked before has this child too."""
         where = f"{self._places.base.shown}/"
         child = outcome.found or where + shown(outcome.path or b"")
-        other = self._roots.claimed(child, where + mets.name)
+        other = self._roots.claim(child, where + mets.name)
         if other is not None:
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
 
     def _known(
-        self, mets: _Mets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
+        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
     ) -> Iterator[Finding]:
         """Yield what is wrong with a link to a METS that was met before."""
         number, parent = known
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
         if number in self._above(mets.id):
-            self._edge(mets, pointer, number, Code.LINK_LOOP)
+            self._keep_edge(mets, pointer, number, Code.LINK_LOOP)
             yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
         elif parent is not None and parent != mets.id:
-            self._edge(mets, pointer, number, Code.TWO_PARENTS)
+            self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
             other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
         else:
-            self._edge(mets, pointer, number)
+            self._keep_edge(mets, pointer, number)
             if already is not None:
                 yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 
@@ -356,7 +363,7 @@ class Links:
             row = self._catalogue.row("SELECT parent FROM mets WHERE id = ?", each)
             each = row[0] if row else None
 
-    def _unlinked(self, mets: _Mets) -> Iterator[Finding]:
+    def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id):
             labelled = "child" in groups.casefold()
             if not (labelled or (mets.parent is None and is_mets_name(child))):
@@ -378,7 +385,7 @@ class Links:
             else:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 
-    def _disagreeing(self, mets: _Mets) -> Iterator[Finding]:
+    def _disagreeing(self, mets: _LinkingMets) -> Iterator[Finding]:
         for href, line, here, there in self._catalogue.rows(_DISAGREE, mets.id):
             reason = f"{_map(here)} names the child {href!r}, {_map(there)} does not"
             yield Code.STYLES_DISAGREE.at(mets.name, line, reason=reason)

@@ -1,4 +1,4 @@
-"""How a check goes about it: how far it looks, which files it hashes, what METS documents are judged by."""
+"""The options of a check: level, sample, schemas, E-ARK profile, budgets and processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import total_ordering
 
 from metspack.checking.grammar import Grammar
 from metspack.checking.rules.profiles import Profile
-from metspack.checking.sampling import Sample
+from metspack.checking.sampling import FileSample
 from metspack.errors import ConfigError
 from metspack.model import Budgets
 
@@ -16,7 +16,7 @@ from metspack.model import Budgets
 @unique
 @total_ordering
 class Level(Enum):
-    """How far a check goes; ``<`` is reading less.
+    """The level of a check; ``<`` means that less is read.
 
     Each level does all that the one before it does, but ``FIXITY`` does not open the archive: to it, the
     archive is a file like any other.
@@ -51,22 +51,24 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looking:
-    """How a check goes about it.
+    """The options of a check.
 
     ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
-    same. Raises ``ConfigError`` for a sample at a level that hashes no files.
+    same. ``is_for_listing`` leaves the files alone, once all of them are known. Raises ``ConfigError`` for a
+    sample at a level that hashes no files.
     """
 
     level: Level = Level.FULL
     budgets: Budgets = field(default_factory=Budgets)
-    sample: Sample | None = None
+    sample: FileSample | None = None
     grammar: Grammar | None = None
     strict: bool = False
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
+    is_for_listing: bool = False
 
     def __post_init__(self) -> None:
         if self.sample is not None and not self.level.hashes:

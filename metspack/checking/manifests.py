@@ -1,4 +1,4 @@
-"""The manifests at a package's root: their form, and whether they and the METS documents agree."""
+"""The manifests at a package's root: their form, and their agreement with the METS documents."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def read(catalogue: Catalogue, places: Places) -> Iterator[Finding]:
 
 
 class _Manifest:
-    """One manifest on its way into the catalogue."""
+    """Reads one manifest into the catalogue."""
 
     def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
         self._batch = Batch(catalogue)
@@ -102,21 +102,21 @@ class _Manifest:
 
     def findings(self, content: Content) -> Iterator[Finding]:
         for number, line in enumerate(lines(content), start=1):
-            yield from self._taken(number, line)
+            yield from self._take_line(number, line)
         self._batch.flush()
         for reason, (count, first) in self._forms.items():
             yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
 
-    def _form(self, number: int, reason: str) -> None:
+    def _note_form(self, number: int, reason: str) -> None:
         count, first = self._forms.get(reason, (0, number))
         self._forms[reason] = (count + 1, first)
 
-    def _taken(self, number: int, line: bytes) -> Iterator[Finding]:
+    def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
         if not line.endswith(b"\n"):
-            self._form(number, "no line feed at the end")
+            self._note_form(number, "no line feed at the end")
         line = line.removesuffix(b"\n")
         if line.endswith(b"\r"):
-            self._form(number, "a carriage return before the line feed")
+            self._note_form(number, "a carriage return before the line feed")
             line = line.removesuffix(b"\r")
         found = _LINE.fullmatch(self._untagged(number, line))
         reason = "expected a digest, two spaces and a path"
@@ -126,7 +126,7 @@ class _Manifest:
             if len(found[2]) != digits:
                 reason = f"the digest has {len(found[2])} digits, {self._algorithm} has {digits}"
             if not reason:
-                self._listed(number, found[2], found[3], found[4], path)
+                self._keep_line(number, found[2], found[3], found[4], path)
                 return
         yield Code.MANIFEST_LINE.at(self._name, number, found=shown(line[:_SHOWN]), reason=reason)
 
@@ -135,21 +135,21 @@ class _Manifest:
         found = _TAGGED.fullmatch(line)
         if found is None or algorithm_name(found[2].decode("ascii")) != self._algorithm:
             return line
-        self._form(number, "lines as BSD writes them, with the algorithm's name")
+        self._note_form(number, "lines as BSD writes them, with the algorithm's name")
         return found[1] + found[4] + b"  " + found[3]
 
-    def _listed(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
+    def _keep_line(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
         text = digest.decode("ascii")
         if text != text.lower():
-            self._form(number, "upper-case digits")
+            self._note_form(number, "upper-case digits")
         if mark != b"  ":
-            self._form(number, "an asterisk before the path")
+            self._note_form(number, "an asterisk before the path")
         if written.startswith(b"./"):
-            self._form(number, "./ before the path")
+            self._note_form(number, "./ before the path")
         if path == self._last:
-            self._form(number, "a path twice")
+            self._note_form(number, "a path twice")
         elif path < self._last:
-            self._form(number, "a path out of order")
+            self._note_form(number, "a path out of order")
         self._last = max(path, self._last)
         self._batch.add("INSERT INTO listed VALUES (?, ?, ?, ?)", self._number, path, text.lower(), number)
 
@@ -189,17 +189,17 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 
     A folder that is missing or was moved, or that no line leads into, is said once in each manifest.
     """
-    together = likewise.Likewise()
+    together = likewise.FindingGroups()
     absent, gone, come = likewise.absent(catalogue), likewise.gone(catalogue), likewise.come(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
         finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
-        yield from together.taken(absent(path) or gone(path), finding, name)
+        yield from together.take(absent(path) or gone(path), finding, name)
     for number, name in list(catalogue.rows("SELECT id, name FROM manifest WHERE read ORDER BY id")):
         unnamed = likewise.without(catalogue, _NAMED_BELOW, number)
         for (path,) in catalogue.rows(_NOT_NAMED, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
-            yield from together.taken(unnamed(path) or come(path), finding, name)
-    yield from together.ended()
+            yield from together.take(unnamed(path) or come(path), finding, name)
+    yield from together.release()
 
 
 def against_mets(catalogue: Catalogue) -> Iterator[Finding]:

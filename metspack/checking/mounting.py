@@ -1,4 +1,4 @@
-"""Children that do not lie where their parent has them: found by OBJID, and mounted in the package."""
+"""Children that do not lie where their parent says: found by OBJID, and read as if they lay there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.checking.likeness import bare
-from metspack.checking.roots import Found, Roots
+from metspack.checking.roots import FoundPackage, Roots
 from metspack.model import Finding
 
 _SAME = "the same package under another name"
@@ -34,8 +34,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of looking: the path of the child's METS in the package and where it was found, or a hint."""
+class MountOutcome:
+    """The result of a search: the path of the child's METS in the package and its true place, or a hint."""
 
     path: bytes | None = None
     found: str | None = None
@@ -53,7 +53,7 @@ class Mounting:
         self._own = own
         self._whole = whole
 
-    def found(self, wanted: Wanted) -> Generator[Finding, None, Outcome]:
+    def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Look for a child that is not at its place; mount it when it is elsewhere.
 
         A child whose place is told stays missing when it lies in the same package under another name: there
@@ -69,13 +69,13 @@ class Mounting:
             yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
         first = usable[0]
         if self._is_own_folder(first):
-            return Outcome(path=first.path)
+            return MountOutcome(path=first.path)
         at = self._vacant(wanted.place)
         if wanted.place is not None and at is None:
-            return Outcome(nearest=first.shown, likeness=_SAME)
-        return (yield from self._mounted(wanted, first, at))
+            return MountOutcome(nearest=first.shown, likeness=_SAME)
+        return (yield from self._mount(wanted, first, at))
 
-    def _is_own_folder(self, found: Found) -> bool:
+    def _is_own_folder(self, found: FoundPackage) -> bool:
         return found.root == self._own and found.pack is None
 
     def _vacant(self, place: bytes | None) -> bytes | None:
@@ -86,23 +86,25 @@ class Mounting:
             return None
         return folder
 
-    def _hinted(self, mine: list[Found], others: list[Found], wanted: Wanted) -> Outcome:
+    def _hinted(self, mine: list[FoundPackage], others: list[FoundPackage], wanted: Wanted) -> MountOutcome:
         if mine:
-            return Outcome(nearest=shown(mine[0].path), likeness=_SAME)
+            return MountOutcome(nearest=shown(mine[0].path), likeness=_SAME)
         if others:
-            return Outcome(nearest=others[0].shown, likeness=_OTHERS)
+            return MountOutcome(nearest=others[0].shown, likeness=_OTHERS)
         if wanted.place is not None:
-            return Outcome()
+            return MountOutcome()
         near, likeness = self._roots.nearest(wanted.called)
-        return Outcome(nearest=near, likeness=likeness)
+        return MountOutcome(nearest=near, likeness=likeness)
 
-    def _mounted(self, wanted: Wanted, found: Found, at: bytes | None) -> Generator[Finding, None, Outcome]:
+    def _mount(
+        self, wanted: Wanted, found: FoundPackage, at: bytes | None
+    ) -> Generator[Finding, None, MountOutcome]:
         name = found.path.rpartition(b"/")[2]
         folder = os.fsencode(found.shown)[: -len(name) - 1] if at is None else at
         path = folder + b"/" + name
         known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
         if known is not None:
-            return Outcome(path=known[0])
+            return MountOutcome(path=known[0])
         self._places.mount(folder, self._roots.holder(found), apart=at is None)
         if at is None:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
@@ -113,12 +115,12 @@ class Mounting:
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         yield from walking.findings(self._catalogue, self._places, folder, whole=self._whole)
         if self._is_packed_in_place(found, folder):
-            return Outcome(path=path)
+            return MountOutcome(path=path)
         facts = {"href": wanted.called, "found": found.shown}
         yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
-        return Outcome(path=path, found=found.shown)
+        return MountOutcome(path=path, found=found.shown)
 
-    def _is_packed_in_place(self, found: Found, folder: bytes) -> bool:
+    def _is_packed_in_place(self, found: FoundPackage, folder: bytes) -> bool:
         """Return whether a child's file, unpacked where it lies, gives the folder that the parent names."""
         inside = folder_of(found.path).rstrip(b"/")
         return (

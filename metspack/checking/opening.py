@@ -1,4 +1,4 @@
-"""What is at a path that a check is asked for: a package's folder, its METS, or a zip or tar file of it."""
+"""The package at a given path: a folder, a METS file, or a zip or tar file of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class PackageToCheck:
     """A package to be checked: what holds it, its own METS's name (None when it has none), its number.
 
     ``root`` is its folder, or the zip or tar file; ``shown`` its path as given, for people; ``within`` the
@@ -53,7 +53,7 @@ class Package:
         return f"{self.holder.shown}/{self.mets or _NAMES[0]}"
 
 
-def package(path: Path, number: int, shelf: Shelf) -> Package:
+def package(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
@@ -74,8 +74,8 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
     return _folder(path, path.parent, number, path.name)
 
 
-def _folder(path: Path, root: Path, number: int, mets: str | None) -> Package:
-    return Package(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
+def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
+    return PackageToCheck(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
 
 
 def _beside(path: Path) -> str | None:
@@ -84,7 +84,7 @@ def _beside(path: Path) -> str | None:
     return None if found is None else "/".join(found)
 
 
-def _packed_beside(path: Path, number: int, shelf: Shelf) -> Package:
+def _packed_beside(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     """Return the package whose IPs lie packed side by side in a folder, without METS when there are none."""
     found = tops.packed_top(path, shelf)
     if found is None:
@@ -102,7 +102,7 @@ def _chosen(names: set[str]) -> str | None:
     return named[0] if named else None
 
 
-def _packed(path: Path, number: int, shelf: Shelf) -> Package:
+def _packed(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     """Return the package in a zip or tar file: the one whose METS lies under the fewest folders."""
     where = Below(root=path, segments=())
     try:
@@ -115,7 +115,7 @@ def _packed(path: Path, number: int, shelf: Shelf) -> Package:
         raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
     within = documents[0][1].rstrip(b"/") if documents else b""
     names = {shown(name).rpartition("/")[2] for _, folder, name in documents if folder == documents[0][1]}
-    return Package(
+    return PackageToCheck(
         number=number,
         root=path,
         holder=Packed(shelf, where, within),
@@ -139,12 +139,12 @@ def root(path: Path) -> Path:
     return path.parent
 
 
-def ordering(packages: Sequence[Package], roots: Roots) -> list[Package]:
+def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
     """Return packages with those first that are nobody's child among them; else in the order given."""
     known = {each.number: roots.at(each.number, each.mets, each.within) for each in packages}
     objids = {bare(found.objid) for found in known.values() if found is not None and found.objid}
 
-    def is_child(each: Package) -> bool:
+    def is_child(each: PackageToCheck) -> bool:
         found = known[each.number]
         return found is not None and bool(found.ups & (objids - {bare(found.objid or "")}))
 

@@ -1,18 +1,17 @@
-"""One check of one package: what is looked at, in which order, and how far."""
+"""The run of a check: its steps over one package or several, level by level."""
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
-from metspack import inbetween, scratch
+from metspack import inbetween
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
@@ -20,15 +19,15 @@ from metspack.checking.fixity import Fixity
 from metspack.checking.grammar import Grammar
 from metspack.checking.graph import Graph, graph
 from metspack.checking.holders import Places
-from metspack.checking.links import Links
+from metspack.checking.links import LinkCheck
 from metspack.checking.looking import Level, Looking
-from metspack.checking.opening import Package, ordering, package, root
+from metspack.checking.opening import PackageToCheck, ordering, package, root
 from metspack.checking.roots import Roots
 from metspack.checking.rules.faults import CODES
-from metspack.checking.rules.held import Held, Root
+from metspack.checking.rules.held import PackageRoot, StandardsCheck
 from metspack.checking.rules.profiles import Profile
 from metspack.checking.rules.table import named
-from metspack.checking.sampling import Sample, Sampled
+from metspack.checking.sampling import FileSample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
 from metspack.model import Budgets, Finding, Severity
@@ -37,12 +36,11 @@ from metspack.packs import Shelf
 _METS = "mets.xml"
 _ARCHIVE = ".siard"
 _LINKING = "LXM"
-_SORTING = 6000  # KiB that findings are sorted in
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class CheckSummary:
     """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
 
     ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
@@ -63,14 +61,34 @@ class Summary:
         return self.errors + self.warnings + self.infos
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A package whose check has ended: its links, its catalogue (open for as long), where its bytes lie.
+
+    ``is_complete`` is False when the check was interrupted.
+    """
+
+    package: PackageToCheck
+    catalogue: Catalogue
+    places: Places
+    links: Graph
+    is_complete: bool
+
+
+class Observer(Protocol):
+    """A reader of the catalogues of a check, for figures beyond its findings."""
+
+    def __call__(self, checked: Checked, /) -> None:
+        """Read the catalogue of a package; called once for each package, when its check has ended."""
+
+
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    ``graphs`` are the links of each package that was checked, in that order; ``places`` is where the bytes of
-    the one under way lie. Raises ``SourceError`` when
-    there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; what is
-    wrong with a package itself is only ever a finding. Of several packages, each finding's path begins
-    with the package's own.
+    ``graphs`` are the links of each package that was checked, in that order; each of these packages is shown
+    to the ``observer``. Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when
+    the temporary directory has no room; what is wrong with a package itself is only ever a finding. Of
+    several packages, each finding's path begins with the package's own.
     """
 
     def __init__(
@@ -79,12 +97,14 @@ class Checking(Iterator[Finding]):
         looking: Looking,
         progress: Callable[[int], None] | None = None,
         roots: Sequence[Path] = (),
+        observer: Observer | None = None,
     ) -> None:
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
         self._granted = tuple(roots)
         self.graphs: list[Graph] = []
-        self.places: Places
+        self._observer = observer
+        self._open: tuple[PackageToCheck, Catalogue, Places] | None = None
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes = 0
@@ -107,10 +127,10 @@ class Checking(Iterator[Finding]):
         return finding
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> CheckSummary:
         """What was looked at and found; complete when the iterator is exhausted."""
         packages, files, links = self._counts
-        return Summary(
+        return CheckSummary(
             packages=packages,
             files=files,
             links=links,
@@ -121,12 +141,12 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
         )
 
-    def _hashed(self, count: int) -> None:
+    def _count_bytes(self, count: int) -> None:
         self._bytes += count
         if self._progress is not None:
             self._progress(count)
 
-    def _file_hashed(self, more: Sampled) -> None:
+    def _count_files(self, more: Sampled) -> None:
         if self._sampled is not None:
             self._sampled += more
 
@@ -149,24 +169,54 @@ class Checking(Iterator[Finding]):
                 for finding in self._of_one(each, roots):
                     yield replace(finding, path=f"{each.shown}/{finding.path}") if several else finding
 
-    def _of_one(self, each: Package, roots: Roots) -> Iterator[Finding]:
-        with Catalogue() as catalogue:
-            for finding in self._steps(catalogue, each, roots):
-                if finding.code[0] in _LINKING or finding.code in _LINKED:
-                    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
-                yield finding
-            packages, files, links = self._counts
-            self._counts = (
-                packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-                files + catalogue.number("SELECT count(*) FROM entry"),
-                links + catalogue.number("SELECT count(*) FROM mptr"),
-            )
-            self.graphs.append(graph(catalogue, each.shown))
+    def stop(self) -> None:
+        """End a check that was interrupted: what is known of the package under way is counted and shown."""
+        self._end_package(is_complete=False)
 
-    def _steps(self, catalogue: Catalogue, each: Package, roots: Roots) -> Iterator[Finding]:
+    def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
+        with Catalogue() as catalogue:
+            places = Places(each.holder)
+            self._open = each, catalogue, places
+            try:
+                for finding in self._steps(catalogue, places, each, roots):
+                    if finding.code[0] in _LINKING or finding.code in _LINKED:
+                        sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
+                        catalogue.put(sql, finding.path, finding.code)
+                    yield finding
+            except GeneratorExit:
+                raise
+            except BaseException:
+                self.stop()  # the catalogue is closed by the time that anybody else hears of it
+                raise
+            self._end_package(is_complete=True)
+
+    def _end_package(self, *, is_complete: bool) -> None:
+        """Count what was looked at in the package under way, and show it to the observer; once."""
+        if self._open is None:
+            return
+        (each, catalogue, places), self._open = self._open, None
+        packages, files, links = self._counts
+        self._counts = (
+            packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
+            files + catalogue.number("SELECT count(*) FROM entry"),
+            links + catalogue.number("SELECT count(*) FROM mptr"),
+        )
+        self.graphs.append(graph(catalogue, each.shown))
+        if self._observer is not None:
+            checked = Checked(
+                package=each,
+                catalogue=catalogue,
+                places=places,
+                links=self.graphs[-1],
+                is_complete=is_complete,
+            )
+            self._observer(checked)
+
+    def _steps(
+        self, catalogue: Catalogue, places: Places, each: PackageToCheck, roots: Roots
+    ) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        places = self.places = Places(each.holder)
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
             yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
@@ -182,7 +232,7 @@ class Checking(Iterator[Finding]):
             yield from walking.findings(catalogue, places, top.folder, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
-        links = Links(catalogue, places, roots, each.number, looking)
+        links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(_METS), None, done=True)
             catalogue.settle()
@@ -195,17 +245,18 @@ class Checking(Iterator[Finding]):
         catalogue.settle()
         yield from walking.noticed(catalogue)
         yield from links.orphans()
-        standards = Held(catalogue, places, _root_of(each), looking)
+        standards = StandardsCheck(catalogue, places, _root_of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         if whole and each.mets is not None and not standards.is_eark:
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, places, self._hashed, self._file_hashed)
+        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files)
         structure.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
             yield from structure.sizes(catalogue)
             return
-        yield from self._files(catalogue, places, each.root, fixity)
+        if not looking.is_for_listing:
+            yield from self._files(catalogue, places, each.root, fixity)
         yield from standards.findings()
         yield from structure.sizes(catalogue)
 
@@ -215,7 +266,7 @@ class Checking(Iterator[Finding]):
         yield from walking.alike(catalogue)
         yield from structure.documents(catalogue)
         if level.hashes:
-            renames.find(catalogue, places, structure.unlisted(catalogue), self._hashed)
+            renames.find(catalogue, places, structure.unlisted(catalogue), self._count_bytes)
         yield from structure.files(catalogue)
         yield from structure.segments(catalogue)
         yield from structure.parts(catalogue)
@@ -223,11 +274,11 @@ class Checking(Iterator[Finding]):
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
-            self._file_hashed(sampling.chosen(catalogue, looking.sample))
+            self._count_files(sampling.choose(catalogue, looking.sample))
         if level.opens_archives:
             full = level is Level.FULL
             yield from archives.findings(
-                catalogue, places, root, self._hashed, looking.budgets, whole=full, sampled=sampled
+                catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
@@ -238,10 +289,10 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
-def _root_of(each: Package) -> Root:
+def _root_of(each: PackageToCheck) -> PackageRoot:
     if each.holder.is_packed:
-        return Root(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
-    return Root(name=each.root.resolve().name, is_rooted=True)
+        return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+    return PackageRoot(name=each.root.resolve().name, is_rooted=True)
 
 
 def weight(path: Path | Sequence[Path]) -> int:
@@ -268,11 +319,12 @@ def check(
     roots: Sequence[Path] = (),
     progress: Callable[[int], None] | None = None,
     budgets: Budgets | None = None,
-    sample: Sample | None = None,
+    sample: FileSample | None = None,
     grammar: Grammar | None = None,
     strict: bool = False,
     jobs: int | None = 1,
     profile: Profile = Profile.AUTO,
+    observer: Observer | None = None,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
@@ -280,7 +332,8 @@ def check(
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
     folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
     ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
-    temporary database. Raises ``ConfigError`` as ``Looking`` does.
+    temporary database. Each package that was checked is shown to the ``observer``. Raises ``ConfigError`` as
+    ``Looking`` does.
     """
     looking = Looking(
         level=level,
@@ -291,36 +344,7 @@ def check(
         jobs=jobs,
         profile=profile,
     )
-    return Checking(path, looking, progress, roots)
-
-
-def ordered(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings sorted by path, line, code and place; more than memory should hold are fine."""
-    database = scratch.opened(_SORTING)
-    try:
-        database.execute("CREATE TABLE finding (path TEXT, line INTEGER, code TEXT, place TEXT, rest TEXT)")
-        database.execute("BEGIN")
-        database.executemany(
-            "INSERT INTO finding VALUES (?, ?, ?, ?, ?)",
-            (
-                (each.path, each.line, each.code, each.place, json.dumps((each.message, each.facts)))
-                for each in findings
-            ),
-        )
-        sql = "SELECT path, line, code, place, rest FROM finding ORDER BY path, line, code, place, rowid"
-        for path, line, code, place, rest in database.execute(sql):
-            message, facts = json.loads(rest)
-            yield Finding(
-                code=code,
-                severity=Code.named(code).severity,
-                path=path,
-                line=line,
-                place=place,
-                message=message,
-                facts=tuple((name, value) for name, value in facts),
-            )
-    finally:
-        database.close()
+    return Checking(path, looking, progress, roots, observer)
 
 
 _CODES = (
@@ -331,7 +355,7 @@ _CODES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All that is to be said about a code, without a package at hand."""
+    """The explanation of a finding code: its meaning, its clause and its remedy."""
 
     code: str
     title: str

@@ -1,4 +1,4 @@
-"""The package's files as the catalogue has them: what is asked of them while LOBs are looked for."""
+"""Queries on the package's files in the catalogue for the search for LOBs."""
 
 from __future__ import annotations
 

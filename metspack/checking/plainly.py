@@ -1,7 +1,7 @@
-"""Rows of the catalogue for a run of files that there is nothing to be said about.
+"""Catalogue rows for runs of ``mets:file`` elements that need no individual check.
 
-Each column is looked at as a whole. A run in which anything asks for a closer look is not plain, and its
-files are taken one by one.
+Each attribute is tested for all files of a run at once. When one of them needs an individual check, the
+files of that run are read one by one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class PlainRun:
     """What a run of files has in common, and a row for each: xml_id, groupid, line, size, digest, href."""
 
     algorithm: str
     rows: Iterator[tuple[str, str | None, int, int, str, str]]
 
 
-def files(run: Run) -> Files | None:
+def files(run: Run) -> PlainRun | None:
     """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
     ids, hrefs = run.columns.get("id"), run.columns.get("href")
     sizes = _sizes(run.columns.get("size", ()))
@@ -35,7 +35,7 @@ def files(run: Run) -> Files | None:
     if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
     groups = run.columns.get("groupid") or repeat(None)
-    return Files(
+    return PlainRun(
         algorithm=algorithm,
         rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, strict=False),
     )

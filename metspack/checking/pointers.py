@@ -1,7 +1,7 @@
-"""Whether a document's fptrs name its files, each of them and nothing else: told of all at once.
+"""The ``FILEID`` of a document's fptrs against the IDs of its files, compared as a whole.
 
-In a large METS each file has its fptr. That the FILEIDs are the files' IDs is seen from the sums of their
-hashes, whatever their order; only where these differ does the catalogue get a row for each fptr.
+In a large METS each file has its fptr. The sums of the hashes of FILEIDs and of IDs are equal when both are
+the same set, whatever their order; only when they differ does the catalogue get a row for each fptr.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the METS schema leaves open: references by ID inside a document, kinds called OTHER, names as hrefs.
+"""References by ID within a METS document, kinds called OTHER, and names as hrefs, which the schema allows.
 
-That a FILEID names a file, and that no ID occurs twice, is seen elsewhere, with the files themselves.
+That a FILEID names a file and that no ID occurs twice is checked elsewhere, with the files themselves.
 """
 
 from __future__ import annotations
@@ -128,13 +128,13 @@ class References(scratch.Scratch):
         if self._fault is not None:
             raise self._fault
         self._reading.end()
-        if self._rows.finished(_PUT_REFERENCE):
+        if self._rows.finish(_PUT_REFERENCE):
             reading = _Reading(_Referred(self._rows).take, everything=True)
             for block in blocks():
                 reading.take(block)
             reading.end()
-        self._rows.finished(_PUT_TARGET)
-        self._rows.finished(_PUT_ODD)
+        self._rows.finish(_PUT_TARGET)
+        self._rows.finish(_PUT_ODD)
 
 
 def findings(name: str, blocks: Blocks) -> Iterator[Finding]:
@@ -187,9 +187,9 @@ class _Rows:
         rows = self._rows.setdefault(sql, [])
         rows.append(row)
         if len(rows) >= _BATCH:
-            self.finished(sql)
+            self.finish(sql)
 
-    def finished(self, sql: str) -> bool:
+    def finish(self, sql: str) -> bool:
         """Have all rows of a statement in the database; return whether there ever were any."""
         if rows := self._rows.pop(sql, []):
             self._database.executemany(sql, rows)
@@ -209,18 +209,18 @@ class _Referring:
 
     def take(self, element: str, attributes: dict[str, str], line: int) -> None:
         """Keep an element's references and oddities; XLink's attributes are ``namespace name``."""
-        self._references(element, attributes, line)
+        self._keep_references(element, attributes, line)
         if attributes.get(_BASE, "").strip() not in _NO_BASE:
             self._put(_PUT_ODD, Code.XML_BASE.id, "xml:base", element, attributes[_BASE], "", line)
         for attribute, (other, elements) in _OTHERS.items():
             if element in elements:
-                self._kind(element, attributes, attribute, other, line)
+                self._keep_kind(element, attributes, attribute, other, line)
         if element in _LOCATED and element not in _BY_PATH:
             self._name(element, attributes, ("URL", *_NAMES), line)
         elif element in _BY_PATH:
             self._name(element, attributes, _NAMES, line)
 
-    def _references(self, element: str, attributes: dict[str, str], line: int) -> None:
+    def _keep_references(self, element: str, attributes: dict[str, str], line: int) -> None:
         for attribute in _TARGETS.keys() & attributes.keys():
             for value in attributes[attribute].split():
                 hashed = _hash(value.removeprefix("#"))  # what is wrong with that the schema tells
@@ -233,7 +233,9 @@ class _Referring:
                 if (label := attributes.get(f"{XLINK} {end}")) is not None:
                     self._put(_PUT_REFERENCE, scope, _hash(label), f"xlink:{end}", element, label, line)
 
-    def _kind(self, element: str, attributes: dict[str, str], attribute: str, other: str, line: int) -> None:
+    def _keep_kind(
+        self, element: str, attributes: dict[str, str], attribute: str, other: str, line: int
+    ) -> None:
         value = attributes.get(attribute, "")
         named = bool(attributes.get(other, "").strip())
         if value == "OTHER" and not named:

@@ -1,4 +1,4 @@
-"""Files that only changed their names: a listed one is missing, and an unlisted one has its bytes."""
+"""Renamed files: a listed one is missing, and an unlisted one has its bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A document told again, piece by piece, so that it is known at which line a validator finds fault.
+"""A METS document repeated piece by piece for a validator, to learn the line of what it finds invalid.
 
-What is told is the same to a validator: tags with their attributes, and text. Comments and processing
-instructions say nothing to it and are left out; so is most of a very long text, in such a way that base64
-stays what it was, right or wrong.
+The repeated document is the same to a validator: tags with their attributes, and text. Comments and
+processing instructions mean nothing to it and are left out; so is most of a very long text, in such a way
+that base64 stays valid or invalid.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AFTER = 16
 _RETURN = {"\r": "&#13;"}
 
 
-class Piece(NamedTuple):
+class MarkupPiece(NamedTuple):
     """Some bytes of the document in UTF-8, with the line of the element they begin or end, and its ID."""
 
     data: bytes
@@ -28,30 +28,30 @@ class Piece(NamedTuple):
     id: str
 
 
-def retold(blocks: Iterable[bytes]) -> Iterator[Piece]:
+def retold(blocks: Iterable[bytes]) -> Iterator[MarkupPiece]:
     """Yield a document's pieces: a start tag, a text or an end tag each; raises ``safexml.XmlError``.
 
     All pieces together are a document. ``line`` is that of the start tag, also for an end tag.
     """
     teller = _Teller()
     for block in blocks:
-        yield from teller.taken(block, final=False)
-    yield from teller.taken(b"", final=True)
+        yield from teller.take(block, final=False)
+    yield from teller.take(b"", final=True)
 
 
 class _Teller:
     """Expat handlers that gather the pieces of one block at a time."""
 
     def __init__(self) -> None:
-        self._pieces: list[Piece] = []
+        self._pieces: list[MarkupPiece] = []
         self._open: list[tuple[int, str]] = []
-        self._texts: list[_Text] = []
+        self._texts: list[_ElementText] = []
         self._parser = safexml.expat_parser()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
 
-    def taken(self, block: bytes, *, final: bool) -> Iterator[Piece]:
+    def take(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
         self._pieces = []
         safexml.feed_block(self._parser, block, final=final)
         return iter(self._pieces)
@@ -60,14 +60,14 @@ class _Teller:
         self._settle()
         place = self._parser.CurrentLineNumber, attributes.get("ID", "")
         self._open.append(place)
-        self._texts.append(_Text())
+        self._texts.append(_ElementText())
         said = "".join(f" {each}={quoteattr(value, _RETURN)}" for each, value in attributes.items())
-        self._pieces.append(Piece(f"<{name}{said}>".encode(), *place))
+        self._pieces.append(MarkupPiece(f"<{name}{said}>".encode(), *place))
 
     def _end(self, name: str) -> None:
         self._settle()
         self._texts.pop()
-        self._pieces.append(Piece(f"</{name}>".encode(), *self._open.pop()))
+        self._pieces.append(MarkupPiece(f"</{name}>".encode(), *self._open.pop()))
 
     def _text(self, text: str) -> None:
         self._tell(self._texts[-1].shortened(text))
@@ -78,10 +78,10 @@ class _Teller:
 
     def _tell(self, text: str) -> None:
         if text:
-            self._pieces.append(Piece(escape(text, _RETURN).encode(), *self._open[-1]))
+            self._pieces.append(MarkupPiece(escape(text, _RETURN).encode(), *self._open[-1]))
 
 
-class _Text:
+class _ElementText:
     """An element's own text, as much of it as it takes to judge it."""
 
     __slots__ = ("_after", "_held", "_told")

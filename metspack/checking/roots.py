@@ -1,4 +1,4 @@
-"""The packages that lie below the given roots, by OBJID: in folders, and in zip and tar files."""
+"""An index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NEAR = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundPackage:
     """A package found below a root: where its METS is, its OBJID, and the packages it says it is a child of.
 
     ``path`` is the METS's from that root, ``pack`` the zip or tar file's that it lies in, if any; ``root``
@@ -57,7 +57,7 @@ class Found:
 
 
 class Roots:
-    """Looks through roots once, when first asked; for one thread.
+    """The index of the given roots, filled when first asked; for one thread.
 
     A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
     """
@@ -166,12 +166,12 @@ class Roots:
 
     # --- asking -------------------------------------------------------------------------------------
 
-    def named(self, objid: str) -> Iterator[Found]:
+    def named(self, objid: str) -> Iterator[FoundPackage]:
         """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
         yield from (self._found(*row) for row in list(self._rows(sql, bare(objid))))
 
-    def at(self, root: int, mets: str | None, within: bytes) -> Found | None:
+    def at(self, root: int, mets: str | None, within: bytes) -> FoundPackage | None:
         """Return the package that is a root itself, by its METS's name and the folder in a packed one."""
         path = os.fsencode(mets or "")
         path = within + b"/" + path if within else path
@@ -179,10 +179,12 @@ class Roots:
         row = self._row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
         return None if row is None else self._found(*row)
 
-    def _found(self, document: int, root: int, pack: bytes | None, path: bytes, objid: str | None) -> Found:
+    def _found(
+        self, document: int, root: int, pack: bytes | None, path: bytes, objid: str | None
+    ) -> FoundPackage:
         self._read(document, root, pack, path)
         links = list(self._rows("SELECT up, bare FROM link WHERE document = ?", document))
-        return Found(
+        return FoundPackage(
             root=root,
             pack=pack,
             path=path,
@@ -192,7 +194,7 @@ class Roots:
             shown=self._shown(root, pack, path),
         )
 
-    def children(self, objid: str, parent: str | None) -> tuple[list[Found], list[Found]]:
+    def children(self, objid: str, parent: str | None) -> tuple[list[FoundPackage], list[FoundPackage]]:
         """Return the packages that are a parent's child of this OBJID, and those that have only the OBJID.
 
         A child's OBJID is unique beside its parent alone, so one that names another parent is another's.
@@ -213,11 +215,11 @@ class Roots:
         near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
         return near, likeness(bare(objid), near) if near else ""
 
-    def holder(self, found: Found) -> Holder:
+    def holder(self, found: FoundPackage) -> Holder:
         """Return what holds the folder of a package that was found."""
         return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
-    def claimed(self, child: str, parent: str) -> str | None:
+    def claim(self, child: str, parent: str) -> str | None:
         """Take a child for a parent METS; returns the other parent that has it already, if any."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other

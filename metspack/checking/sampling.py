@@ -1,4 +1,4 @@
-"""Which files a check hashes when it is not to hash all of them: always the same ones of the same package."""
+"""The sample of files that a check hashes: the same ones each time for the same package and seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class FileSample:
     """A share of a package's files, or a number of them; ``seed`` chooses which.
 
     A file's place in the order of choice depends on its path and the seed alone, so that the larger of two
@@ -60,7 +60,7 @@ class Sampled:
         return Sampled(files=self.files + other.files, hashed=self.hashed + other.hashed)
 
 
-def parsed(text: str, seed: int = SEED) -> Sample:
+def parsed(text: str, seed: int = SEED) -> FileSample:
     """Return the sample that ``1%``, ``0.5%`` or ``250`` (files) means; raises ``ConfigError``."""
     found = _FORM.fullmatch(text.strip())
     if found is None or (found[2] and not found[3]):
@@ -69,10 +69,10 @@ def parsed(text: str, seed: int = SEED) -> Sample:
     if not number:
         raise _refused(text, "would hash nothing")
     if not found[3]:
-        return Sample(text=found[0], share=None, files=int(number), seed=seed)
+        return FileSample(text=found[0], share=None, files=int(number), seed=seed)
     if number > 100:  # noqa: PLR2004 -- per cent
         raise _refused(text, "is more than all files")
-    return Sample(text=found[0], share=number / 100, files=0, seed=seed)
+    return FileSample(text=found[0], share=number / 100, files=0, seed=seed)
 
 
 def _refused(text: str, why: str) -> ConfigError:
@@ -81,7 +81,7 @@ def _refused(text: str, why: str) -> ConfigError:
     )
 
 
-def chosen(catalogue: Catalogue, sample: Sample) -> Sampled:
+def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     """Put the paths of a sample into the catalogue; return how many files there are, none hashed so far.
 
     The files on disk, the METS documents and the manifests are in the catalogue, and indexed.

@@ -1,7 +1,7 @@
-"""METS documents against the METS schema, streamed: the verdict first, the lines when it is a bad one.
+"""METS documents against the METS schema, streamed: the verdict first, then the lines of what is invalid.
 
 The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
-valid is read once more, piece by piece, so that each fault gets the line of its element.
+valid is read again, piece by piece, so that each fault gets the line of its element.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metspack import safexml
 from metspack.checking import grammar as grammars
 from metspack.checking.codes import Code
 from metspack.checking.grammar import Grammar
-from metspack.checking.retelling import Piece, retold
+from metspack.checking.retelling import MarkupPiece, retold
 from metspack.errors import ConfigError
 from metspack.mets import reader
 from metspack.model import Budgets, Finding
@@ -145,7 +145,7 @@ class Validation:
             count = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
             yield Code.MORE_NOT_VALID.at(self._name, count=count)
 
-    def _located(self, validator: safexml.Validator, pieces: Iterator[Piece]) -> Iterator[Finding]:
+    def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[Finding]:
         known = 0
         said: tuple[str, int, str] | None = None
         for data, line, place in pieces:
@@ -177,9 +177,9 @@ def _shortened(message: str) -> str:
     return f"{message[: _SAID // 2]} ... {message[-_SAID // 2 :]}"
 
 
-def _flushed(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _flushed(pieces: Iterator[MarkupPiece]) -> Iterator[MarkupPiece]:
     """Yield pieces so that libxml2 takes a text before the next tag: it waits for that tag's first byte."""
-    text: Piece | None = None
+    text: MarkupPiece | None = None
     for piece in pieces:
         if not piece.data.startswith(b"<"):
             text = piece
@@ -192,7 +192,7 @@ def _flushed(pieces: Iterator[Piece]) -> Iterator[Piece]:
             yield piece
 
 
-def _joined(pieces: Iterator[Piece]) -> Iterator[bytes]:
+def _joined(pieces: Iterator[MarkupPiece]) -> Iterator[bytes]:
     joined = bytearray()
     for piece in pieces:
         joined += piece.data

@@ -1,4 +1,4 @@
-"""What the METS documents list against what lies on disk, without reading a file's bytes."""
+"""The files that METS documents list against those on disk, without reading their bytes."""
 
 from __future__ import annotations
 
@@ -153,14 +153,14 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
     """
     guesses = 0
     absent = likewise.absent(catalogue)
-    together = likewise.Likewise()
+    together = likewise.FindingGroups()
     for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
         place, source = xml_id or "", source_of(mets, line)
         if other is not None:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = likewise.moved(path, other) or (None, None)
-            yield from together.taken(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
+            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
         elif kind == "d" or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source)
@@ -170,13 +170,11 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
             guesses += 1
             near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
             facts = {"expected": shown(path), "source": source, "nearest": near}
-            yield from together.taken(
-                absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets
-            )
+            yield from together.take(absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
     unlisted_folder = likewise.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
-        yield from together.taken(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
-    yield from together.ended()
+        yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
+    yield from together.release()
     if catalogue.number(_ANY_PATH_TWICE):
         for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
             where = source_of(other, other_line)

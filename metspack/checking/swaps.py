@@ -1,6 +1,6 @@
-"""Children that are not those which their parent means; two in each other's folder are one fault.
+"""Children with the OBJID of another child, and pairs of them in each other's folder.
 
-What METS, manifests and cells say of such two is then held against the folder in which each really lies.
+METS, manifests and cells are then compared with the folder in which each of the two really lies.
 """
 
 from __future__ import annotations

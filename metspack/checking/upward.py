@@ -1,4 +1,4 @@
-"""The links from a package up to its parent, and to those above it, against what is known of them."""
+"""The links from a package up to its parent and to the ancestors above it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
 
 
 class Upward:
-    """Judges the upward links of documents that are in the catalogue."""
+    """Checks the upward links of the documents in the catalogue."""
 
     def __init__(self, catalogue: Catalogue, places: Places, mounting: Mounting, roots: Roots) -> None:
         self._catalogue = catalogue

@@ -1,4 +1,4 @@
-"""All that lies below a package's root, into the catalogue."""
+"""The walk of a package's folders into the catalogue, and the names on disk that are a risk."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from metspack import listing, pooling
 from metspack.checking.catalogue import (
     Batch,
+    BulkInsert,
     Catalogue,
-    Insertion,
     fault,
     folded_name,
     folder_of,
@@ -23,7 +23,7 @@ from metspack.model import Finding
 from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
-_FILES = Insertion("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
+_FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
 _PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
 _FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
 _ALIKE = """
@@ -61,9 +61,9 @@ def findings(
     holder, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
     if holder.place is None:
-        yield from _packed(taking, holder, start)
+        yield from _list_packed(taking, holder, start)
     else:
-        _walked(taking, holder.place, jobs)
+        _walk(taking, holder.place, jobs)
     yield from noticed(catalogue)
 
 
@@ -80,7 +80,7 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
 
-def _walked(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None) -> None:
+def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None) -> None:
     """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
     while (path := taking.next_folder()) is not None:
         for lot in listing.lots(*place, path, sizes=taking.whole):
@@ -88,12 +88,12 @@ def _walked(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | No
         if taking.count > _LONG and pooling.useful(jobs, files=taking.count, size=0) > 1:
             ahead = taking.folders_ahead()
             if 0 < len(ahead) <= _MOST_AHEAD:
-                taking.catalogue.begin(_Beside(taking, place, ahead))
+                taking.catalogue.begin(_WalkProcess(taking, place, ahead))
                 return
 
 
-class _Beside:
-    """The rest of a walk, in a process of its own."""
+class _WalkProcess:
+    """The rest of a walk, in a process of its own; runs beside the reading of METS."""
 
     def __init__(
         self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
@@ -101,7 +101,7 @@ class _Beside:
         self._taking = taking
         self._process = pooling.Ahead(listing.all_lots, *place, folders, taking.whole)
 
-    def come(self) -> None:
+    def put_ready(self) -> None:
         """Put in what has been found so far."""
         for lot in self._process.come():
             self._taking.take(lot)
@@ -117,7 +117,7 @@ class _Beside:
 
 
 class _Taking:
-    """What a walk comes by, on its way into the catalogue; ``start`` is the path that it began at."""
+    """Puts what a walk finds into the catalogue; ``start`` is the path at which the walk began."""
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
@@ -146,30 +146,30 @@ class _Taking:
         names = lot.names
         self.count += len(names) + len(lot.others)
         if _METS in lot.files.lower():
-            self._documents(prefix, names)
+            self._keep_documents(prefix, names)
         if self.whole:
             rows = zip(map(prefix.__add__, names), lot.sizes, strict=True)
             self.catalogue.insert(_FILES, (), rows)
             if not _are_usual(lot.files):
                 for name in names:
-                    self._name(prefix + name)
+                    self._keep_name(prefix + name)
         for name, kind in lot.others:
-            self.other(prefix + name, kind)
+            self.take_other(prefix + name, kind)
         if lot.fault is not None:
             self.notice(prefix.rstrip(b"/"), _UNREADABLE, fault(lot.fault))
         elif lot.is_empty:
-            self.empty(prefix.rstrip(b"/"))
+            self.take_empty(prefix.rstrip(b"/"))
         self.flush()
 
-    def file(self, path: bytes, size: int | None) -> None:
+    def take_file(self, path: bytes, size: int | None) -> None:
         """Take one file."""
         if is_mets_name(path):
-            self._documents(b"", (path,))
+            self._keep_documents(b"", (path,))
         if self.whole:
             self._batch.add(_PUT, path, "f", size)
-            self._name(path)
+            self._keep_name(path)
 
-    def other(self, path: bytes, kind: str) -> None:
+    def take_other(self, path: bytes, kind: str) -> None:
         """Take what is no file."""
         if kind == "d":
             self._batch.add(_PUT_FOLDER, path)
@@ -177,9 +177,9 @@ class _Taking:
             self._batch.add(_PUT, path, kind, None)
             if kind != "d":
                 self.notice(path, kind)
-            self._name(path)
+            self._keep_name(path)
 
-    def empty(self, path: bytes) -> None:
+    def take_empty(self, path: bytes) -> None:
         """Take an empty folder."""
         if self.whole and not _IS_VERSION.fullmatch(path):
             self.notice(path, _EMPTY)
@@ -192,13 +192,13 @@ class _Taking:
         """Have all in the catalogue."""
         self._batch.flush()
 
-    def _documents(self, prefix: bytes, names: Iterable[bytes]) -> None:
+    def _keep_documents(self, prefix: bytes, names: Iterable[bytes]) -> None:
         for path in (prefix + name for name in names if is_mets_name(name)):
             self._batch.add("INSERT INTO document VALUES (?)", path)
             if not self.whole:
                 self._batch.add(_PUT, path, "f", None)
 
-    def _name(self, path: bytes) -> None:
+    def _keep_name(self, path: bytes) -> None:
         name = path.rpartition(b"/")[2]
         folded = folded_name(name)
         if folded != name:
@@ -207,20 +207,20 @@ class _Taking:
             self.notice(path, _ODD)
 
 
-def _packed(taking: _Taking, holder: Holder, start: bytes) -> Iterator[Finding]:
+def _list_packed(taking: _Taking, holder: Holder, start: bytes) -> Iterator[Finding]:
     """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
     last: Item | None = None
     try:
         for item in holder.everything():
             if last is not None and not item.name.startswith(last.name + b"/"):
-                taking.empty(taking.prefix + last.name)
+                taking.take_empty(taking.prefix + last.name)
             last = item if item.kind == "d" else None
             if item.kind == "f":
-                taking.file(taking.prefix + item.name, item.size)
+                taking.take_file(taking.prefix + item.name, item.size)
             else:
-                taking.other(taking.prefix + item.name, item.kind)
+                taking.take_other(taking.prefix + item.name, item.kind)
         if last is not None:
-            taking.empty(taking.prefix + last.name)
+            taking.take_empty(taking.prefix + last.name)
     except PackedError as error:
         yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
     taking.flush()

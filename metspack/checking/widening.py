@@ -1,4 +1,4 @@
-"""Packages whose METS lies below the package's own folder, and leads up into it: ``metadata/mets.xml``."""
+"""Packages whose METS lies in a subfolder and leads up into the package: ``metadata/mets.xml``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.checking.catalogue import is_mets_name
 from metspack.checking.holders import Folder
-from metspack.checking.opening import Package
+from metspack.checking.opening import PackageToCheck
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
 from metspack.mets import reader
@@ -19,7 +19,7 @@ from metspack.model import Budgets
 _UP = b"../"
 
 
-def widened(package: Package, granted: Sequence[Path], budgets: Budgets) -> Package:
+def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) -> PackageToCheck:
     """Return the package with the folder that its METS leads up into, if a granted root holds that folder.
 
     Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
@@ -37,7 +37,7 @@ def widened(package: Package, granted: Sequence[Path], budgets: Budgets) -> Pack
     return replace(package, root=folder, holder=Folder(folder), mets=f"{within}/{package.mets}")
 
 
-def _steps_up(package: Package, budgets: Budgets) -> int:
+def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
     """Return how many folders up from its METS's the files lie that it lists; 0 when it cannot be read."""
     path = os.fsencode(package.mets or "")
     own = path.count(b"/")

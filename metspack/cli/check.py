@@ -19,11 +19,9 @@ from metspack.sizes import count, size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from metspack.checking.catalogue import Catalogue
-    from metspack.checking.facts import Observed
     from metspack.checking.looking import Looking
-    from metspack.checking.opening import Package
-    from metspack.reporting.kept import Kept
+    from metspack.checking.package import Checking
+    from metspack.reporting.kept import FindingStore
     from metspack.reporting.model import Frame, ReportFacts
 
 _NEVER = "never"
@@ -183,10 +181,9 @@ def check(  # noqa: PLR0917 -- a command's options
     `metspack check out --report report.html`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.checking.facts import Observed  # noqa: PLC0415
-    from metspack.reporting import gathering  # noqa: PLC0415
+    from metspack.reporting import facts  # noqa: PLC0415
     from metspack.reporting.files import ReportFiles  # noqa: PLC0415
-    from metspack.reporting.kept import Kept  # noqa: PLC0415
+    from metspack.reporting.kept import FindingStore  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
 
     failing = _FAIL_ON[options.one_of("--fail-on", fail_on, _FAIL_ON)]
@@ -204,20 +201,21 @@ def check(  # noqa: PLR0917 -- a command's options
     )
     moment = _created(created)
     several = len(packages) > 1
-    facts: list[ReportFacts] = []
+    figures: list[ReportFacts] = []
     folders: dict[str, Path] = {}
 
-    def look(package: Package, catalogue: Catalogue, is_complete: bool) -> None:
-        if report:  # what is printed needs none of it
-            above = package.shown if several else ""
-            folders[above] = package.root
-            facts.append(gathering.facts_of(catalogue, chosen, is_complete=is_complete, prefix=above))
+    def gather(checked: checking.Checked) -> None:
+        above = checked.package.shown if several else ""
+        folders[above] = checked.package.root
+        figures.append(facts.facts_of(checked, chosen, prefix=above))
 
-    with ReportFiles(report or (), _folders(packages)) as files, Kept() as kept:
+    with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
         with console.progress(quiet=quiet) as progress:
             is_weighed = chosen.hashes and sample is None and not quiet
             progress.stage("Checking", checking.weight(packages) if is_weighed else None)
-            run = Observed(look, packages, looking, progress.advance, root or ())
+            # What is printed needs no figures.
+            observer = gather if report else None
+            run = checking.Checking(packages, looking, progress.advance, root or (), observer)
             interrupted = _interrupted(run, kept)
         frame = Frame(
             path=", ".join(map(str, packages)),
@@ -228,7 +226,7 @@ def check(  # noqa: PLR0917 -- a command's options
             created=moment,
             fail_on=failing,
             limits=limits,
-            facts=gathering.together(facts),
+            facts=facts.together(figures),
         )
         _print(
             frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
@@ -301,7 +299,7 @@ def _created(given: str | None) -> str:
     return clock.written(moment)
 
 
-def _interrupted(run: Observed, kept: Kept) -> Interrupted | None:
+def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
         kept.add_all(run)
@@ -311,7 +309,7 @@ def _interrupted(run: Observed, kept: Kept) -> Interrupted | None:
     return None
 
 
-def _print(frame: Frame, kept: Kept, limit: int, *, form: str, quiet: bool) -> None:
+def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
     from metspack.reporting import json, text  # noqa: PLC0415 -- commands load what they need
 
     if form:

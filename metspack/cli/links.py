@@ -56,8 +56,7 @@ def links(
 
 
 def _print(graphs: Sequence[Graph], form: str) -> None:
-    from metspack.reporting import linkgraphs as forms  # noqa: PLC0415
-    from metspack.reporting import linksvg  # noqa: PLC0415
+    from metspack.reporting import linkgraph as forms  # noqa: PLC0415
 
     if form == "json":
         console.document(forms.document(graphs))
@@ -68,6 +67,6 @@ def _print(graphs: Sequence[Graph], form: str) -> None:
             for line in forms.tree(graph):
                 console.out(line)
     else:
-        for text in linksvg.document(graphs) if form == "svg" else forms.mermaid(graphs):
+        for text in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
             for line in text.splitlines():
                 console.out(line)

@@ -1,1 +1,1 @@
-"""Findings and figures as text, JSON and other forms."""
+"""Reports of checks and inspections as text, HTML, JSON, JUnit and SARIF."""

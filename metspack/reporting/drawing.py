@@ -1,4 +1,4 @@
-"""Pictures of segments and split LOBs as figures: how long bars and pieces are. Templates make them SVG."""
+"""Pictures of segments and split LOBs as figures: lengths of bars and strips, which templates make SVG."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metspack.model import Limits
-from metspack.reporting.model import Segment, SplitLob
+from metspack.reporting.model import ListedSplitLob, SegmentContent
 from metspack.sizes import counted
 
 _STRIP = 1_000
@@ -14,8 +14,8 @@ _NARROWEST = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A figure against what it is compared with: its share in percent, and whether it is too much."""
+class ShareBar:
+    """A number as a share in percent of a limit or of the largest, and whether it exceeds the limit."""
 
     value: int
     share: float
@@ -29,12 +29,12 @@ class Fill:
     """How full a segment is."""
 
     name: str
-    files: Bar
-    bytes: Bar
+    files: ShareBar
+    bytes: ShareBar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class StripPiece:
     """A part of a split LOB on its strip: where it begins and how wide it is, of 1,000."""
 
     x: float
@@ -50,10 +50,10 @@ class Strip:
     id: str
     said: str
     is_whole: bool
-    pieces: tuple[Piece, ...]
+    pieces: tuple[StripPiece, ...]
 
 
-def fills(segments: Sequence[Segment], limits: Limits) -> Iterator[Fill]:
+def fills(segments: Sequence[SegmentContent], limits: Limits) -> Iterator[Fill]:
     """Yield how full each segment is, against the limits or, where there is none, the fullest segment."""
     most_files = max((each.files for each in segments), default=0)
     most_bytes = max((each.bytes for each in segments), default=0)
@@ -65,11 +65,11 @@ def fills(segments: Sequence[Segment], limits: Limits) -> Iterator[Fill]:
         )
 
 
-def _bar(value: int, limit: int | None, most: int, what: str) -> Bar:
+def _bar(value: int, limit: int | None, most: int, what: str) -> ShareBar:
     whole = limit or most
     share = round(100 * value / whole, 1) if whole else 0.0
     of = "the limit" if limit else "the fullest"
-    return Bar(
+    return ShareBar(
         value=value,
         share=min(share, 100.0),
         is_over=limit is not None and value > limit,
@@ -78,7 +78,7 @@ def _bar(value: int, limit: int | None, most: int, what: str) -> Bar:
     )
 
 
-def strips(lobs: Iterable[SplitLob]) -> Iterator[Strip]:
+def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[Strip]:
     """Yield each split LOB as a strip; parts of unknown size share what is missing of the whole."""
     for lob in lobs:
         held = sum(part.size or 0 for part in lob.parts)
@@ -96,7 +96,7 @@ def strips(lobs: Iterable[SplitLob]) -> Iterator[Strip]:
         )
 
 
-def _said(lob: SplitLob, held: int, lost: int) -> str:
+def _said(lob: ListedSplitLob, held: int, lost: int) -> str:
     of = "" if lob.size is None else f" of {lob.size:,}"
     gone = f", {counted(lost, 'part')} without a known size" if lost else ""
     missing = sum(part.is_lost for part in lob.parts)
@@ -104,12 +104,12 @@ def _said(lob: SplitLob, held: int, lost: int) -> str:
     return f"{counted(len(lob.parts), 'part')}, {held:,}{of} bytes{' listed' if missing else ''}{gone}"
 
 
-def _pieces(lob: SplitLob, guess: int, total: int) -> Iterator[Piece]:
+def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[StripPiece]:
     x = 0.0
     for part in lob.parts:
         width = round(_STRIP * (guess if part.size is None else part.size) / max(total, 1), 1)
         size = "size unknown" if part.size is None else counted(part.size, "byte")
-        yield Piece(
+        yield StripPiece(
             x=round(x, 1),
             width=max(width, _NARROWEST),
             title=f"{part.id}: {size} in {part.child}{', file missing' if part.is_lost else ''}",

@@ -1,4 +1,4 @@
-"""The lines of a package's documents that findings point at, read once each, in flat memory."""
+"""The lines of a package's documents that findings point at, each read once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports as files: the form by the name's suffix, each file complete or absent."""
+"""Report files: the form follows from the name's suffix; each file is complete or absent."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Self
 from metspack import fsio, reading
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.reporting import json, junit, sarif, text
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 
-Blocks = Callable[[Frame, Kept, Mapping[str, Path]], Iterator[str]]
+Blocks = Callable[[Frame, FindingStore, Mapping[str, Path]], Iterator[str]]
 
 _LOOKED_AT = 2_048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _ReportForm:
     """A form of report: what writes it, and what every report of that form has near its start."""
 
     blocks: Blocks
     mark: bytes
 
 
-def _page(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
+def _page(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
     from metspack.reporting import html  # noqa: PLC0415 -- its templates need more than all else that is loaded
 
     yield from html.document(frame, kept, roots)
@@ -36,30 +36,32 @@ def _page(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
 
 # Marks are compared without white space.
 _FORMS = {
-    ".json": _Form(
+    ".json": _ReportForm(
         blocks=lambda frame, kept, _roots: json.document(frame, kept),
         mark=b'{"schema_version":1,"tool":{"name":"metspack"',
     ),
-    ".jsonl": _Form(
+    ".jsonl": _ReportForm(
         blocks=lambda frame, kept, _roots: json.lines(frame, kept),
         mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
     ),
-    ".xml": _Form(
+    ".xml": _ReportForm(
         blocks=lambda frame, kept, _roots: junit.document(frame, kept),
         mark=b'<testsuitesname="metspackcheck',
     ),
-    ".sarif": _Form(
+    ".sarif": _ReportForm(
         blocks=lambda frame, kept, _roots: sarif.document(frame, kept), mark=b'"driver":{"name":"metspack"'
     ),
-    ".html": _Form(blocks=_page, mark=b'<metaname="generator"content="metspack'),
-    ".txt": _Form(blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"),
+    ".html": _ReportForm(blocks=_page, mark=b'<metaname="generator"content="metspack'),
+    ".txt": _ReportForm(
+        blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"
+    ),
 }
 SUFFIXES = tuple(_FORMS)
 """The names' endings that choose a form, in any letter case."""
 
 
 class ReportFiles:
-    """Report files to be, opened before the check so that nothing is in their way after it.
+    """Report files, opened before the check so that it does not run in vain.
 
     A context manager: each file appears, whole, when the block ends normally; an earlier report of the
     same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
@@ -78,7 +80,7 @@ class ReportFiles:
         self._stack = ExitStack()
         self._files: list[fsio.NewFile] = []
 
-    def write(self, frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> None:
+    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
         """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
         for form, file in zip(self._forms, self._files, strict=True):
             for block in form.blocks(frame, kept, roots):
@@ -94,11 +96,11 @@ class ReportFiles:
         self._stack.__exit__(*raised)  # type: ignore[arg-type]
 
 
-def _form(path: Path) -> _Form:
+def _form(path: Path) -> _ReportForm:
     form = _FORMS.get(path.suffix.lower())
     if form is None:
         raise ConfigError(
-            f"{path} is no report's name: nothing says in which form to write it",
+            f"{path} does not say which form of report to write",
             hint=f"End it with one of {', '.join(SUFFIXES)} (.xml is JUnit).",
         )
     return form
@@ -115,7 +117,7 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
     return target
 
 
-def _check_replaceable(form: _Form, target: Path) -> None:
+def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
     try:
@@ -125,6 +127,6 @@ def _check_replaceable(form: _Form, target: Path) -> None:
         raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
     if start and form.mark not in start:
         raise TargetError(
-            f"{target} exists already, and is no report of this form",
+            f"{target} exists already, and is not a report of this form",
             hint="Only earlier reports are replaced: choose another name, or move that file away.",
         )

@@ -1,11 +1,11 @@
-"""Findings as lines and as data, the same in every form of report; nothing is printed here."""
+"""Findings and their counts as lines and as data, the same in every form of report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from metspack.checking import Code, Summary
+from metspack.checking import CheckSummary, Code
 from metspack.model import Finding, Severity
 from metspack.reporting.model import Frame
 from metspack.sizes import counted
@@ -56,7 +56,7 @@ def record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def verdict(summary: Summary) -> str:
+def verdict(summary: CheckSummary) -> str:
     """Return the worst severity found, ``ok`` when there is nothing worse than information."""
     if summary.errors:
         return Severity.ERROR.value
@@ -109,7 +109,7 @@ def result(frame: Frame) -> dict[str, Any]:
     }
 
 
-def document(summary: Summary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
+def document(summary: CheckSummary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
     """Return a finished check's report as one object held in memory; findings in the order given."""
     frame = Frame(path=path, level=level, summary=summary)
     return head(frame) | result(frame) | {"findings": [record(each) for each in findings]}

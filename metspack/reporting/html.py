@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from metspack.checking import Code, Level
+from metspack.checking.graph import LinkState
 from metspack.reporting import drawing, linkmaps
 from metspack.reporting.excerpts import Excerpts
 from metspack.reporting.findings import parts, sampled, verdict
-from metspack.reporting.kept import Group, Kept
-from metspack.reporting.model import Child, Frame, ReportFacts, State
+from metspack.reporting.kept import CodeGroup, FindingStore
+from metspack.reporting.model import Frame, Relation, ReportFacts, word
 from metspack.reporting.templating import environment
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.version import __version__
@@ -38,18 +39,21 @@ _SAMPLED_LEVELS = {
     Level.FULL: "every byte of the files in the sample, and every cell of the archive",
 }
 MEANINGS = {
-    State.OK: "both name each other",
-    State.ELSEWHERE: "both name each other, but it lies elsewhere than its parent says",
-    State.ONE_WAY: "only one names the other",
-    State.BROKEN: "leads nowhere or to another METS, or one of the two METS was changed",
-    State.MISSING: "named, but not there",
-    State.EXTRA: "there, but named by nobody",
-    State.UNKNOWN: "a parent that is not among the packages and roots looked at",
+    word(state): meaning
+    for state, meaning in (
+        (LinkState.OK, "both name each other"),
+        (LinkState.ELSEWHERE, "both name each other, but it lies elsewhere than its parent says"),
+        (LinkState.ONE_WAY_DOWN, "only one names the other"),
+        (LinkState.BROKEN, "leads nowhere or to another METS, or one of the two METS was changed"),
+        (LinkState.MISSING, "named, but not there"),
+        (LinkState.EXTRA, "there, but named by nobody"),
+        (LinkState.UNKNOWN, "a parent that is not among the packages and roots looked at"),
+    )
 }
 """What the states of children mean; a legend has those that occur."""
 
 
-def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
     """Yield the report as HTML; ``roots`` are as ``Excerpts`` has them, to quote what findings point at."""
     with Excerpts(roots) as excerpts:
         for group in kept.groups():
@@ -60,12 +64,12 @@ def document(frame: Frame, kept: Kept, roots: Mapping[str, Path]) -> Iterator[st
         yield from stream
 
 
-def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
+def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
     facts = frame.facts
     found = verdict(frame.summary)
     children = _shown(facts.children)
-    states = Counter(each.state for each in facts.children)
-    drawn = linkmaps.linked(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
+    states = Counter(each.word for each in facts.children)
+    drawn = linkmaps.link_map(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
     return {
         "version": __version__,
         "frame": frame,
@@ -82,7 +86,7 @@ def _facts(frame: Frame, kept: Kept, excerpts: Excerpts) -> dict[str, Any]:
         "has_absent": drawn is not None and any(each.is_missing for each in drawn.arrows),
         "children": children,
         "children_left_out": len(facts.children) - len(children),
-        "states": [(state.value, states[state]) for state in State if states[state]],
+        "states": [(state, states[state]) for state in MEANINGS if states[state]],
         "fills": list(drawing.fills(facts.segments[:_CHILDREN], frame.limits)),
         "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
         "strips": list(drawing.strips(facts.splits)),
@@ -97,23 +101,23 @@ def _is_drawn(facts: ReportFacts) -> bool:
 
 def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     """Yield the states that are in the picture, and what they mean."""
-    found = {each.state for each in facts.children}
+    found = {each.word for each in facts.children}
     if facts.parents:
-        found.add(State.UNKNOWN)
-    for state, meaning in MEANINGS.items():
-        if state in found:
-            yield state.value, meaning
+        found.add(word(LinkState.UNKNOWN))
+    yield from ((state, meaning) for state, meaning in MEANINGS.items() if state in found)
 
 
-def _shown(children: Sequence[Child]) -> Sequence[Child]:
+def _shown(children: Sequence[Relation]) -> Sequence[Relation]:
     """Return the children that get a tile: all, or of very many those at fault first, in their order."""
     if len(children) <= _CHILDREN:
         return children
-    worst = sorted(range(len(children)), key=lambda number: children[number].state is State.OK)[:_CHILDREN]
+    worst = sorted(range(len(children)), key=lambda number: children[number].state is LinkState.OK)[
+        :_CHILDREN
+    ]
     return [children[number] for number in sorted(worst)]
 
 
-def _section(kept: Kept, group: Group, excerpts: Excerpts) -> dict[str, Any]:
+def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
     return {
         "group": group,
         "rule": Code.named(group.code),

@@ -1,4 +1,4 @@
-"""What an inspection found as the objects that stand for it in JSON; nothing is printed here."""
+"""The result of an inspection as objects for JSON."""
 
 from __future__ import annotations
 

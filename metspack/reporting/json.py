@@ -1,4 +1,4 @@
-"""A check's report as JSON and as JSON lines, as ``schemas/check-report*.schema.json`` have it."""
+"""A check's report as JSON and as JSON lines, after ``schemas/check-report*.schema.json``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from metspack.reporting.findings import head, record, result
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one JSON object, plain ASCII, the findings streamed one by one."""
     facts = head(frame) | result(frame)
     yield json.dumps(facts, indent=2).removesuffix("\n}")
@@ -23,7 +23,7 @@ def document(frame: Frame, kept: Kept) -> Iterator[str]:
     yield "\n  ]\n}\n" if separator != "\n" else "]\n}\n"
 
 
-def lines(frame: Frame, kept: Kept) -> Iterator[str]:
+def lines(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one JSON object a line: the head, each finding, the result; plain ASCII.
 
     A report whose last line is no ``result`` was cut off.

@@ -14,10 +14,11 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
+from metspack.checking.graph import LinkState
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import line, parts, printable, sampled
-from metspack.reporting.kept import Kept
-from metspack.reporting.model import Frame, State
+from metspack.reporting.kept import FindingStore
+from metspack.reporting.model import Frame
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
 
@@ -33,7 +34,7 @@ class _Suite:
     failures: int = 0
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as JUnit XML; well-formed whatever the names in the package are."""
     owner = owner_among(frame)
     suites = _suites(frame, kept, owner)
@@ -65,8 +66,8 @@ def document(frame: Frame, kept: Kept) -> Iterator[str]:
 
 def owner_among(frame: Frame) -> Callable[[str], str]:
     """Return the function that says whose a path is: an archive's own, else the nearest METS's above it."""
-    documents = [each.mets for each in frame.facts.children] + [each.mets for each in frame.facts.tops]
-    folders = {each.rpartition("/")[0]: each for each in documents if each}
+    nodes = [each.child for each in frame.facts.children] + list(frame.facts.tops)
+    folders = {each.folder: each.path for each in nodes if each.path}
     folders.setdefault("", "mets.xml")
 
     def owner(path: str) -> str:
@@ -80,14 +81,14 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     return owner
 
 
-def _suites(frame: Frame, kept: Kept, owner: Callable[[str], str]) -> dict[str, _Suite]:
+def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, _Suite]:
     suites: dict[str, _Suite] = {}
     for name, group in kept.by_owner(owner):
         suite = suites.setdefault(name, _Suite())
         suite.tests += 1
         suite.failures += frame.fails(group.severity)
-    there = (each.mets for each in frame.facts.children if each.state is not State.MISSING)
-    for name in (*(each.mets for each in frame.facts.tops), *there):
+    there = (each.child for each in frame.facts.children if each.state is not LinkState.MISSING)
+    for name in (each.path for each in (*frame.facts.tops, *there)):
         if name and name not in suites:
             suites[name] = _Suite(tests=1)
     if not suites:  # a file without any test is an error to most that read it

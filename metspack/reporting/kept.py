@@ -1,4 +1,4 @@
-"""The findings of one check, kept on disk so that every report can read them in its own order."""
+"""The findings of one check in a temporary database, which every report reads in its own order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class CodeGroup:
     """The findings of one code: how many there are."""
 
     code: str
@@ -38,7 +38,7 @@ class Group:
         return Code.named(self.code).title
 
 
-class Kept(scratch.Scratch):
+class FindingStore(scratch.Scratch):
     """Findings in a temporary database; a context manager. Any number of them takes little memory.
 
     Raises ``TargetError`` when the temporary folder has no room.
@@ -72,17 +72,17 @@ class Kept(scratch.Scratch):
         """Yield all findings by path, line, code and place, in the order found among equals."""
         yield from self._found("ORDER BY path, line, code, place, id")
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[CodeGroup]:
         """Return the codes that were found, the worst first, then by code."""
         self._flush()
         sql = "SELECT code, severity, count(*) FROM finding GROUP BY code, severity ORDER BY severity, code"
         with scratch.explained(_WHAT):
             return [
-                Group(code=code, severity=_SEVERITIES[severity], count=count)
+                CodeGroup(code=code, severity=_SEVERITIES[severity], count=count)
                 for code, severity, count in self._database.execute(sql)
             ]
 
-    def of_group(self, group: Group, limit: int | None = None) -> Iterator[Finding]:
+    def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
         yield from self._found(
             "WHERE code = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
@@ -91,27 +91,27 @@ class Kept(scratch.Scratch):
             -1 if limit is None else limit,
         )
 
-    def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, Group]]:
+    def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
         """Yield each owner of findings with its groups; ``owner`` says whose a path is. Sorted by both."""
         self._flush()
         with scratch.explained(_WHAT):
-            self._owned_by(owner)
+            self._register_owner(owner)
             sql = """SELECT owner(path) AS o, code, severity, count(*) FROM finding
                 GROUP BY o, code, severity ORDER BY o, severity, code"""
             for path, code, severity, count in self._database.execute(sql):
-                yield path, Group(code=code, severity=_SEVERITIES[severity], count=count)
+                yield path, CodeGroup(code=code, severity=_SEVERITIES[severity], count=count)
 
     def of_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, Finding]]:
         """Yield all findings with their owners, sorted by owner, severity, code, path, line and place."""
         self._flush()
         with scratch.explained(_WHAT):
-            self._owned_by(owner)
+            self._register_owner(owner)
             sql = f"""SELECT owner(path) AS o, {_FIELDS} FROM finding
                 ORDER BY o, severity, code, path, line, place, id"""  # noqa: S608 -- a constant
             for found, *row in self._database.execute(sql):
                 yield found, _finding(*row)
 
-    def _owned_by(self, owner: Callable[[str], str]) -> None:
+    def _register_owner(self, owner: Callable[[str], str]) -> None:
         self._database.create_function("owner", 1, lambda path: _stored(owner(path)))
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:

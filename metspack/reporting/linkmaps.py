@@ -1,14 +1,15 @@
-"""The map of links as figures: where boxes and arrows stand. A template makes it SVG."""
+"""The map of links between parents and children: places of boxes and arrows, which a template makes SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
+from metspack.checking.graph import LinkState, Node
 from metspack.reporting.findings import printable
-from metspack.reporting.model import Child, Parent, State, Top
+from metspack.reporting.model import Relation, word
 from metspack.sizes import counted
 
 _BOX = 360
@@ -60,44 +61,46 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """A METS before it has its place: what leads to things below it, its texts, the link from above."""
+class _MapEntry:
+    """A METS of the map without its place yet: its key, its texts, and the link from above."""
 
     key: _Key
     label: str
     note: str
     title: str
-    state: str
-    link: State | None = None
-    down: bool = True
-    up: bool = True
+    state: str = ""
+    link: LinkState = LinkState.UNKNOWN
+    names_child: bool = True
+    names_parent: bool = True
 
 
-def linked(tops: Sequence[Top], children: Iterable[Child], parents: Iterable[Parent] = ()) -> Map:
+def link_map(tops: Iterable[Node], children: Iterable[Relation], parents: Iterable[Relation] = ()) -> Map:
     """Return the map of the links: what has no parent on the left, each level below it further right."""
-    places = {each.mets: _top(each) for each in tops or (Top(objid="", mets=""),)}
-    above: dict[_Key, _Place] = {}
-    below: dict[_Key, list[_Place]] = {}
-    for parent in parents:
-        key = ("", parent.objid)
-        above[key] = _outside(key, parent)
-        top = places.pop(parent.child, None) or _top(Top(objid="", mets=parent.child))
-        below.setdefault(key, []).append(_under(top, parent))
-    drawn = [*above.values(), *places.values()]
-    known = {place.key for row in (drawn, *below.values()) for place in row}
-    found = [(_child(each), (each.parent, "")) for each in children]
-    known |= {place.key for place, _ in found}
-    for place, key in found:
-        below.setdefault(key if key in known else drawn[0].key, []).append(place)
-    return _drawn(drawn, below)
+    spots = {each.path: _top(each) for each in tops} or {"": _top(Node(id=0, path="", objid=""))}
+    above: dict[_Key, _MapEntry] = {}
+    below: dict[_Key, list[_MapEntry]] = {}
+    for relation in parents:
+        outside = _outside(relation)
+        above[outside.key] = outside
+        top = spots.pop(relation.child.path, None) or _top(relation.child)
+        # Of a parent that was found, nothing but what it says of the child is known.
+        is_named = relation.state is LinkState.ELSEWHERE
+        below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
+    first = [*above.values(), *spots.values()]
+    known = {spot.key for row in (first, *below.values()) for spot in row}
+    found = [(_child(each), (each.parent.path, "")) for each in children]
+    known |= {spot.key for spot, _ in found}
+    for spot, key in found:
+        below.setdefault(key if key in known else first[0].key, []).append(spot)
+    return _drawn(first, below)
 
 
-def _drawn(tops: Sequence[_Place], below: dict[_Key, list[_Place]]) -> Map:
+def _drawn(tops: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> Map:
     boxes: list[Box] = []
-    branches: dict[_Corner, list[tuple[_Corner, _Place]]] = {}
+    branches: dict[_Corner, list[tuple[_Corner, _MapEntry]]] = {}
     row = 0
     for top in tops:
-        ahead: list[tuple[_Place, _Corner | None]] = [(top, None)]
+        ahead: list[tuple[_MapEntry, _Corner | None]] = [(top, None)]
         while ahead:
             place, parent = ahead.pop()
             left = _MARGIN if parent is None else parent[0] + _BOX + _GAP
@@ -121,7 +124,7 @@ def _drawn(tops: Sequence[_Place], below: dict[_Key, list[_Place]]) -> Map:
     )
 
 
-def _box(corner: _Corner, place: _Place) -> Box:
+def _box(corner: _Corner, place: _MapEntry) -> Box:
     return Box(
         x=corner[0],
         y=corner[1],
@@ -132,55 +135,46 @@ def _box(corner: _Corner, place: _Place) -> Box:
     )
 
 
-def _top(top: Top) -> _Place:
-    label = top.mets or "no METS"
-    return _Place(key=(top.mets, ""), label=label, note=top.objid or "no OBJID", title=label, state="")
+def _top(top: Node) -> _MapEntry:
+    label = top.path or "no METS"
+    return _MapEntry(key=(top.path, ""), label=label, note=top.objid or "no OBJID", title=label)
 
 
-def _outside(key: _Key, parent: Parent) -> _Place:
-    said = {State.UNKNOWN: "not looked at", State.ELSEWHERE: "under another root"}
-    note = f"parent, {said.get(parent.state, 'outside of this package')}"
-    return _Place(
-        key=key, label=parent.objid, note=note, title=f"{parent.objid}: {note}", state=State.UNKNOWN.value
+def _outside(relation: Relation) -> _MapEntry:
+    said = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
+    objid, note = relation.parent.objid, f"parent, {said.get(relation.state, 'outside of this package')}"
+    return _MapEntry(
+        key=("", objid), label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN)
     )
 
 
-def _under(top: _Place, parent: Parent) -> _Place:
-    return _Place(
-        key=top.key,
-        label=top.label,
-        note=top.note,
-        title=top.title,
-        state="",
-        link=parent.state,
-        down=parent.state is State.ELSEWHERE,
-    )
-
-
-def _child(child: Child) -> _Place:
-    return _Place(
+def _child(relation: Relation) -> _MapEntry:
+    child = relation.child
+    return _MapEntry(
         # Nothing can be below what nobody knows a METS of.
-        key=(child.mets, "") if child.mets else (child.objid, child.parent),
-        label=child.folder or child.mets or child.objid,
-        note=_note(child),
-        title=_title(child),
-        state=child.state.value,
-        link=child.state,
-        down=child.down,
-        up=child.up,
+        key=(child.path, "") if child.path else (child.objid, relation.parent.path),
+        label=relation.name,
+        note=_note(relation),
+        title=_title(relation),
+        state=relation.word,
+        link=relation.state,
+        names_child=relation.names_child,
+        names_parent=relation.names_parent,
     )
 
 
-def _note(child: Child) -> str:
+def _note(relation: Relation) -> str:
+    child = relation.child
     if child.found:
-        return f"{child.state.value}, {child.found}"
-    if child.files:
-        return f"{child.standing}, {counted(child.files, 'file')}, {counted(child.bytes, 'byte')}"
-    return f"{child.standing}, {child.objid}" if child.mets and child.objid else child.standing
+        return f"{relation.word}, {child.found}"
+    if relation.files:
+        return f"{relation.words}, {counted(relation.files, 'file')}, {counted(relation.bytes, 'byte')}"
+    return f"{relation.words}, {child.objid}" if child.path and child.objid else relation.words
 
 
-def _title(child: Child) -> str:
-    place = child.found or child.mets
+def _title(relation: Relation) -> str:
+    child = relation.child
+    place = child.found or child.path
     where = f" at {place}" if place else ""
     ways = {
         (True, True): "both name each other",
@@ -188,19 +182,23 @@ def _title(child: Child) -> str:
         (False, True): "its parent does not name it",
         (False, False): "neither names the other",
     }
-    is_there = child.mets and child.state is not State.MISSING
-    said = f"; {ways[child.down, child.up]}" if is_there else ""
-    return f"{child.objid or 'a METS without OBJID'}{where}: {child.standing}{said}"
+    is_there = child.path and relation.state is not LinkState.MISSING
+    said = f"; {ways[relation.names_child, relation.names_parent]}" if is_there else ""
+    return f"{child.objid or 'a METS without OBJID'}{where}: {relation.words}{said}"
 
 
-def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _Place]]) -> Iterator[Arrow]:
+def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
     """Yield the lines that a parent's arrows share: as far as there are links, and dashed from there on."""
     right, middle = parent[0] + _BOX, parent[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
     head = f"{right},{up} {right + 9},{up - 5} {right + 9},{up + 5}"
     tops = [(corner[1] - parent[1], place) for corner, place in ends]
-    yield from _trunk(f"M{right} {down}", right + _DOWN, down, [(y, place.down) for y, place in tops], ())
-    yield from _trunk(f"M{right + 7} {up}", right + _UP, up, [(y, place.up) for y, place in tops], (head,))
+    yield from _trunk(
+        f"M{right} {down}", right + _DOWN, down, [(y, place.names_child) for y, place in tops], ()
+    )
+    yield from _trunk(
+        f"M{right + 7} {up}", right + _UP, up, [(y, place.names_parent) for y, place in tops], (head,)
+    )
 
 
 def _trunk(
@@ -216,25 +214,25 @@ def _trunk(
         yield Arrow(path=f"{start}H{x}V{y + dashed}", heads=heads, is_missing=True)
 
 
-def _arrows(parent: _Corner, child: _Corner, place: _Place) -> Iterator[Arrow]:
+def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow]:
     left, middle = child[0], child[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
-    state = (place.link or State.UNKNOWN).value
-    missing = "nobody looked whether" if place.link is State.UNKNOWN else "it is not so that"
+    state = word(place.link)
+    missing = "nobody looked whether" if place.link is LinkState.UNKNOWN else "it is not so that"
     yield Arrow(
         path=f"M{parent[0] + _BOX + _DOWN} {down}H{left - 7}",
         heads=(f"{left},{down} {left - 9},{down - 5} {left - 9},{down + 5}",),
-        is_missing=not place.down,
+        is_missing=not place.names_child,
         state=state,
-        title=f"{'' if place.down else f'{missing} '}the parent names the child",
+        title=f"{'' if place.names_child else f'{missing} '}the parent names the child",
     )
     turn = parent[0] + _BOX + _UP
     yield Arrow(
         path=f"M{left} {up}H{turn + 7}",
         heads=(f"{turn},{up} {turn + 9},{up - 5} {turn + 9},{up + 5}",),
-        is_missing=not place.up,
+        is_missing=not place.names_parent,
         state=state,
-        title=f"{'' if place.up else f'{missing} '}the child names the parent",
+        title=f"{'' if place.names_parent else f'{missing} '}the child names the parent",
     )
 
 

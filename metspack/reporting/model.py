@@ -1,81 +1,98 @@
-"""What a report is made from, beside the findings: the check's frame, and figures for pictures and tables."""
+"""Value objects of reports: the frame of a check, and the figures of its pictures and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum, unique
 
-from metspack.checking import Summary
-from metspack.checking.sampling import Sample
+from metspack.checking import CheckSummary
+from metspack.checking.graph import Edge, Graph, LinkState, Node
+from metspack.checking.sampling import FileSample
 from metspack.model import Limits, Severity
 
-
-@unique
-class State(Enum):
-    """How a child stands to its parent, from the METS documents alone."""
-
-    OK = "ok"
-    """The parent leads to it, and it names the parent."""
-    ELSEWHERE = "elsewhere"
-    """As ok, but it lies elsewhere than the parent says, and was found by its OBJID."""
-    ONE_WAY = "one-way"
-    """It is there, but only one of the two names the other."""
-    BROKEN = "broken"
-    """The link leads nowhere, to a METS that cannot be read, or to one that is called otherwise."""
-    MISSING = "missing"
-    """The parent says where it is, and it is not there."""
-    EXTRA = "extra"
-    """It is there, and no METS of the package names it."""
-    UNKNOWN = "unknown"
-    """Of a parent: it lies neither in the package nor under a root, so nobody looked whether it names it."""
-
-
 _CODES = 3  # beside a state: the findings say all
+_WORDS = {
+    LinkState.ONE_WAY_DOWN: "one-way",
+    LinkState.ONE_WAY_UP: "one-way",
+    LinkState.UNKNOWN: "unknown",
+}
+
+
+def word(state: LinkState) -> str:
+    """Return a link's state in one word: which of the two names the other is drawn, not said."""
+    return _WORDS.get(state, state.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
-    """A child IP: its identifier and METS, as its parent calls them or as it does itself when nobody does.
+class Relation:
+    """A parent IP and a child IP with the link between them, as nodes and edge of the check's graph.
 
-    ``mets`` is the path from the package's root, empty when nothing says it; ``found`` is where its METS
-    lies when that is elsewhere. ``parent`` is the METS that names it, the package's own for one that nobody
-    names. ``down`` tells of an mptr from the parent, ``up`` of one to it. ``files`` and ``bytes`` are what
-    its METS lists, other METS left out. ``codes`` are those of the findings that make the link what it is.
+    ``link`` is None for a child that no METS names; its parent is then the package's own METS. ``files`` and
+    ``bytes`` are what the child's METS lists, other METS left out.
     """
 
-    objid: str
-    mets: str
-    parent: str
-    state: State
-    down: bool
-    up: bool
+    parent: Node
+    child: Node
+    link: Edge | None
+    state: LinkState
     files: int = 0
     bytes: int = 0
-    found: str = ""
-    codes: tuple[str, ...] = ()
 
     @property
-    def standing(self) -> str:
+    def word(self) -> str:
+        """Its state in one word."""
+        return word(self.state)
+
+    @property
+    def words(self) -> str:
         """Its state, with the codes that tell why when the link is at fault."""
-        return " ".join((self.state.value, *self.codes[:_CODES]))
+        codes = self.link.codes[:_CODES] if self.link is not None and self.link.is_fault else ()
+        return " ".join((self.word, *codes))
 
     @property
-    def folder(self) -> str:
-        """The folder that holds its METS, without the last ``/``; empty at the root or when not known."""
-        return self.mets.rpartition("/")[0]
+    def names_child(self) -> bool:
+        """Whether the parent leads to the child."""
+        return self.link is not None and self.link.names_child
+
+    @property
+    def names_parent(self) -> bool:
+        """Whether the child leads to the parent."""
+        return self.link is not None and self.link.names_parent
+
+    @property
+    def name(self) -> str:
+        """What to call the child: its folder, else its METS, else its OBJID."""
+        return self.child.folder or self.child.path or self.child.objid
+
+
+def children(graph: Graph) -> Iterator[Relation]:
+    """Yield the children of a package, at last those that no METS of it is linked with."""
+    if (top := graph.top) is None:
+        return
+    nodes, named = {node.id: node for node in graph.nodes}, {top.id}
+    for edge in graph.edges:
+        parent, child = nodes[edge.parent], nodes[edge.child]
+        # A METS that is its own child, or the package's own as somebody's: neither is one.
+        if parent.path and child.id != top.id:
+            named.add(child.id)
+            yield Relation(parent=parent, child=child, link=edge, state=edge.state)
+    for node in graph.nodes:
+        if node.path and node.id not in named:
+            yield Relation(parent=top, child=node, link=None, state=LinkState.EXTRA)
+
+
+def parents(graph: Graph) -> Iterator[Relation]:
+    """Yield the parents of the package's own METS, which are no part of the package."""
+    if (top := graph.top) is None:
+        return
+    nodes = {node.id: node for node in graph.nodes}
+    for edge in graph.edges:
+        if edge.child == top.id and not nodes[edge.parent].path:
+            yield Relation(parent=nodes[edge.parent], child=top, link=edge, state=edge.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parent:
-    """A parent IP that is no part of the package: its OBJID, the METS that names it, how the link is."""
-
-    objid: str
-    child: str
-    state: State
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class SegmentContent:
     """What a child IP holds: files and bytes of LOBs as its METS lists them."""
 
     name: str
@@ -84,7 +101,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPart:
+class ListedPart:
     """A part of a split LOB: its id, the child that the parent says holds it, its bytes there.
 
     ``size`` is None when that child does not list the part, or no size for it; ``is_lost`` tells that it
@@ -98,17 +115,17 @@ class SplitPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLob:
+class ListedSplitLob:
     """A LOB in parts, in their order; ``size`` is the whole's as the parent says, None when it does not."""
 
     id: str
     size: int | None
-    parts: tuple[SplitPart, ...]
+    parts: tuple[ListedPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixity:
-    """What digests of one algorithm, stated in one kind of place, were worth.
+class FixityFigures:
+    """The digests of one algorithm, stated in one kind of place, and how many were verified.
 
     ``source`` is ``METS`` or a manifest's name. ``files`` have a digest there, of ``bytes`` together;
     ``read`` of them were hashed, ``failed`` of those differ. Both are None when the check was interrupted.
@@ -128,34 +145,27 @@ class Fixity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Top:
-    """A package that was checked: its OBJID, empty for none, and its METS."""
-
-    objid: str
-    mets: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """Figures of the packages of a check: links, segments, split LOBs, fixity.
 
-    Children stand by name, those without a METS last. They and split LOBs are as many as there are
+    ``tops`` are the packages' own METS, ``parents`` the relations above them, ``children`` those below: they
+    stand by name, those without a METS last. They and split LOBs are as many as there are
     segments, never as many as LOBs. ``splits_left_out`` counts what is no longer in ``splits``. Of
     several packages, paths begin with the package's own, as those of findings do.
     """
 
-    tops: tuple[Top, ...] = ()
-    parents: tuple[Parent, ...] = ()
-    children: tuple[Child, ...] = ()
-    segments: tuple[Segment, ...] = ()
-    splits: tuple[SplitLob, ...] = ()
+    tops: tuple[Node, ...] = ()
+    parents: tuple[Relation, ...] = ()
+    children: tuple[Relation, ...] = ()
+    segments: tuple[SegmentContent, ...] = ()
+    splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
-    fixity: tuple[Fixity, ...] = ()
+    fixity: tuple[FixityFigures, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A check as its reports tell of it.
+    """The frame of a check's report: what was checked, with which options and result.
 
     ``path`` is the package as it was named; ``sample`` chose the files that were hashed (``summary.sampled``
     says how many), None for all; ``is_complete`` is False when the check was interrupted; ``created`` is an
@@ -165,8 +175,8 @@ class Frame:
 
     path: str
     level: str
-    summary: Summary
-    sample: Sample | None = None
+    summary: CheckSummary
+    sample: FileSample | None = None
     is_complete: bool = True
     created: str = ""
     fail_on: Severity | None = Severity.ERROR

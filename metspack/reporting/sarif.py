@@ -11,7 +11,7 @@ from urllib.parse import quote
 from metspack.checking import ALL_CODES, Code, Rule
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import TOOL, printable, sample
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 from metspack.reporting.text import INTERRUPTED
 from metspack.version import __version__
@@ -25,7 +25,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _RULES = {each.id: number for number, each in enumerate(sorted(ALL_CODES, key=lambda code: code.id))}
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one SARIF log, plain ASCII, the results streamed one by one."""
     log = {
         "$schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""Templates of reports: what comes from a package is text in them, escaped and visible."""
+"""The template environment of reports: text from a package is escaped, and control characters are shown."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from enum import Enum, unique
 
 from rich.cells import cell_len
 
-from metspack.checking import Summary
+from metspack.checking import CheckSummary
 from metspack.model import Severity
 from metspack.reporting.findings import parts, printable, sampled
-from metspack.reporting.kept import Group, Kept
+from metspack.reporting.kept import CodeGroup, FindingStore
 from metspack.reporting.model import Frame
 from metspack.sizes import counted
 
@@ -27,7 +27,7 @@ _HANGING = "    "
 
 @unique
 class Tone(Enum):
-    """What a piece of a line is, for who gives it a colour."""
+    """The kind of a part of a line, by which the terminal gives it a colour."""
 
     PLAIN = "plain"
     ERROR = "error"
@@ -41,42 +41,44 @@ _TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.I
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class StyledText:
     """A part of a line: printable text and what it is."""
 
     text: str
     tone: Tone = Tone.PLAIN
 
 
-Line = tuple[Piece, ...]
+Line = tuple[StyledText, ...]
 
 
-def grouped(kept: Kept, limit: int | None = None) -> Iterator[Line]:
+def grouped(kept: FindingStore, limit: int | None = None) -> Iterator[Line]:
     """Yield the findings under their codes, at most ``limit`` of each (None: all), then how many more."""
     for group in kept.groups():
         yield from _group(kept, group, limit)
 
 
-def _group(kept: Kept, group: Group, limit: int | None) -> Iterator[Line]:
+def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
     tone = _TONES[group.severity]
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
     yield (
-        Piece(text=f"{group.severity.value} {group.code}", tone=tone),
-        Piece(text=f" {group.title}{count}"),
+        StyledText(text=f"{group.severity.value} {group.code}", tone=tone),
+        StyledText(text=f" {group.title}{count}"),
     )
     for each in kept.of_group(group, limit):
         where, said = parts(each)
-        yield Piece(text=f"  {where}: ", tone=Tone.FAINT), Piece(text=said)
+        yield StyledText(text=f"  {where}: ", tone=Tone.FAINT), StyledText(text=said)
     if limit is not None and group.count > limit:
         more = counted(group.count - limit, "more finding")
-        yield (Piece(text=f"  ... and {more} {group.code} (--max-per-code 0 shows all)", tone=Tone.FAINT),)
+        yield (
+            StyledText(text=f"  ... and {more} {group.code} (--max-per-code 0 shows all)", tone=Tone.FAINT),
+        )
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
     """Yield what was looked at and how much was found, and whether that is all."""
     summary = frame.summary
     if not frame.is_complete:
-        yield (Piece(text=INTERRUPTED, tone=Tone.WARNING),)
+        yield (StyledText(text=INTERRUPTED, tone=Tone.WARNING),)
     looked = (
         f"{printable(frame.path)}: {counted(summary.packages, 'METS file')}, "
         f"{counted(summary.files, 'listed file')}, {counted(summary.links, 'link')}"
@@ -86,10 +88,10 @@ def verdict(frame: Frame) -> Iterator[Line]:
     if said := sampled(frame):
         looked += f"; {said}"
     tone = Tone.ERROR if summary.errors else Tone.WARNING if summary.warnings else Tone.GOOD
-    yield Piece(text=f"{looked}; level {frame.level}: "), Piece(text=counts(summary), tone=tone)
+    yield StyledText(text=f"{looked}; level {frame.level}: "), StyledText(text=counts(summary), tone=tone)
 
 
-def counts(summary: Summary) -> str:
+def counts(summary: CheckSummary) -> str:
     """Return how many findings there are: ``1 error, 0 warnings``, with notes where there are any."""
     said = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     if summary.infos:
@@ -97,7 +99,7 @@ def counts(summary: Summary) -> str:
     return ", ".join(said)
 
 
-def document(frame: Frame, kept: Kept) -> Iterator[str]:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first says what it is."""
     created = f", {frame.created}" if frame.created else ""
     yield f"metspack check of {printable(frame.path)}, level {frame.level}{created}\n"
@@ -112,15 +114,15 @@ def wrapped(line: Line, width: int) -> Iterator[Line]:
 
     A word that is wider than that is kept whole: names are to be copied.
     """
-    row: list[Piece] = []
+    row: list[StyledText] = []
     used = 0
     for piece in line:
         for word in _WORDS.findall(piece.text):
             used += cell_len(word)
             if used > width and not word.isspace() and not all(each.text.isspace() for each in row):
                 yield tuple(row[:-1] if row[-1].text.isspace() else row)
-                row, used = [Piece(text=_HANGING)], len(_HANGING) + cell_len(word)
-            row.append(Piece(text=word, tone=piece.tone))
+                row, used = [StyledText(text=_HANGING)], len(_HANGING) + cell_len(word)
+            row.append(StyledText(text=word, tone=piece.tone))
     yield tuple(row)
 
 

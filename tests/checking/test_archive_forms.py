@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check, ordered, sampling
+from metspack.checking import Level, check, sampling
 from metspack.checking.packed import Packed
 from metspack.media import Below
 from metspack.model import Budgets, Finding
 from metspack.packs import Shelf
+from tests.findings import ordered
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
 from tests.packages.spread import tarred, zipped

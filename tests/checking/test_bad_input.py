@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from metspack import reading
-from metspack.checking import Level, check, ordered
+from metspack.checking import Level, check
 from metspack.model import Finding
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST, SECOND
 

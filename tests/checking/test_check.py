@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metspack import reading
-from metspack.checking import ALL_CODES, Code, Level, Summary, check, explained, ordered, walking, weight
+from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, walking, weight
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.model import Budgets, Finding, Severity
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
 from tests.shared_data import shared
@@ -352,32 +353,6 @@ def test_no_damage_makes_a_check_raise(path: str, cut: float, junk: bytes, rest:
         (package / path).write_bytes(data)
 
 
-_TEXT = st.text(max_size=12)
-
-
-@given(
-    st.lists(
-        st.builds(
-            lambda code, path, line, place, fact: (
-                Code.REFUSED.at(path, line, place, reason=fact)
-                if code
-                else Code.NOT_WELL_FORMED.at(path, line, place, reason=fact)
-            ),
-            st.booleans(),
-            st.text(max_size=5),
-            st.integers(0, 9),
-            _TEXT,
-            _TEXT,
-        )
-    )
-)
-def test_ordered_is_a_stable_sort(findings: list[Finding]) -> None:
-    def key(each: Finding) -> tuple[object, ...]:
-        return (each.path.encode(), each.line, each.code, each.place.encode())
-
-    assert list(ordered(findings)) == sorted(findings, key=key)
-
-
 def test_findings_do_not_depend_on_the_order_of_names_on_disk(package: Path, tmp_path: Path) -> None:
     (package / FIRST).unlink()
     copy = tmp_path / "copy"
@@ -386,7 +361,7 @@ def test_findings_do_not_depend_on_the_order_of_names_on_disk(package: Path, tmp
             target = copy / path.relative_to(package)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-    assert list(ordered(check(package))) == list(ordered(check(copy)))
+    assert ordered(check(package)) == ordered(check(copy))
 
 
 # --- what is said of codes ------------------------------------------------------------------------------
@@ -411,7 +386,7 @@ def test_every_code_is_explained() -> None:
 
 
 def test_a_summary_counts() -> None:
-    summary = Summary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7)
+    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7)
     assert summary.findings == 18
     assert {code.severity for code in ALL_CODES} == set(Severity)
 
@@ -491,7 +466,7 @@ def test_a_real_archive_whose_lobs_lie_outside(tmp_path: Path) -> None:
         f"<fileGrp>{entries}</fileGrp></fileSec><structMap><div>{pointers}</div></structMap></mets>"
     )
     forge.write_manifests(root)
-    found = list(ordered(check(root)))
+    found = ordered(check(root))
     assert {each.code for each in found} <= {"P108", "Z020", "Z021"}, found
     assert [each.place.rpartition(" ")[2] for each in found if each.code == "P108"] == [
         "c3",

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import ALL_CODES, Code, Level, check, ordered
+from metspack.checking import ALL_CODES, Code, Level, check
 from metspack.model import Severity
 from metspack.reporting import findings as reporting
+from tests.findings import ordered
 from tests.packages.cases import HERE, KINDS, Case, cases
 
 # Permission cannot be taken from the administrator, 64 MB of METS are no test data, archives in other forms
@@ -21,7 +22,7 @@ _GRAVITY = [Severity.INFO, Severity.WARNING, Severity.ERROR]
 def test_a_case_gives_exactly_the_codes_in_its_name(case: Case, tmp_path: Path) -> None:
     package = case.made(tmp_path)
     roots = [package.with_name(each) for each in case.roots]
-    found = list(ordered(check(package, Level(case.level), roots=roots, strict=case.strict)))
+    found = ordered(check(package, Level(case.level), roots=roots, strict=case.strict))
     shown = "\n".join(reporting.line(each) for each in found)
     assert {each.code for each in found} == case.codes, shown
     gravest = max((each.severity for each in found), key=_GRAVITY.index, default=Severity.INFO)

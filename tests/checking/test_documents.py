@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import documents
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.documents import Document
+from metspack.checking.documents import DocumentReader
 from metspack.checking.holders import Folder, Places
 from metspack.checking.looking import Looking
 from metspack.mets.condensing import Sink, condensed
@@ -40,7 +40,9 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
     path.write_text(document)
     with Catalogue() as catalogue:
         number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
-        found = list(Document(catalogue, Places(Folder(root)), number, b"a b/mets.xml", Looking()).findings())
+        found = list(
+            DocumentReader(catalogue, Places(Folder(root)), number, b"a b/mets.xml", Looking()).findings()
+        )
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 

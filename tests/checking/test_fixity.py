@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import reading
-from metspack.checking import Level, check, fixity, lineends, ordered, sampling
+from metspack.checking import Level, check, fixity, lineends, sampling
 from metspack.model import Digest, Finding
+from tests.findings import ordered
 from tests.packages import forge, steps
 from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, md5
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Code, Level, Summary, check, fixity
+from metspack.checking import CheckSummary, Code, Level, check, fixity
 from metspack.checking.hashing import Asked, Hashed, Text, all_hashed, hashed
 from metspack.media import Below
 from metspack.model import Finding
@@ -56,7 +56,7 @@ def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     assert first.text.fits(2)
 
 
-def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], Summary]:
+def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], CheckSummary]:
     checking = check(package, level, jobs=jobs)
     return list(checking), checking.summary
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import check
 from metspack.checking.codes import Code
-from metspack.checking.likewise import Likewise, climbing, moved
+from metspack.checking.likewise import FindingGroups, climbing, moved
 from metspack.model import Finding
 from tests.packages import forge
 from tests.packages.placed import describe
@@ -118,23 +118,23 @@ def test_lost_entries_of_an_archive_are_said_together(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([None, *(f"{n}".encode() for n in range(1200))]), st.booleans())))
 def test_no_finding_is_lost(taken: list[tuple[bytes | None, bool]]) -> None:
-    together = Likewise()
+    together = FindingGroups()
     findings: list[Finding] = []
     for number, (folder, alike) in enumerate(taken):
         finding = Code.UNLISTED.at(f"{number}", found="1")
-        findings += together.taken(folder, finding, alike)
-    findings += together.ended()
+        findings += together.take(folder, finding, alike)
+    findings += together.release()
     counts = [1 + int(dict(each.facts).get("more", "0").replace(",", "")) for each in findings]
     assert sum(counts) == len(taken)
-    assert not list(together.ended())
+    assert not list(together.release())
 
 
 def test_as_many_folders_as_are_kept_are_told_apart() -> None:
-    together = Likewise()
+    together = FindingGroups()
     finding = Code.UNLISTED.at("x", found="1")
-    found = [each for n in range(1001) for each in together.taken(b"%d" % n, finding)]
+    found = [each for n in range(1001) for each in together.take(b"%d" % n, finding)]
     assert len(found) == 1000
-    assert len(list(together.ended())) == 1
+    assert len(list(together.release())) == 1
 
 
 @given(NAMES, NAMES)

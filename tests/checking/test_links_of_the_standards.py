@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check, ordered
-from metspack.checking.graph import State
+from metspack.checking import Level, check
+from metspack.checking.graph import LinkState
+from tests.findings import ordered
 from tests.shared_data import shared
 
 _OPEN = '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" OBJID="{}">'
@@ -16,7 +17,7 @@ def codes(path: Path, *roots: Path, level: Level = Level.LINKS) -> list[str]:
     return [each.code for each in ordered(check(path, level, roots=roots))]
 
 
-def states(path: Path, *roots: Path) -> list[State]:
+def states(path: Path, *roots: Path) -> list[LinkState]:
     run = check(path, Level.LINKS, roots=roots)
     list(run)
     return [edge.state for edge in run.graphs[0].edges]
@@ -50,7 +51,7 @@ def _without_pages(text: str) -> str:
 
 
 def test_the_recommendations_parent_and_child(recommended: Path) -> None:
-    found = list(ordered(check(recommended, Level.LINKS)))
+    found = ordered(check(recommended, Level.LINKS))
     told = [(each.code, each.path, each.facts) for each in found if each.code[0] == "L"]
     assert [(code, path) for code, path, _ in told] == [("L002", "mets.xml")] * 2
     assert [dict(facts)["expected"] for *_, facts in told] == [
@@ -59,7 +60,7 @@ def test_the_recommendations_parent_and_child(recommended: Path) -> None:
     ]
     assert {each.code for each in found} == {"L002", "P004", "F006", "F011"}
     # The MD5 printed in the parent is not that of the child as it is printed.
-    assert states(recommended) == [State.BROKEN, State.MISSING, State.MISSING]
+    assert states(recommended) == [LinkState.BROKEN, LinkState.MISSING, LinkState.MISSING]
 
 
 def test_the_recommendations_children_on_other_disks(recommended: Path, tmp_path: Path) -> None:
@@ -98,12 +99,12 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_large_packages_name_each_other_by_urn(large: Path) -> None:
-    found = list(ordered(check(large / "godfather", Level.LINKS, roots=[large])))
+    found = ordered(check(large / "godfather", Level.LINKS, roots=[large]))
     assert sorted(each.code for each in found) == ["L010", "L011", "M008", "M008", "M026", "M026", "M026"]
     (lost,) = (each for each in found if each.code == "L010")
     assert "urn:sa.dk:ID.AVID.RA.18005.rep1.seg0" in lost.message
     assert "ID.AVID.RA.18005.rep0.seg0' (one letter off)" in lost.message
-    assert states(large / "godfather", large) == [State.ELSEWHERE, State.MISSING]
+    assert states(large / "godfather", large) == [LinkState.ELSEWHERE, LinkState.MISSING]
 
 
 def test_the_child_of_a_large_package(large: Path) -> None:
@@ -134,7 +135,7 @@ def test_an_aip_parent_names_one_child_three_times(tmp_path: Path, listings: lis
         put(tmp_path / f"{number}/METS.xml", f"{_OPEN.format(objid)}{up}</mets>")
     found = codes(tmp_path / "p", tmp_path)
     assert sorted(found) == ["L004", "L004", "L011", "L011", "M008", "M008", "M008"]
-    assert states(tmp_path / "p", tmp_path) == [State.ELSEWHERE, State.ELSEWHERE]
+    assert states(tmp_path / "p", tmp_path) == [LinkState.ELSEWHERE, LinkState.ELSEWHERE]
     assert sorted(codes(tmp_path / "p")) == ["L010"] * 4 + ["M008"]
 
 
@@ -143,7 +144,7 @@ def test_an_aip_child_whose_parent_is_not_there(tmp_path: Path, listings: list[s
     put(tmp_path / "other/METS.xml", f"{_OPEN.format('urn:uuid:0')}</mets>")
     assert sorted(codes(tmp_path / "c")) == ["L022", "M008"]
     assert sorted(codes(tmp_path / "c", tmp_path)) == ["L025", "M008"]
-    assert states(tmp_path / "c", tmp_path) == [State.UNKNOWN]
+    assert states(tmp_path / "c", tmp_path) == [LinkState.UNKNOWN]
 
 
 def test_an_aip_without_its_representations(tmp_path: Path, listings: list[str]) -> None:
@@ -155,4 +156,4 @@ def test_an_aip_without_its_representations(tmp_path: Path, listings: list[str])
         put(tmp_path / f"a/representations/{name}/METS.xml", f"{_OPEN.format(name)}</mets>")
     # A representation is part of its package: that it names no parent is no fault. These have no structMap.
     assert sorted(codes(tmp_path / "a")) == ["M008"] * 3 + ["M020"] * 2
-    assert states(tmp_path / "a") == [State.OK, State.OK]
+    assert states(tmp_path / "a") == [LinkState.OK, LinkState.OK]

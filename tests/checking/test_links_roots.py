@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from metspack import reading
-from metspack.checking import Level, check, ordered, weight
-from metspack.checking.graph import State
+from metspack.checking import Level, check, weight
+from metspack.checking.graph import LinkState
 from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets, Finding
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
@@ -63,7 +64,7 @@ def test_segments_on_three_disks_and_in_a_zip_are_found_and_clean(tmp_path: Path
     assert codes(run) == ["L011"] * 3
     assert (run.summary.packages, run.summary.errors, run.summary.warnings) == (5, 0, 0)
     (graph,) = run.graphs
-    assert [edge.state for edge in graph.edges] == [State.OK, *[State.ELSEWHERE] * 3]
+    assert [edge.state for edge in graph.edges] == [LinkState.OK, *[LinkState.ELSEWHERE] * 3]
     assert not graph.is_broken
     assert [node.found for node in graph.nodes if node.found] == [
         f"{tmp_path}/disk1/Northwind_lobseg_1/mets.xml",
@@ -187,9 +188,9 @@ def test_links_by_objid_over_three_generations(tmp_path: Path) -> None:
     assert sorted(codes(run)) == ["L011"] * 3 + ["L029"]
     (graph,) = run.graphs
     assert [edge.state for edge in graph.edges] == [
-        State.ELSEWHERE,
-        State.ONE_WAY_DOWN,
-        State.ELSEWHERE,
+        LinkState.ELSEWHERE,
+        LinkState.ONE_WAY_DOWN,
+        LinkState.ELSEWHERE,
     ]
     assert not graph.is_broken
     found = sorted(codes(check(tmp_path / "1/top", Level.STRUCTURE, roots=roots)))
@@ -215,7 +216,7 @@ def test_packages_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> Non
         forge.edit(path, "0018", "0099")
     forge.seal(second)
     (second / "note").touch()
-    found = list(ordered(check([first, second], Level.STRUCTURE)))
+    found = ordered(check([first, second], Level.STRUCTURE))
     assert {each.path for each in found} == {f"{second}/note"}
 
 
@@ -267,7 +268,7 @@ def test_what_cannot_be_read_in_a_root_is_told_and_the_rest_goes_on(
         return original(root, tuple(segments))
 
     monkeypatch.setattr(reading, "opened_folder", refused)
-    found = list(ordered(check(package, roots=[tmp_path / "disk"])))
+    found = ordered(check(package, roots=[tmp_path / "disk"]))
     assert sorted(each.code for each in found) == ["L011", "P007", "P007", "P011"]
     assert {Path(each.path).name for each in found if each.code != "L011"} == {"a", "mets.xml", "d.zip"}
 
@@ -283,7 +284,7 @@ def test_orphans_that_name_the_parent_are_links_one_way(package: Path) -> None:
     forge.edit(package / "Northwind_lobseg_2/mets.xml", "lobseg_1_mets", "lobseg_2_mets")
     run = check(package, Level.LINKS)
     assert codes(run) == ["L006"]
-    assert [edge.state for edge in run.graphs[0].edges] == [State.OK, State.OK, State.ONE_WAY_UP]
+    assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK, LinkState.ONE_WAY_UP]
     assert run.graphs[0].is_broken
 
 
@@ -398,4 +399,4 @@ def test_a_child_may_be_named_in_every_style(package: Path) -> None:
     forge.seal(package)
     run = check(package)
     assert codes(run) == []
-    assert [edge.state for edge in run.graphs[0].edges] == [State.OK, State.OK]
+    assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK]

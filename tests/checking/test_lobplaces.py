@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metspack.checking import Code, Level, check, explained, ordered
+from metspack.checking import Code, Level, check, explained
 from metspack.checking import walking as checking_walking
 from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import Catalogue
@@ -29,6 +29,7 @@ from metspack.siard.container import Container
 from metspack.siard.conventions import Convention
 from metspack.siard.faults import LobUnresolved
 from metspack.siard.resolving import Resolver
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.forge import FIRST, LOBS
 from tests.packages.placed import describe, packaged
@@ -40,7 +41,7 @@ ROWS = (Row(file="Northwind_lobseg_0/record0.bin"), Row(file="Northwind_lobseg_0
 
 
 def found(root: Path, level: Level = Level.FULL) -> list[Finding]:
-    return list(ordered(check(root, level)))
+    return ordered(check(root, level))
 
 
 def codes(root: Path, level: Level = Level.FULL) -> list[str]:

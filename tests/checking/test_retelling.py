@@ -20,7 +20,7 @@ SCHEMA = etree.XMLSchema(
 )
 
 
-def told(data: bytes, size: int = 1 << 16) -> list[retelling.Piece]:
+def told(data: bytes, size: int = 1 << 16) -> list[retelling.MarkupPiece]:
     return list(retold(data[start : start + size] for start in range(0, len(data), size)))
 
 

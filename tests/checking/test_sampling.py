@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metspack import reading
 from metspack.checking import Level, check, sampling
-from metspack.checking.sampling import Sample, Sampled, parsed
+from metspack.checking.sampling import FileSample, Sampled, parsed
 from metspack.errors import ConfigError
 from tests.packages import forge
 
@@ -68,7 +68,8 @@ def test_a_larger_share_takes_no_fewer(hundredths: int, one: int, more: int) -> 
 def test_each_seed_has_an_order_of_its_own() -> None:
     paths = [b"record%d.bin" % number for number in range(50)]
     orders = {
-        tuple(sorted(paths, key=Sample(text="1", share=None, files=1, seed=each).key)) for each in (0, 1, 2)
+        tuple(sorted(paths, key=FileSample(text="1", share=None, files=1, seed=each).key))
+        for each in (0, 1, 2)
     }
     assert len(orders) == 3
     # The choice is kept for ever: a sample of today can be taken again in years.

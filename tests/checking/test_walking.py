@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metspack.checking import Level, check, ordered, walking
+from metspack.checking import Level, check, walking
 from metspack.checking.catalogue import Catalogue, folded_name
 from metspack.checking.holders import Folder, Places
 from metspack.errors import TargetError
 from metspack.listing import Lot
 from metspack.model import Finding
+from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.cases import Case, cases
 
@@ -50,7 +51,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> type[Late]:
 
 
 def found(package: Path, jobs: int, roots: Iterable[Path] = ()) -> list[Finding]:
-    return list(ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs)))
+    return ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs))
 
 
 @pytest.mark.parametrize("case", LINKED, ids=[each.id for each in LINKED])
@@ -92,10 +93,10 @@ def test_a_process_beside_finds_the_same(
     (package / "odd" / "x").symlink_to("y")
     (package / "odd" / "mets.xml").write_bytes(b"<mets")
     (package / "nothing").mkdir()
-    alone = list(ordered(check(package, level)))
+    alone = ordered(check(package, level))
     assert {each.path for each in alone} >= {"odd/mets.xml"}
     monkeypatch.setattr(walking, "_LONG", -1)
-    assert list(ordered(check(package, level, jobs=2))) == alone
+    assert ordered(check(package, level, jobs=2)) == alone
 
 
 def test_more_folders_than_a_process_can_be_given_are_walked_without_one(

@@ -19,7 +19,7 @@ from metspack.checking import package as checking_package
 from metspack.cli import Interrupted, console
 from metspack.model import Finding
 from metspack.reporting.files import SUFFIXES
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from tests.cli.conftest import Commands, Program
 from tests.packages import forge
 
@@ -265,16 +265,16 @@ def test_a_child_elsewhere_is_shown_as_such(metspack: Commands, good: Path, tmp_
 def test_an_interrupted_check_leaves_a_report_that_says_so(
     metspack: Commands, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Kept.add
+    real = FindingStore.add
     seen = []
 
-    def add(self: Kept, finding: Finding) -> None:
+    def add(self: FindingStore, finding: Finding) -> None:
         real(self, finding)
         seen.append(finding)
         if len(seen) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Kept, "add", add)
+    monkeypatch.setattr(FindingStore, "add", add)
     paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
     outcome = metspack("check", bad, *(word for path in paths for word in ("--report", path)))
     assert outcome.code == 130

@@ -92,6 +92,13 @@ def test_svg(package: Path, metspack: Commands) -> None:
     assert "var(" not in text, "programs that draw SVG know no variables"
 
 
+def test_svg_says_of_a_broken_link_who_names_whom(package: Path, metspack: Commands) -> None:
+    forge.edit(package / "Northwind_lobseg_0/mets.xml", 'OBJID="ID_Northwind_lobseg_0_mets"', 'OBJID="x"')
+    text = metspack("links", package, "--format", "svg").out
+    assert ": broken" in text
+    assert "both name each other" in text.partition(": broken")[2].partition("<")[0]
+
+
 @pytest.mark.parametrize("form", ["tree", "table", "json", "mermaid", "svg"])
 def test_the_same_twice_and_from_elsewhere(package: Path, metspack: Commands, form: str) -> None:
     forge.edit(package / "Northwind_lobseg_0/mets.xml", forge.PARENT_OBJID, 'urn:uuid:<b>&"`#')

@@ -16,7 +16,7 @@ import pytest
 
 from metspack import checking
 from metspack.model import Limits
-from metspack.reporting import html, linksvg
+from metspack.reporting import html, linkgraph
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting import pages
@@ -205,7 +205,7 @@ def test_the_picture_of_links_in_a_browser(browser: str, tmp_path: Path) -> None
     run = checking.check(package, checking.Level.LINKS)
     assert list(run)
     path = tmp_path / "links.svg"
-    path.write_text("".join(linksvg.document(run.graphs)), encoding="utf-8", newline="")
+    path.write_text("".join(linkgraph.svg(run.graphs)), encoding="utf-8", newline="")
     dom = opened(browser, path)
     assert "parsererror" not in dom
     assert [name for name, _ in drawn(pages.read(dom))] == [

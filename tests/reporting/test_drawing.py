@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metspack.model import Limits
 from metspack.reporting import drawing
-from metspack.reporting.model import Segment, SplitLob, SplitPart
+from metspack.reporting.model import ListedPart, ListedSplitLob, SegmentContent
 
 
 @given(
@@ -19,7 +19,7 @@ from metspack.reporting.model import Segment, SplitLob, SplitPart
 def test_bars_are_shares_of_the_limit_or_of_the_fullest(
     held: list[tuple[int, int]], most: int, largest: int
 ) -> None:
-    segments = [Segment(name="s", files=files, bytes=size) for files, size in held]
+    segments = [SegmentContent(name="s", files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
         for fill, (files, size) in zip(drawing.fills(segments, limits), held, strict=True):
             for bar, value, limit in ((fill.files, files, limits.files), (fill.bytes, size, limits.bytes)):
@@ -29,7 +29,7 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
 
 
 def test_a_bar_says_what_it_is_against() -> None:
-    (fill,) = drawing.fills([Segment(name="s", files=3, bytes=50_000)], Limits(bytes=40_000))
+    (fill,) = drawing.fills([SegmentContent(name="s", files=3, bytes=50_000)], Limits(bytes=40_000))
     assert fill.files.said == "3 files, 100.0 % of the fullest (3)"
     assert fill.bytes.said == "50,000 bytes, 125.0 % of the limit (40,000)"
     assert (fill.bytes.share, fill.bytes.is_over) == (100.0, True)
@@ -40,8 +40,8 @@ PARTS = st.lists(st.one_of(st.none(), st.integers(0, 10**12)), min_size=1, max_s
 
 @given(PARTS, st.one_of(st.none(), st.integers(0, 10**13)))
 def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> None:
-    parts = tuple(SplitPart(id=f"r1.p{number}", child="x", size=size) for number, size in enumerate(sizes))
-    (strip,) = drawing.strips([SplitLob(id="r1", size=whole, parts=parts)])
+    parts = tuple(ListedPart(id=f"r1.p{number}", child="x", size=size) for number, size in enumerate(sizes))
+    (strip,) = drawing.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
     assert len(strip.pieces) == len(sizes)
     assert [piece.is_missing for piece in strip.pieces] == [size is None for size in sizes]
     assert all(before.x <= after.x for before, after in zip(strip.pieces, strip.pieces[1:], strict=False))
@@ -61,18 +61,18 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
     ],
 )
 def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, said: str) -> None:
-    parts = tuple(SplitPart(id="r1.p0", child="x", size=size) for size in sizes)
-    (strip,) = drawing.strips([SplitLob(id="r1", size=whole, parts=parts)])
+    parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
+    (strip,) = drawing.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
     assert strip.said == said
     assert strip.pieces[0].title == "r1.p0: 5 bytes in x"
 
 
 def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
     parts = (
-        SplitPart(id="r1.p0", child="x", size=4),
-        SplitPart(id="r1.p1", child="y", size=6, is_lost=True),
+        ListedPart(id="r1.p0", child="x", size=4),
+        ListedPart(id="r1.p1", child="y", size=6, is_lost=True),
     )
-    (strip,) = drawing.strips([SplitLob(id="r1", size=10, parts=parts)])
+    (strip,) = drawing.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
     assert not strip.is_whole
     assert strip.said == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
     assert [(each.width, each.is_missing) for each in strip.pieces] == [(400.0, False), (600.0, True)]

@@ -5,11 +5,11 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Code, Summary
+from metspack.checking import CheckSummary, Code
 from metspack.reporting import findings as reporting
 from metspack.version import __version__
 
-NONE = Summary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
+NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
 
 
 def test_a_line_names_place_severity_and_code() -> None:
@@ -29,7 +29,7 @@ def test_a_line_is_one_printable_line(path: str, place: str, reason: str) -> Non
 
 def test_the_json_document() -> None:
     found = Code.FILE_MISSING.at("a/b", 0, "id", expected="a/b", source="mets.xml line 3")
-    summary = Summary(packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0)
+    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0)
     document = reporting.document(summary, [found], path="out", level="full")
     assert json.loads(json.dumps(document)) == document
     assert document == {
@@ -66,5 +66,5 @@ def test_the_json_document() -> None:
 
 def test_verdicts() -> None:
     assert reporting.verdict(NONE) == "ok"
-    warned = Summary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=1, infos=9)
+    warned = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=1, infos=9)
     assert reporting.verdict(warned) == "warning"

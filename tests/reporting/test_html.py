@@ -14,20 +14,21 @@ from hypothesis import strategies as st
 
 from metspack import resources
 from metspack.checking import Code, Level, sampling
+from metspack.checking.graph import LinkState
 from metspack.checking.sampling import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
 from metspack.reporting.findings import printable
-from metspack.reporting.kept import Kept
-from metspack.reporting.model import Child, Frame, ReportFacts, SplitLob, SplitPart, State, Top
+from metspack.reporting.kept import FindingStore
+from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts
 from tests.packages import forge
 from tests.reporting import pages
-from tests.reporting.reports import checked, holding
+from tests.reporting.reports import checked, holding, node, related
 
-TOP = Top(objid="urn:x", mets="mets.xml")
+TOP = node("mets.xml", "urn:x")
 
 
-def page(frame: Frame, kept: Kept, root: Path | None = None) -> pages.Node:
+def page(frame: Frame, kept: FindingStore, root: Path | None = None) -> pages.Node:
     """Return a report as a page that every rule for pages holds for."""
     text = "".join(html.document(frame, kept, {} if root is None else {"": root}))
     found = pages.read(text)
@@ -137,23 +138,17 @@ def test_five_hundred_children_are_tiles_with_a_filter(tmp_path: Path) -> None:
     choices = {each.attributes["id"] for each in found.all("input")}
     assert choices == {"show-all", "show-ok", "show-missing"}
     filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
-    assert filtered == [(state.value, state.value) for state in State]
+    assert filtered == [(word, word) for word in html.MEANINGS]
     (group,) = (each for each in found.all() if each.attributes.get("role") == "group")
     kinds = [each.tag for each in group.children if isinstance(each, pages.Node)]
     assert kinds == ["input", "label"] * 3 + ["ol"], "what is chosen stands beside what it filters"
 
 
-def many(count: int) -> tuple[Child, ...]:
+def many(count: int) -> tuple[Relation, ...]:
     return tuple(
-        Child(
-            objid=f"{number}",
-            mets=f"{number}/mets.xml",
-            parent="mets.xml",
-            state=State.MISSING if number > 5_990 else State.OK,
-            down=True,
-            up=True,
-            files=0,
-            bytes=0,
+        related(
+            node(f"{number}/mets.xml", f"{number}"),
+            state=LinkState.MISSING if number > 5_990 else LinkState.OK,
         )
         for number in range(count)
     )
@@ -211,8 +206,8 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
 
 
 def test_split_lobs_are_strips() -> None:
-    parts = (SplitPart(id="r1.p0", child="a", size=5), SplitPart(id="r1.p1", child="b", size=None))
-    facts = ReportFacts(splits=(SplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
+    parts = (ListedPart(id="r1.p0", child="a", size=5), ListedPart(id="r1.p1", child="b", size=None))
+    facts = ReportFacts(splits=(ListedSplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
     with holding() as (frame, kept):
         found = page(replace(frame, facts=facts), kept)
     strip = found.one("figure", "strip")
@@ -267,10 +262,8 @@ TRICKY = st.one_of(
 
 @given(TRICKY, TRICKY, TRICKY)
 def test_what_a_package_says_is_text_and_visible(path: str, place: str, reason: str) -> None:
-    child = Child(
-        objid=path, mets=place, parent="", state=State.EXTRA, down=False, up=False, files=1, bytes=1
-    )
-    facts = ReportFacts(tops=(Top(objid=reason, mets=path),), children=(child,))
+    child = related(node(place, path), node(path), LinkState.EXTRA, files=1)
+    facts = ReportFacts(tops=(node(path, reason),), children=(child,))
     with holding(Code.REFUSED.at(path, 3, place, reason=reason)) as (frame, kept):
         found = page(replace(frame, path=reason, facts=facts), kept)
     assert not list(found.all("script"))
@@ -303,9 +296,9 @@ def test_every_text_has_the_contrast_that_wcag_aa_asks_for(colours: dict[str, st
     pairs = [
         (text, back) for text in ("text", "faint", "link", "broken", "one-way") for back in ("page", "panel")
     ]
-    for state in (*(each.value for each in State), "own"):
+    for state in (*html.MEANINGS, "own"):
         pairs += [(text, f"{state}-back") for text in (state, "text", "faint")]
     for text, back in pairs:
         assert contrast(colours[text], colours[back]) >= 4.5, (text, back)
-    for line in (*(each.value for each in State), "own", "faint"):
+    for line in (*html.MEANINGS, "own", "faint"):
         assert contrast(colours[line], colours["page"]) >= 3, line

@@ -13,10 +13,10 @@ from lxml import etree
 from metspack.checking import ALL_CODES, Code
 from metspack.model import Severity
 from metspack.reporting import junit
-from metspack.reporting.kept import Kept
-from metspack.reporting.model import Child, Frame, ReportFacts, State, Top
+from metspack.reporting.kept import FindingStore
+from metspack.reporting.model import Frame, ReportFacts
 from tests.packages import forge
-from tests.reporting.reports import checked, holding
+from tests.reporting.reports import checked, holding, node, related
 
 # What Jenkins' and GitLab's readers take, with the file and line that GitLab shows.
 SCHEMA = """
@@ -59,7 +59,7 @@ SCHEMA = """
 VALID = etree.XMLSchema(etree.fromstring(SCHEMA))
 
 
-def read(frame: Frame, kept: Kept) -> etree._Element:
+def read(frame: Frame, kept: FindingStore) -> etree._Element:
     """Return the report, valid, its counts true and its test cases' names unique."""
     root = etree.fromstring("".join(junit.document(frame, kept)).encode())
     VALID.assertValid(root)
@@ -118,10 +118,7 @@ def test_what_does_not_fail_the_check_does_not_fail_here(fail_on: Severity | Non
 
 
 def test_findings_belong_to_the_nearest_mets_and_archives_to_themselves() -> None:
-    child = Child(
-        objid="x", mets="a/mets.xml", parent="METS.xml", state=State.OK, down=True, up=True, files=0, bytes=0
-    )
-    facts = ReportFacts(tops=(Top(objid="", mets="METS.xml"),), children=(child,))
+    facts = ReportFacts(tops=(node("METS.xml"),), children=(related(node("a/mets.xml")),))
     with holding() as (frame, _):
         owner = junit.owner_among(replace(frame, facts=facts))
     paths = ["METS.xml", "a/b/c.bin", "a/mets.xml", "ab/c", "a/N.SIARD", "manifest-md5.txt"]

@@ -8,15 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from metspack.checking.graph import LinkState
 from metspack.reporting import linkmaps
 from metspack.reporting.findings import printable
-from metspack.reporting.model import Child, Parent, State, Top
+from metspack.reporting.model import Relation
+from tests.reporting.reports import node, related
+
+TOP = node("mets.xml")
 
 
-def child(
-    mets: str, parent: str = "mets.xml", state: State = State.OK, *, down: bool = True, up: bool = True
-) -> Child:
-    return Child(objid=f"ID {mets}", mets=mets, parent=parent, state=state, down=down, up=up)
+def child(path: str, parent: str = "", state: LinkState = LinkState.OK, *, up: bool = True) -> Relation:
+    above = node(parent) if parent else TOP
+    return related(node(path, f"ID {path}"), above, state, names_parent=up)
 
 
 NAMES = [f"{letter}/mets.xml" for letter in "abcdef"]
@@ -30,9 +33,9 @@ TREES = st.lists(st.sampled_from(range(-1, 6)), min_size=6, max_size=6).map(
 
 @given(TREES)
 def test_every_child_that_hangs_together_is_drawn_once_inside_the_picture(
-    children: tuple[Child, ...],
+    children: tuple[Relation, ...],
 ) -> None:
-    found = linkmaps.linked((Top(objid="", mets="mets.xml"),), children)
+    found = linkmaps.link_map((TOP,), children)
     names = [box.title for box in found.boxes]
     assert len(names) == len(set(names)) <= 7
     assert len({(box.x, box.y) for box in found.boxes}) == len(found.boxes), "no box hides another"
@@ -48,7 +51,7 @@ def test_every_child_that_hangs_together_is_drawn_once_inside_the_picture(
 
 def test_children_of_children_stand_to_the_right() -> None:
     nested = (child("a/mets.xml"), child("a/b/mets.xml", "a/mets.xml"), child("c/mets.xml"))
-    found = linkmaps.linked((Top(objid="", mets="mets.xml"),), nested)
+    found = linkmaps.link_map((TOP,), nested)
     _, first, inner, last = found.boxes
     assert [first.label, inner.label, last.label] == ["a", "a/b", "c"]
     assert first.x < inner.x
@@ -58,13 +61,13 @@ def test_children_of_children_stand_to_the_right() -> None:
 
 def test_missing_directions_are_marked_and_said() -> None:
     children = (
-        child("a/mets.xml", state=State.ONE_WAY, up=False),
-        child("b/mets.xml", state=State.ONE_WAY, down=False),
-        child("c/mets.xml", state=State.EXTRA, up=False, down=False),
-        child("d/mets.xml", state=State.MISSING, up=False),
-        child("", state=State.BROKEN, up=False),
+        child("a/mets.xml", state=LinkState.ONE_WAY_DOWN, up=False),
+        child("b/mets.xml", state=LinkState.ONE_WAY_UP),
+        child("c/mets.xml", state=LinkState.EXTRA),
+        child("d/mets.xml", state=LinkState.MISSING, up=False),
+        child("", state=LinkState.BROKEN, up=False),
     )
-    found = linkmaps.linked((Top(objid="", mets="mets.xml"),), children)
+    found = linkmaps.link_map((TOP,), children)
     assert [arrow.is_missing for arrow in found.arrows].count(True) == 6
     assert [box.title for box in found.boxes[1:]] == [
         "ID a/mets.xml at a/mets.xml: one-way; it does not name its parent",
@@ -76,51 +79,44 @@ def test_missing_directions_are_marked_and_said() -> None:
 
 
 def test_a_package_without_anything_is_a_box() -> None:
-    found = linkmaps.linked((), ())
+    found = linkmaps.link_map((), ())
     assert [(box.label, box.note) for box in found.boxes] == [("no METS", "no OBJID")]
     assert not found.arrows
 
 
 def test_parents_outside_of_the_package_stand_left_of_it() -> None:
-    top = Top(objid="urn:p", mets="p/mets.xml")
+    top, above = node("p/mets.xml", "urn:p"), node("", "urn:above")
     parents = (
-        Parent(objid="urn:above", child="p/mets.xml", state=State.UNKNOWN),
-        Parent(objid="urn:above", child="q/mets.xml", state=State.ELSEWHERE),
-        Parent(objid="urn:second", child="p/mets.xml", state=State.ONE_WAY),
+        related(top, above, LinkState.UNKNOWN),
+        related(node("q/mets.xml"), above, LinkState.ELSEWHERE),
+        related(top, node("", "urn:second"), LinkState.ONE_WAY_UP),
     )
-    found = linkmaps.linked((top,), (child("p/a/mets.xml", "p/mets.xml"),), parents)
+    found = linkmaps.link_map((top,), (child("p/a/mets.xml", "p/mets.xml"),), parents)
     assert [(each.label, each.note, each.state) for each in found.boxes if each.x == found.boxes[0].x] == [
         ("urn:above", "parent, under another root", "unknown"),
         ("urn:second", "parent, outside of this package", "unknown"),
     ]
     assert [each.label for each in found.boxes][1:4] == ["p/mets.xml", "p/a", "q/mets.xml"]
+    assert [each.note for each in found.boxes if each.label == "p/mets.xml"] == ["urn:p", "urn:p"]
     said = {each.title for each in found.arrows}
     assert "nobody looked whether the parent names the child" in said
     assert "it is not so that the parent names the child" in said
 
 
 def test_a_trunk_is_dashed_where_it_leads_to_missing_links_alone() -> None:
-    children = (child("a/mets.xml"), child("b/mets.xml", up=False, down=False))
-    found = linkmaps.linked((Top(objid="", mets="mets.xml"),), children)
+    children = (child("a/mets.xml"), child("b/mets.xml", state=LinkState.EXTRA))
+    found = linkmaps.link_map((TOP,), children)
     assert [each.is_missing for each in found.trunks] == [False, True, False, True]
     solid, dashed = (found.trunks[number].path for number in (0, 1))
     assert dashed.startswith(f"M{solid.partition('H')[2].replace('V', ' ')}H"), "it goes on where that ends"
-    lonely = linkmaps.linked((), (child("a/mets.xml", up=False),))
+    lonely = linkmaps.link_map((), (child("a/mets.xml", up=False),))
     assert [(each.is_missing, len(each.heads)) for each in lonely.trunks] == [(False, 0), (True, 1)]
 
 
 def test_a_box_says_where_a_child_was_found() -> None:
-    there = Child(
-        objid="ID_a",
-        mets="a/mets.xml",
-        parent="mets.xml",
-        state=State.ELSEWHERE,
-        down=True,
-        up=True,
-        files=2,
-        found="/disk/a/mets.xml",
-    )
-    _, box = linkmaps.linked((Top(objid="", mets="mets.xml"),), (there,)).boxes
+    found = node("a/mets.xml", "ID_a", found="/disk/a/mets.xml")
+    there = related(found, state=LinkState.ELSEWHERE, files=2)
+    _, box = linkmaps.link_map((TOP,), (there,)).boxes
     assert box.note == "elsewhere, /disk/a/mets.xml"
     assert box.title == "ID_a at /disk/a/mets.xml: elsewhere; both name each other"
 

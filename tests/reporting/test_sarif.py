@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from metspack.checking import ALL_CODES, Code
 from metspack.reporting import sarif
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 from tests.packages import forge
 from tests.reporting.reports import checked, holding
@@ -126,7 +126,7 @@ SCHEMA = closed(
 )
 
 
-def read(frame: Frame, kept: Kept) -> dict[str, Any]:
+def read(frame: Frame, kept: FindingStore) -> dict[str, Any]:
     """Return the one run of a report that is valid."""
     text = "".join(sarif.document(frame, kept))
     assert text.isascii()

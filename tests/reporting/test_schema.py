@@ -17,7 +17,7 @@ from metspack import resources
 from metspack.checking import Code, Level
 from metspack.reporting import findings
 from metspack.reporting import json as forms
-from metspack.reporting.kept import Kept
+from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
 from tests.packages import forge
 from tests.reporting.reports import checked, holding
@@ -38,7 +38,7 @@ SCHEMA = Draft202012Validator(WHOLE)
 LINE_SCHEMA = Draft202012Validator(LINES, registry=REGISTRY)
 
 
-def report(frame: Frame, kept: Kept) -> dict[str, Any]:
+def report(frame: Frame, kept: FindingStore) -> dict[str, Any]:
     """Return the report, which both forms agree on and whose schemas hold."""
     text = "".join(forms.document(frame, kept))
     assert text.isascii()

@@ -79,13 +79,13 @@ def test_every_line_is_one_printable_line(path: str, place: str, reason: str) ->
 
 
 PIECES = st.lists(
-    st.builds(text.Piece, text=st.text("ab 国e\u0301", max_size=30), tone=st.sampled_from(text.Tone)),
+    st.builds(text.StyledText, text=st.text("ab 国e\u0301", max_size=30), tone=st.sampled_from(text.Tone)),
     max_size=5,
 )
 
 
 @given(PIECES, st.integers(8, 40))
-def test_wrapped_lines_hold_the_same_words_and_fit(pieces: list[text.Piece], width: int) -> None:
+def test_wrapped_lines_hold_the_same_words_and_fit(pieces: list[text.StyledText], width: int) -> None:
     rows = list(text.wrapped(tuple(pieces), width))
     # A word that goes over two pieces may be broken where they meet.
     whole = "".join("".join(piece.text for piece in row) for row in rows)
@@ -101,7 +101,7 @@ def test_wrapped_lines_hold_the_same_words_and_fit(pieces: list[text.Piece], wid
 
 
 def test_what_follows_is_indented() -> None:
-    line = (text.Piece(text="  mets.xml: ", tone=text.Tone.FAINT), text.Piece(text="one two three"))
+    line = (text.StyledText(text="  mets.xml: ", tone=text.Tone.FAINT), text.StyledText(text="one two three"))
     rows = [text.plain(row) for row in text.wrapped(line, 20)]
     assert rows == ["  mets.xml: one two\n", "    three\n"]
     assert [text.plain(row) for row in text.wrapped(line, 200)] == ["  mets.xml: one two three\n"]

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a package, each declared once.
+"""All finding codes of the check, each declared once.
 
 A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD container, N names, X XML)
 and three digits. It is never renumbered and never used for something else: programs and people
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from metspack.checking.codes import paths
 from metspack.checking.codes.archives import Archives
-from metspack.checking.codes.fixity import Fixity
-from metspack.checking.codes.links import Links
-from metspack.checking.codes.mets import Mets
-from metspack.checking.codes.names import Names
+from metspack.checking.codes.fixity import FixityCodes
+from metspack.checking.codes.links import LinkCodes
+from metspack.checking.codes.mets import MetsCodes
+from metspack.checking.codes.names import NameCodes
 from metspack.checking.codes.paths import Paths
 from metspack.checking.codes.rule import Rule
 from metspack.checking.codes.segments import Segments
@@ -22,7 +22,7 @@ from metspack.siard.conventions import Convention
 __all__ = ["ALL_CODES", "Code", "Rule"]
 
 
-class Code(Links, Fixity, Segments, Paths, Mets, Archives, Names, Xml):
+class Code(LinkCodes, FixityCodes, Segments, Paths, MetsCodes, Archives, NameCodes, Xml):
     """The codes by what they say; ``Code.named("L001")`` finds one by its code."""
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The codes of Z: the SIARD archive."""
+"""Finding codes of the SIARD archive (Z)."""
 
 from __future__ import annotations
 

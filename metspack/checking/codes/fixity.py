@@ -1,4 +1,4 @@
-"""The codes of F: fixity."""
+"""Finding codes of fixity (F)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from metspack.checking.codes.rule import ERROR, FILE, FLOCAT, INDEX, REBUILD, RE
 _PACKAGE = "metspack package form, manifests"
 
 
-class Fixity:
+class FixityCodes:
     """The codes with the letter F."""
 
     FILE_MISSING = rule(

@@ -1,4 +1,4 @@
-"""The codes of L: the links between parent and children."""
+"""Finding codes of the links between parent and children (L)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from metspack.checking.codes.rule import ERROR, INFO, TO_CHILD, TO_PARENT, WARNI
 _BY_OBJID = f"{TO_CHILD}; E-ARK AIP 2.2, Parent AIP references child AIPs"
 
 
-class Links:
+class LinkCodes:
     """The codes with the letter L."""
 
     MPTR_WITHOUT_FILE = rule(

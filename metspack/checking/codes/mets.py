@@ -1,11 +1,11 @@
-"""The codes of M: METS."""
+"""Finding codes of METS (M)."""
 
 from __future__ import annotations
 
 from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, TO_PARENT, WARNING, rule
 
 
-class Mets:
+class MetsCodes:
     """The codes with the letter M."""
 
     METS_MISSING = rule(

@@ -1,11 +1,11 @@
-"""The codes of N: names."""
+"""Finding codes of file names (N)."""
 
 from __future__ import annotations
 
 from metspack.checking.codes.rule import WARNING, rule
 
 
-class Names:
+class NameCodes:
     """The codes with the letter N."""
 
     NOT_FOR_WINDOWS = rule(

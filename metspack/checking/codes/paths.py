@@ -1,4 +1,4 @@
-"""The codes of P: paths."""
+"""Finding codes of paths and locations (P)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a code is: its declaration, and the finding it gives."""
+"""The declaration of a finding code: severity, clause, reason and remedy, and the finding it gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codes of S: segments."""
+"""Finding codes of segments and parts (S)."""
 
 from __future__ import annotations
 

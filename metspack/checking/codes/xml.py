@@ -1,4 +1,4 @@
-"""The codes of X: XML."""
+"""Finding codes of XML (X)."""
 
 from __future__ import annotations
 

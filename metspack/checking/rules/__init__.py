@@ -1,1 +1,1 @@
-"""The requirements of the E-ARK standards: which there are, and what a package breaks of them."""
+"""The requirements of the E-ARK standards, and the check of a package against them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _MAP = "mets/structMap[@LABEL='CSIP']"
@@ -11,10 +11,10 @@ _GROUP = "mets/fileSec/fileGrp"
 _PACKAGE_ONLY = "Asked of the package METS: a representation's METS has the groups of its own files."
 _CONDITIONAL = "The division itself is optional; asked when it is there."
 
-_table = Table(Standard.CSIP)
+_table = RequirementTable(Standard.CSIP)
 
 
-def _folders() -> None:
+def _add_folders() -> None:
     add = _table
     add.seen(
         "CSIPSTR1",
@@ -49,7 +49,7 @@ def _folders() -> None:
     add.seen("CSIPSTR16", "", "Documentation lies in a folder documentation", _SHOULD)
 
 
-def _header() -> None:
+def _add_header() -> None:
     add = _table
     add.has("CSIP1", "mets/@OBJID", "The METS has an OBJID", note="That it is the folder's name is CSIPSTR2.")
     add.seen(
@@ -114,7 +114,7 @@ def _header() -> None:
     )
 
 
-def _reference(first: int, section: str) -> None:
+def _add_reference(first: int, section: str) -> None:
     """Add the nine requirements of a reference to a metadata file, which stand three times."""
     place = f"{section}/mdRef"
     for number, (where, says) in enumerate(
@@ -134,7 +134,7 @@ def _reference(first: int, section: str) -> None:
         _table.has(f"CSIP{number}", f"{place}{where}", says)
 
 
-def _section(first: int, section: str, called: str) -> None:
+def _add_section(first: int, section: str, called: str) -> None:
     """Add the identifier, status and reference of a metadata section (and all that the reference needs)."""
     number = first
     _table.has(f"CSIP{number}", f"{section}/@ID", f"The {called} has an ID")
@@ -149,10 +149,10 @@ def _section(first: int, section: str, called: str) -> None:
         _SHOULD,
         "Metadata inside the METS (mdWrap) is not of CSIP.",
     )
-    _reference(number + 3, section)
+    _add_reference(number + 3, section)
 
 
-def _metadata() -> None:
+def _add_metadata() -> None:
     add = _table
     add.seen(
         "CSIP17",
@@ -161,7 +161,7 @@ def _metadata() -> None:
         _SHOULD,
         "Asked for the files in metadata/descriptive.",
     )
-    _section(18, "mets/dmdSec", "dmdSec")
+    _add_section(18, "mets/dmdSec", "dmdSec")
     add.seen("CSIP31", "mets/amdSec", "All administrative metadata is in one amdSec", _SHOULD)
     add.seen(
         "CSIP32",
@@ -170,12 +170,12 @@ def _metadata() -> None:
         _SHOULD,
         "Asked for the files in metadata/preservation.",
     )
-    _section(33, "mets/amdSec/digiprovMD", "digiprovMD")
+    _add_section(33, "mets/amdSec/digiprovMD", "digiprovMD")
     add.free("CSIP45", "mets/amdSec/rightsMD", "Rights may be stated")
-    _section(46, "mets/amdSec/rightsMD", "rightsMD")
+    _add_section(46, "mets/amdSec/rightsMD", "rightsMD")
 
 
-def _files() -> None:
+def _add_files() -> None:
     add = _table
     add.seen(
         "CSIP58",
@@ -236,7 +236,7 @@ def _files() -> None:
     add.has("CSIP79", f"{file}/FLocat/@xlink:href", "The location says where the file is")
 
 
-def _division(first: int, label: str, *, group: str, pointer: str, what: str) -> None:
+def _add_division(first: int, label: str, *, group: str, pointer: str, what: str) -> None:
     """Add the requirements of a division that points at the groups of one use."""
     place = f"{_DIV}[@LABEL='{label}']"
     when = "Asked when there is such a group."
@@ -269,7 +269,7 @@ def _division(first: int, label: str, *, group: str, pointer: str, what: str) ->
     )
 
 
-def _structure() -> None:
+def _add_structure() -> None:
     add = _table
     add.seen(
         "CSIP80",
@@ -308,9 +308,9 @@ def _structure() -> None:
         _SHOULD,
         current,
     )
-    _division(93, "Documentation", group="CSIP60", pointer="CSIP116", what="Documentation")
-    _division(97, "Schemas", group="CSIP113", pointer="CSIP118", what="A group of schemas")
-    _division(
+    _add_division(93, "Documentation", group="CSIP60", pointer="CSIP116", what="Documentation")
+    _add_division(97, "Schemas", group="CSIP113", pointer="CSIP118", what="A group of schemas")
+    _add_division(
         101, "Representations", group="CSIP114", pointer="CSIP119", what="Content without a METS of its own"
     )
     which = (
@@ -352,10 +352,10 @@ def _structure() -> None:
         add.free(f"REF_METS_{number}", f"mets/{name}", f"CSIP has nothing to say on {name}")
 
 
-_folders()
-_header()
-_metadata()
-_files()
-_structure()
+_add_folders()
+_add_header()
+_add_metadata()
+_add_files()
+_add_structure()
 
 REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -1,4 +1,4 @@
-"""Representations that are databases, as CITS SIARD has them."""
+"""Representations of a database against CITS SIARD."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from metspack.checking.looking import Looking
 from metspack.checking.rules import siard
 from metspack.checking.rules.faults import Faults, quoted
 from metspack.checking.rules.folders import FOLDER, Representation
-from metspack.checking.rules.holdings import Holdings
-from metspack.checking.rules.outline import Group, Outline
+from metspack.checking.rules.holdings import CataloguedFiles
+from metspack.checking.rules.outline import FileGroup, Outline
 from metspack.errors import SourceError
 from metspack.siard import metadata
 from metspack.siard.container import Container
@@ -28,7 +28,7 @@ def judge_package(outline: Outline, found: list[Representation], faults: Faults)
     line, root = outline.line, outline.root
     if not any(each.mets for each in found):
         faults.add("SIARD_1", line, "none")
-    _named(outline, faults, "SIARD_2", "SIARD_3")
+    _judge_names(outline, faults, "SIARD_2", "SIARD_3")
     if "csip:OTHERCONTENTINFORMATIONTYPE" in root:
         faults.add("SIARD_4", line, quoted(outline.other))
     if not outline.is_complete:
@@ -42,7 +42,7 @@ def judge_package(outline: Outline, found: list[Representation], faults: Faults)
             faults.add("SIARD_8", group.line, "none", group.id)
 
 
-def _named(outline: Outline, faults: Faults, kind: str, content: str) -> None:
+def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> None:
     if outline.root.get("TYPE") != "Databases":
         faults.add(kind, outline.line, quoted(outline.root.get("TYPE")))
     if outline.content != siard.TYPE:
@@ -50,18 +50,18 @@ def _named(outline: Outline, faults: Faults, kind: str, content: str) -> None:
 
 
 class Database:
-    """Looks at one representation; ``group`` is what the package's METS has for it, None for nothing."""
+    """Checks one representation; ``group`` is what the package's METS has for it, None for nothing."""
 
     def __init__(self, catalogue: Catalogue, places: Places, looking: Looking) -> None:
         self._catalogue = catalogue
-        self._holdings = Holdings(catalogue)
+        self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._budgets = looking.budgets
         self._opens = looking.level.opens_archives
 
-    def judge(self, each: Representation, group: Group | None, outline: Outline, faults: Faults) -> None:
+    def judge(self, each: Representation, group: FileGroup | None, outline: Outline, faults: Faults) -> None:
         """Keep what is wrong with a representation and its METS."""
-        _named(outline, faults, "SIARD_9", "SIARD_10")
+        _judge_names(outline, faults, "SIARD_9", "SIARD_10")
         line, held = outline.line, outline.other
         if held not in siard.VOCABULARY:
             faults.add("SIARD_11", line, quoted(held or None))
@@ -70,20 +70,20 @@ class Database:
         if held in siard.VOCABULARY and held != siard.LOBS and outline.marked.get(held, 0) != 1:
             faults.add("SIARD_13", line, f"{outline.marked.get(held, 0):,} of them")
         if held in siard.VERSIONS:
-            self._archive(each, held, faults, line)
+            self._judge_archive(each, held, faults, line)
         elif held == siard.DUMP:
             if next(self._holdings.files(each.folder + b"data/"), None) is None:
                 faults.add("SIARD_20", line, "none")
             if not outline.has_provenance:
                 faults.add("SIARD_21", line, "none")
-        self._mapping(each, faults, line)
+        self._judge_mapping(each, faults, line)
 
     def _archives(self, each: Representation) -> list[bytes]:
         data = each.folder + b"data/"
         names = (name for name, is_folder in self._holdings.children(data) if not is_folder)
         return [data + name for name in names if _ARCHIVE.fullmatch(name)]
 
-    def _archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:
+    def _judge_archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:
         archives = self._archives(each)
         if not archives:
             faults.add("SIARD_15", line, "none")
@@ -91,7 +91,7 @@ class Database:
             version = self._version(path)
             if version is not None and f"SIARD_{version}" != held:
                 faults.add("SIARD_16", line, f"{quoted(held)}, {shown(path)} is of version {version}")
-            self._lobs(each, path, held, faults, line)
+            self._judge_lobs(each, path, held, faults, line)
 
     def _version(self, path: bytes) -> str | None:
         """Return the version that an archive says it is of, None for one that is not read."""
@@ -107,7 +107,7 @@ class Database:
         except (SourceError, safexml.XmlError, OSError):
             return None  # what is wrong with it has been told
 
-    def _lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
+    def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
@@ -116,7 +116,7 @@ class Database:
             if held == siard.VERSIONS[-1] and below and not _PLACED.fullmatch(below):
                 faults.add("SIARD_22b", line, quoted(f"{above}_lobs/{below}"))
 
-    def _mapping(self, each: Representation, faults: Faults, line: int) -> None:
+    def _judge_mapping(self, each: Representation, faults: Faults, line: int) -> None:
         beside = {path.rpartition(b"/")[0] for path in self._archives(each)}
         for path in self._holdings.files(each.folder + b"data/"):
             folder, _, name = path.rpartition(b"/")

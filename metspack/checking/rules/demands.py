@@ -1,4 +1,4 @@
-"""The attributes that elements need, taken from the tables as their XPath stands."""
+"""Required attributes of elements, taken from the requirements' XPath."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metspack.checking.rules.table import demands
 
 
 class Demands:
-    """What each element at one place needs (``mets/dmdSec/mdRef``)."""
+    """The attributes that each element at one place (``mets/dmdSec/mdRef``) must have."""
 
     def __init__(self, place: str, faults: Faults) -> None:
         self._faults = faults
@@ -17,7 +17,7 @@ class Demands:
         self._names = frozenset(name for _, name, _ in self._rows)
         self._values = tuple((name, value) for _, name, value in self._rows if value is not None)
 
-    def asked(self, attributes: Mapping[str, str], line: int) -> None:
+    def judge(self, attributes: Mapping[str, str], line: int) -> None:
         """Keep what an element lacks: attributes that are absent, blank or of another value."""
         if self._names <= attributes.keys() and "" not in attributes.values() and self._is_met(attributes):
             return

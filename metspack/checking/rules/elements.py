@@ -1,7 +1,7 @@
-"""A METS document's elements one after the other, each start and end handed to whoever wants it.
+"""A METS document's elements as they are parsed: each start and end goes to its handlers.
 
 Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
-document calls them. Memory is flat; what lies inside ``xmlData`` and ``binData`` is nobody's.
+document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
 _NAMES_KEPT = 1_000
 
 
-class Done(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
+class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
     """Raised by a handler that needs no more of the document."""
 
 
@@ -41,11 +41,11 @@ class Elements:
             for block in blocks:
                 self.feed(block)
             self.feed(b"", final=True)
-        except Done:
+        except ReadingDone:
             return
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
-        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``Done``."""
+        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``ReadingDone``."""
         safexml.feed_block(self._parser, block, final=final)
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""Requirements that a document breaks, gathered: each told once, with its first place and a count."""
+"""The requirements that a document breaks, each kept once with its first place and a count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODES = {
 
 
 @dataclass(slots=True)
-class _Fault:
+class _FailedDemand:
     line: int
     place: str
     found: str
@@ -33,7 +33,7 @@ class Faults:
 
     def __init__(self, standards: AbstractSet[Standard]) -> None:
         self.standards = standards
-        self._faults: dict[str, _Fault] = {}
+        self._faults: dict[str, _FailedDemand] = {}
 
     def __bool__(self) -> bool:
         """Whether anything is broken."""
@@ -43,7 +43,7 @@ class Faults:
         """Keep that a requirement is broken; ``found`` says what is there instead, for people."""
         if NAMED[id_].standard not in self.standards:
             return
-        fault = self._faults.setdefault(id_, _Fault(line, place, found))
+        fault = self._faults.setdefault(id_, _FailedDemand(line, place, found))
         fault.count += 1
 
     def findings(self, name: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The file section, as CSIP and CITS SIARD have it; a file costs no memory."""
+"""The fileSec against CSIP and CITS SIARD; a file takes no memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from metspack.checking.rules import siard
 from metspack.checking.rules.demands import Demands
 from metspack.checking.rules.elements import Attributes, Elements
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, Group, Outline
+from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, FileGroup, Outline
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
@@ -14,7 +14,7 @@ _MARKS = 100  # words that files are marked with; CITS SIARD has six
 
 
 class FileSection:
-    """Looks at the file section of one document."""
+    """Checks the fileSec of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._outline = outline
@@ -22,7 +22,7 @@ class FileSection:
         self._is_package = is_package
         self._line = 0
         self._depth = 0
-        self._group: Group | None = None
+        self._group: FileGroup | None = None
         self._files = 0
         self._open: list[tuple[str, int]] = []
         self._locations: list[int] = []
@@ -32,12 +32,12 @@ class FileSection:
         self._of_file = Demands("mets/fileSec/fileGrp/file", faults)
         self._of_location = Demands("mets/fileSec/fileGrp/file/FLocat", faults)
         elements.starts |= {
-            "fileSec": self._begun,
-            "fileGrp": self._grouped,
-            "file": self._filed,
-            "FLocat": self._located,
+            "fileSec": self._start_section,
+            "fileGrp": self._start_group,
+            "file": self._start_file,
+            "FLocat": self._start_location,
         }
-        elements.ends |= {"fileGrp": self._group_ended, "file": self._file_ended}
+        elements.ends |= {"fileGrp": self._end_group, "file": self._end_file}
 
     def finish(self) -> None:
         """Judge what takes the whole section."""
@@ -48,17 +48,17 @@ class FileSection:
             if not outline.of_kind(kind):
                 self._faults.add(rule, self._line, "none")
 
-    def _begun(self, attributes: Attributes, line: int) -> None:
+    def _start_section(self, attributes: Attributes, line: int) -> None:
         self._outline.has_files = True
         self._line = line
-        self._section.asked(attributes, line)
+        self._section.judge(attributes, line)
 
-    def _grouped(self, attributes: Attributes, line: int) -> None:
+    def _start_group(self, attributes: Attributes, line: int) -> None:
         self._depth += 1
         if self._depth > 1:
             return
-        self._of_group.asked(attributes, line)
-        group = Group(
+        self._of_group.judge(attributes, line)
+        group = FileGroup(
             id=attributes.get("ID", ""),
             use=attributes.get("USE", ""),
             content=attributes.get("csip:CONTENTINFORMATIONTYPE"),
@@ -78,13 +78,13 @@ class FileSection:
         if group.content == siard.TYPE and self._is_package and group.other not in siard.VOCABULARY:
             self._faults.add("SIARD_7", line, quoted(group.other), group.id)
 
-    def _group_ended(self) -> None:
+    def _end_group(self) -> None:
         if self._depth == 1 and self._group is not None and not self._files:
             self._faults.add("CSIP66", self._group.line, "none", self._group.id)
         self._depth -= 1
 
-    def _filed(self, attributes: Attributes, line: int) -> None:
-        self._of_file.asked(attributes, line)
+    def _start_file(self, attributes: Attributes, line: int) -> None:
+        self._of_file.judge(attributes, line)
         self._open.append((attributes.get("ID", ""), line))
         self._locations.append(0)
         if self._depth == 1:
@@ -94,10 +94,10 @@ class FileSection:
         if mark is not None and (mark in marked or len(marked) < _MARKS):
             marked[mark] = marked.get(mark, 0) + 1
 
-    def _located(self, attributes: Attributes, line: int) -> None:
+    def _start_location(self, attributes: Attributes, line: int) -> None:
         if not self._open:
             return
-        self._of_location.asked(attributes, line)
+        self._of_location.judge(attributes, line)
         self._locations[-1] += 1
         if self._folder is not None:
             rule, folder = self._folder
@@ -105,7 +105,7 @@ class FileSection:
             if href and folder not in href.split("/")[:-1]:
                 self._faults.add(rule, line, quoted(href), self._open[-1][0])
 
-    def _file_ended(self) -> None:
+    def _end_file(self) -> None:
         name, line = self._open.pop()
         locations = self._locations.pop()
         if locations != 1:

@@ -1,4 +1,4 @@
-"""A package's folders, and its files against what its METS names, as CSIP has them."""
+"""A package's folders against CSIP, and its files against what its METS names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metspack.checking.catalogue import shown
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.holdings import Holdings
+from metspack.checking.rules.holdings import CataloguedFiles
 from metspack.checking.rules.outline import REPRESENTATIONS, Outline
 
 METS = b"METS.xml"
@@ -25,7 +25,7 @@ class Representation:
     mets: bytes | None
 
 
-def representations(holdings: Holdings, folder: bytes) -> list[Representation]:
+def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representation]:
     """Return the representations of the package in a folder, in order of names."""
     above = folder + FOLDER
     return [
@@ -38,7 +38,13 @@ def representations(holdings: Holdings, folder: bytes) -> list[Representation]:
 
 
 def judge_package(
-    holdings: Holdings, mets: bytes, outline: Outline, faults: Faults, *, name: str | None, is_rooted: bool
+    holdings: CataloguedFiles,
+    mets: bytes,
+    outline: Outline,
+    faults: Faults,
+    *,
+    name: str | None,
+    is_rooted: bool,
 ) -> None:
     """Keep what is wrong with a package's folders, and with its METS against them.
 
@@ -50,7 +56,7 @@ def judge_package(
         faults.add("CSIPSTR1", line, "none")
     elif name is not None and objid and _alike(name) != _alike(objid):
         faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
-    _spelled(mets, faults, line)
+    _judge_spelling(mets, faults, line)
     if not holdings.has_folder(folder + b"metadata"):
         faults.add("CSIPSTR5", line, "none")
     if not holdings.has_folder(folder + FOLDER[:-1]):
@@ -60,31 +66,33 @@ def judge_package(
             faults.add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
     found = representations(holdings, folder)
     for representation in found:
-        _representation(holdings, representation, faults, line)
+        _judge_representation_folder(holdings, representation, faults, line)
     if outline.is_complete:
-        _against_mets(found, outline, faults)
-    _metadata(holdings, folder, faults, line)
-    _content(holdings, folder, outline, faults)
+        _judge_against_mets(found, outline, faults)
+    _judge_metadata(holdings, folder, faults, line)
+    _judge_content(holdings, folder, outline, faults)
 
 
-def judge_representation(holdings: Holdings, mets: bytes, outline: Outline, faults: Faults) -> None:
+def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
     """Keep what is wrong with a representation's METS against its folder."""
     folder = mets[: mets.rfind(b"/") + 1]
-    _metadata(holdings, folder, faults, outline.line)
-    _content(holdings, folder, outline, faults)
+    _judge_metadata(holdings, folder, faults, outline.line)
+    _judge_content(holdings, folder, outline, faults)
 
 
 def _alike(name: str) -> str:
     return _LIKE.sub("_", name.casefold()).strip("_")
 
 
-def _spelled(mets: bytes, faults: Faults, line: int) -> None:
+def _judge_spelling(mets: bytes, faults: Faults, line: int) -> None:
     name = mets.rpartition(b"/")[2]
     if name != METS:
         faults.add("CSIPSTR4", line, quoted(shown(name)))
 
 
-def _representation(holdings: Holdings, each: Representation, faults: Faults, line: int) -> None:
+def _judge_representation_folder(
+    holdings: CataloguedFiles, each: Representation, faults: Faults, line: int
+) -> None:
     if not holdings.has_folder(each.folder + b"data"):
         faults.add("CSIPSTR11", line, "none", each.name)
     if each.mets is None or not each.mets.endswith(b"/" + METS):
@@ -94,7 +102,7 @@ def _representation(holdings: Holdings, each: Representation, faults: Faults, li
         faults.add("CSIPSTR13", line, "none", each.name)
 
 
-def _against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
+def _judge_against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
     names = {each.name for each in found}
     grouped = {each.representation for each in outline.groups}
     divided = outline.representations
@@ -112,13 +120,13 @@ def _against_mets(found: Iterable[Representation], outline: Outline, faults: Fau
             faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")
 
 
-def _metadata(holdings: Holdings, folder: bytes, faults: Faults, line: int) -> None:
+def _judge_metadata(holdings: CataloguedFiles, folder: bytes, faults: Faults, line: int) -> None:
     for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
         for path in holdings.not_referred(folder + below):
             faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
 
 
-def _content(holdings: Holdings, folder: bytes, outline: Outline, faults: Faults) -> None:
+def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
     if outline.has_files:
         return
     known = {METS.lower(), b"metadata"}

@@ -1,4 +1,4 @@
-"""The root element, the header and its agents, as CSIP and SIP have them."""
+"""The root element, the metsHdr and its agents against CSIP and SIP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BODIES = {"ORGANIZATION", "INDIVIDUAL"}
 
 
 @dataclass(slots=True)
-class _Agent:
+class _AgentElement:
     attributes: Attributes
     line: int
     names: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ class _Agent:
 
     @property
     def software(self) -> int:
-        """How near it comes to being the software that made the package."""
+        """A score: the agent with the highest is taken for the software that made the package."""
         return (
             (self.says("ROLE") == "CREATOR")
             + (self.says("TYPE") == "OTHER")
@@ -41,7 +41,7 @@ class _Agent:
 
 
 class Header:
-    """Looks at the root and the header of one document."""
+    """Checks the root and the metsHdr of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._elements = elements
@@ -50,28 +50,28 @@ class Header:
         self._is_package = is_package
         self._root = Demands("mets", faults)
         self._header = Demands("mets/metsHdr", faults)
-        self._agents: list[_Agent] = []
+        self._agents: list[_AgentElement] = []
         self._headers = 0
         elements.starts |= {
-            "mets": self._mets,
-            "metsHdr": self._mets_header,
-            "agent": self._agent,
-            "name": self._text,
-            "note": self._note,
+            "mets": self._start_mets,
+            "metsHdr": self._start_header,
+            "agent": self._start_agent,
+            "name": self._start_text,
+            "note": self._start_note,
         }
-        elements.ends |= {"name": self._named, "note": self._noted, "metsHdr": self._closed}
+        elements.ends |= {"name": self._end_name, "note": self._end_note, "metsHdr": self._end_header}
 
     def finish(self) -> None:
         """Judge what takes the whole document."""
         if not self._headers:
             self._faults.add("CSIP117", self._outline.line, "none")
-            self._closed()
+            self._end_header()
 
-    def _mets(self, attributes: Attributes, line: int) -> None:
+    def _start_mets(self, attributes: Attributes, line: int) -> None:
         if self._outline.line:
             return  # METS in METS is not of the package
         self._outline.root, self._outline.line = attributes, line
-        self._root.asked(attributes, line)
+        self._root.judge(attributes, line)
         add, get = self._faults.add, attributes.get
         kind = get("TYPE")
         if kind not in CONTENT_CATEGORIES and (kind or "").casefold() != "other":
@@ -83,10 +83,10 @@ class Header:
         if self._outline.content == "OTHER" and not self._outline.other:
             add("CSIP5", line, "none")
 
-    def _mets_header(self, attributes: Attributes, line: int) -> None:
+    def _start_header(self, attributes: Attributes, line: int) -> None:
         self._headers += 1
         self._outline.header = attributes
-        self._header.asked(attributes, line)
+        self._header.judge(attributes, line)
         kind = attributes.get("csip:OAISPACKAGETYPE")
         if self._is_package:
             if not kind:
@@ -94,43 +94,43 @@ class Header:
             if kind != "SIP":
                 self._faults.add("SIP4", line, quoted(kind))
 
-    def _agent(self, attributes: Attributes, line: int) -> None:
+    def _start_agent(self, attributes: Attributes, line: int) -> None:
         if len(self._agents) < KEPT:
-            self._agents.append(_Agent(attributes, line))
+            self._agents.append(_AgentElement(attributes, line))
 
-    def _text(self, _attributes: Attributes, _line: int) -> None:
+    def _start_text(self, _attributes: Attributes, _line: int) -> None:
         self._elements.gather()
 
-    def _note(self, attributes: Attributes, _line: int) -> None:
+    def _start_note(self, attributes: Attributes, _line: int) -> None:
         if self._agents:
             self._agents[-1].notes.append(("", attributes.get("csip:NOTETYPE")))
         self._elements.gather()
 
-    def _named(self) -> None:
+    def _end_name(self) -> None:
         text = self._elements.gathered()
         if self._agents:
             self._agents[-1].names.append(text)
 
-    def _noted(self) -> None:
+    def _end_note(self) -> None:
         text = self._elements.gathered()
         if self._agents and self._agents[-1].notes:
             _, kind = self._agents[-1].notes.pop()
             self._agents[-1].notes.append((text, kind))
 
-    def _closed(self) -> None:
-        self._software()
-        self._submitter()
+    def _end_header(self) -> None:
+        self._judge_software()
+        self._judge_submitter()
         for agent in self._agents:
             role, kind = agent.says("ROLE"), agent.says("TYPE")
             if role == "ARCHIVIST":
-                self._body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
+                self._judge_body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
             elif role == "PRESERVATION":
-                self._body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
+                self._judge_body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
             elif role == "CREATOR" and kind == "INDIVIDUAL" and not agent.is_named:
                 self._faults.add("SIP24", agent.line, "none")
         self._agents.clear()
 
-    def _software(self) -> None:
+    def _judge_software(self) -> None:
         best = max(self._agents, key=lambda each: each.software, default=None)
         if best is None or best.software < 2:  # noqa: PLR2004 -- one thing alone any agent may have
             self._faults.add("CSIP10", self._outline.line, "none")
@@ -150,7 +150,7 @@ class Header:
         elif best.notes[0][1] != _VERSION:
             add("CSIP16", line, quoted(best.notes[0][1]))
 
-    def _submitter(self) -> None:
+    def _judge_submitter(self) -> None:
         named = [each for each in self._agents if each.says("OTHERROLE").casefold() == "submitter"]
         creators = [
             each for each in self._agents if each.says("ROLE") == "CREATOR" and each.says("TYPE") in _BODIES
@@ -165,9 +165,9 @@ class Header:
             self._faults.add("SIP16", agent.line, "none")
         if agent.says("TYPE") == "INDIVIDUAL":
             agent.notes.clear()  # a person's notes may be contact information
-        self._body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
+        self._judge_body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
-    def _body(self, agent: _Agent, is_typed: bool, kind: str, name: str, note: str) -> None:
+    def _judge_body(self, agent: _AgentElement, is_typed: bool, kind: str, name: str, note: str) -> None:
         """Judge an agent that is an organisation or a person, by the ids of its requirements."""
         if not is_typed:
             self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))

@@ -1,4 +1,4 @@
-"""Every METS of a package held against the standards it follows, one package after the other."""
+"""Every METS of a package against the E-ARK standards that it follows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from metspack.checking.rules import database, folders, profiles
 from metspack.checking.rules.database import Database
 from metspack.checking.rules.faults import Faults
 from metspack.checking.rules.folders import Representation
-from metspack.checking.rules.holdings import Holdings
-from metspack.checking.rules.outline import Group, Outline
+from metspack.checking.rules.holdings import CataloguedFiles
+from metspack.checking.rules.outline import FileGroup, Outline
 from metspack.checking.rules.profiles import Opening, Profile
 from metspack.checking.rules.requirements import Standard
 from metspack.checking.rules.survey import surveyed
@@ -26,8 +26,8 @@ _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
-    """What is known of the root of all: its folder's name, and whether it has a folder of its own."""
+class PackageRoot:
+    """The root of the package under check: its folder's name, and whether it has a folder of its own."""
 
     name: str
     is_rooted: bool
@@ -37,12 +37,12 @@ def _is_representation(path: bytes) -> bool:
     return path.lower().split(b"/")[-3:-2] == [folders.FOLDER[:-1]]
 
 
-class Held:
-    """The packages of one catalogue, once its METS documents are in there."""
+class StandardsCheck:
+    """Checks the packages of one catalogue against the standards, once their METS documents are in it."""
 
-    def __init__(self, catalogue: Catalogue, places: Places, root: Root, looking: Looking) -> None:
+    def __init__(self, catalogue: Catalogue, places: Places, root: PackageRoot, looking: Looking) -> None:
         self._catalogue = catalogue
-        self._holdings = Holdings(catalogue)
+        self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._root = root
         self._profile = looking.profile
@@ -78,7 +78,7 @@ class Held:
         if not standards:
             return
         faults = Faults(standards)
-        outline = self._surveyed(path, faults, is_package=True)
+        outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
@@ -94,14 +94,14 @@ class Held:
         for each in found:
             yield from self._representation(each, outline.group_of(each.name))
 
-    def _representation(self, each: Representation, group: Group | None) -> Iterator[Finding]:
+    def _representation(self, each: Representation, group: FileGroup | None) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
             return
         is_database = group is not None and _is_database(group)
         opening = self._opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards)
-        outline = self._surveyed(each.mets, faults, is_package=False)
+        outline = self._survey(each.mets, faults, is_package=False)
         if outline is None:
             return
         profiles.judge(outline, faults, self._profile, is_package=False)
@@ -117,7 +117,7 @@ class Held:
         except (OSError, MetspackError):
             return Opening()  # what is wrong with it has been told
 
-    def _surveyed(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
+    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
                 return surveyed(lambda: blocks(content), faults, is_package=is_package, budgets=self._budgets)
@@ -125,5 +125,5 @@ class Held:
             return None
 
 
-def _is_database(group: Group) -> bool:
+def _is_database(group: FileGroup) -> bool:
     return (group.content or "").lower().startswith("citssiard")

@@ -1,4 +1,4 @@
-"""What the catalogue knows of a package's folders and files, as the requirements ask for it."""
+"""Queries on the folders and files of the catalogue for the requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path AND e.element = 'mdR
 """
 
 
-class Holdings:
+class CataloguedFiles:
     """The files of one catalogue; ``folder`` is bytes with a slash at the end, empty for the root."""
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -1,4 +1,4 @@
-"""What of a METS document is kept while its requirements are looked at: little, however large it is; pure."""
+"""The outline of a METS document: what its requirements need of it, little however large it is. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENTATION, SCHEMAS, REPRESENTATIONS = "Documentation", "Schemas", "Represent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class FileGroup:
     """A ``fileGrp`` at the top of the ``fileSec``."""
 
     id: str
@@ -46,7 +46,7 @@ class Outline:
     root: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
     header: Mapping[str, str] = field(default_factory=dict)
-    groups: list[Group] = field(default_factory=list)
+    groups: list[FileGroup] = field(default_factory=list)
     has_files: bool = False
     descriptive: set[str] = field(default_factory=set)
     administrative: list[tuple[str, set[str]]] = field(default_factory=list)
@@ -70,12 +70,12 @@ class Outline:
         """The folders of the representations that have a division of their own."""
         return frozenset(label.split("/")[1] for label in self.divided if "/" in label)
 
-    def group_of(self, representation: str) -> Group | None:
+    def group_of(self, representation: str) -> FileGroup | None:
         """Return the group of a representation itself, else the first of those of its folders."""
         groups = [each for each in self.groups if each.representation == representation]
         own = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
         return next(own, groups[0] if groups else None)
 
-    def of_kind(self, kind: str) -> list[Group]:
+    def of_kind(self, kind: str) -> list[FileGroup]:
         """Return the groups of one kind."""
         return [each for each in self.groups if each.kind == kind]

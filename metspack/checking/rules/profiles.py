@@ -1,4 +1,4 @@
-"""Which standards a METS document is held against: those that it claims to follow, or that were asked for."""
+"""The E-ARK standards that a METS document is checked against: those it claims, or those asked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from metspack.checking.rules import siard, sip
-from metspack.checking.rules.elements import Attributes, Done, Elements
+from metspack.checking.rules.elements import Attributes, Elements, ReadingDone
 from metspack.checking.rules.faults import Faults, quoted
 from metspack.checking.rules.outline import Outline
 from metspack.checking.rules.requirements import Standard
@@ -20,7 +20,7 @@ _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 
 @unique
 class Profile(Enum):
-    """What packages are held against."""
+    """The E-ARK standards that packages are checked against."""
 
     AUTO = "auto"
     """Each METS against what it says it is."""
@@ -71,10 +71,10 @@ def opening(blocks: Iterable[bytes]) -> Opening:
 
     def header(attributes: Attributes, _line: int) -> None:
         found.header = attributes
-        raise Done
+        raise ReadingDone
 
     def stop(_attributes: Attributes, _line: int) -> None:
-        raise Done
+        raise ReadingDone
 
     elements.starts |= {"mets": root, "metsHdr": header} | dict.fromkeys(_SECTIONS, stop)
     elements.read(blocks)

@@ -1,4 +1,4 @@
-"""What a requirement of the E-ARK standards is, and how far it is checked here; pure."""
+"""A requirement of the E-ARK standards, and how far it is checked here. Pure."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _demand(where: str) -> Demand:
     return Demand(found[1], found[2], found[3])
 
 
-class Table:
+class RequirementTable:
     """The requirements of one standard, in its order."""
 
     def __init__(self, standard: Standard) -> None:

@@ -1,4 +1,4 @@
-"""Descriptive and administrative metadata sections, as CSIP has them."""
+"""The dmdSec and amdSec against CSIP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOLDER = {
 
 
 class Sections:
-    """Looks at the metadata sections of one document."""
+    """Checks the dmdSec and amdSec of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
@@ -33,12 +33,12 @@ class Sections:
         self._amd_secs = 0
         self._section = {name: Demands(place, faults) for name, place in _PLACES.items()}
         self._reference = {name: Demands(f"{place}/mdRef", faults) for name, place in _PLACES.items()}
-        elements.starts |= {"amdSec": self._administrative, "mdRef": self._referred}
+        elements.starts |= {"amdSec": self._start_administrative, "mdRef": self._start_reference}
         for name in _PLACES:
-            elements.starts[name] = self._starting(name)
-            elements.ends[name] = self._ended
+            elements.starts[name] = self._section_start(name)
+            elements.ends[name] = self._end_section
 
-    def _administrative(self, attributes: Attributes, line: int) -> None:
+    def _start_administrative(self, attributes: Attributes, line: int) -> None:
         self._amd_secs += 1
         if self._amd_secs > 1:
             self._faults.add("CSIP31", line, "another amdSec")
@@ -47,11 +47,11 @@ class Sections:
         else:
             self._outline.is_complete = False
 
-    def _starting(self, name: str) -> Start:
+    def _section_start(self, name: str) -> Start:
         def start(attributes: Attributes, line: int) -> None:
             self._open = name, attributes, line
             self._references = 0
-            self._section[name].asked(attributes, line)
+            self._section[name].judge(attributes, line)
             status = attributes.get("STATUS")
             if status not in STATUS:
                 self._faults.add(_STATUS[name], line, quoted(status), attributes.get("ID", ""))
@@ -75,18 +75,18 @@ class Sections:
         else:
             outline.is_complete = False
 
-    def _referred(self, attributes: Attributes, line: int) -> None:
+    def _start_reference(self, attributes: Attributes, line: int) -> None:
         if self._open is None:
             return
         name = self._open[0]
         self._references += 1
-        self._reference[name].asked(attributes, line)
+        self._reference[name].judge(attributes, line)
         rule, folder = _FOLDER.get(name, ("", ""))
         href = attributes.get("xlink:href", "").removeprefix("./")
         if rule and href and not href.startswith(folder):
             self._faults.add(rule, line, quoted(href), self._open[1].get("ID", ""))
 
-    def _ended(self) -> None:
+    def _end_section(self) -> None:
         if self._open is not None and not self._references:
             name, attributes, line = self._open
             self._faults.add(_REFERENCE[name], line, "none", attributes.get("ID", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _OTHER = "@csip:OTHERCONTENTINFORMATIONTYPE"
@@ -25,10 +25,10 @@ _ONE_PROFILE = (
 )
 _PEOPLE = "What documents say is for people to judge."
 
-_table = Table(Standard.SIARD)
+_table = RequirementTable(Standard.SIARD)
 
 
-def _documents() -> None:
+def _add_documents() -> None:
     add = _table
     add.seen("SIARD_1", "", "There is at least one representation with a METS of its own")
     add.seen("SIARD_2", "mets/@TYPE", "TYPE of the package is Databases")
@@ -92,7 +92,7 @@ def _documents() -> None:
             add.seen(f"REF_{other}_{number}", f"mets/{name}", f"The {what} is as {other} has it", need, note)
 
 
-def _contents() -> None:
+def _add_contents() -> None:
     add = _table
     add.seen(
         "SIARD_13",
@@ -151,7 +151,7 @@ def _contents() -> None:
     add.free("SIARD_22c", "", "Segments of LOBs may be zip files")
 
 
-def _agreements() -> None:
+def _add_agreements() -> None:
     add = _table
     for number, says in enumerate(
         (
@@ -184,8 +184,8 @@ def _agreements() -> None:
         add.free(f"REF_METS_{number}", f"mets/{name}", f"CITS SIARD has nothing to say on {name}")
 
 
-_documents()
-_contents()
-_agreements()
+_add_documents()
+_add_contents()
+_add_agreements()
 
 REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.rules.requirements import Need, Requirement, Standard, Table
+from metspack.checking.rules.requirements import Need, Requirement, RequirementTable, Standard
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _AGENT = "metsHdr/agent"
@@ -10,10 +10,10 @@ _NOTE = f"{_AGENT}/note/@csip:NOTETYPE"
 
 PROFILE = "https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"
 
-_table = Table(Standard.SIP)
+_table = RequirementTable(Standard.SIP)
 
 
-def _agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:
+def _add_agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:
     """Add role, type, name, note and the note's type of an agent; ``only`` is why role is not checkable."""
     if only:
         _table.left(f"SIP{first}", f"{_AGENT}/@ROLE", role, only, _MUST)
@@ -24,12 +24,12 @@ def _agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> Non
     _table.free(f"SIP{first + 3}", f"{_AGENT}/note", f"The {who} may have a note")
 
 
-def _coded(number: int, who: str, note: str = "") -> None:
+def _add_coded(number: int, who: str, note: str = "") -> None:
     says = f"The note of the {who} is marked as IDENTIFICATIONCODE"
     _table.seen(f"SIP{number}", _NOTE, says, _MUST, note)
 
 
-def _rows() -> None:
+def _add_rows() -> None:
     add = _table
     add.free("SIP1", "mets/@LABEL", "The package may have a label")
     add.seen(
@@ -48,14 +48,14 @@ def _rows() -> None:
         add.free(f"SIP{number}", "metsHdr/altRecordID", f"The header may have the identifier of {what}")
     organisation = "is an ORGANIZATION or an INDIVIDUAL"
     add.free("SIP9", _AGENT, "An agent may be the archival creator")
-    _agent(
+    _add_agent(
         10,
         "archival creator",
         role="The archival creator has a role",
         kind=f"The archival creator {organisation}",
         only="It is by its role, ARCHIVIST, that the archival creator is known.",
     )
-    _coded(14, "archival creator")
+    _add_coded(14, "archival creator")
     add.seen(
         "SIP15",
         _AGENT,
@@ -64,13 +64,13 @@ def _rows() -> None:
         "An agent with OTHERROLE SUBMITTER, else a CREATOR that is an ORGANIZATION or an INDIVIDUAL: the "
         "profile's own examples have both.",
     )
-    _agent(
+    _add_agent(
         16,
         "submitting agent",
         role="The submitting agent has a role",
         kind=f"The submitting agent {organisation}",
     )
-    _coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as SIP25 has it.")
+    _add_coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as SIP25 has it.")
     add.free("SIP21", _AGENT, "Agents may be persons to contact")
     contact = "It is by role and type, CREATOR and INDIVIDUAL, that a person to contact is known."
     add.left("SIP22", f"{_AGENT}/@ROLE", "The person to contact has the role CREATOR", contact, _MUST)
@@ -78,14 +78,14 @@ def _rows() -> None:
     add.seen("SIP24", f"{_AGENT}/name", "The person to contact has a name")
     add.free("SIP25", f"{_AGENT}/note", "The person to contact may have notes")
     add.free("SIP26", _AGENT, "An agent may be the one that preserves the package")
-    _agent(
+    _add_agent(
         27,
         "preservation agent",
         role="The preservation agent has the role PRESERVATION",
         kind="The preservation agent is an ORGANIZATION",
         only="It is by its role that the preservation agent is known.",
     )
-    _coded(31, "preservation agent")
+    _add_coded(31, "preservation agent")
     for number, (section, what) in enumerate((("dmdSec", "descriptive"), ("amdSec", "administrative")), 1):
         add.seen(
             f"REF_CSIP_{number}",
@@ -124,6 +124,6 @@ def _rows() -> None:
         add.free(f"REF_METS_{number}", f"mets/{name}", f"SIP has nothing to say on {name}")
 
 
-_rows()
+_add_rows()
 
 REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -1,4 +1,4 @@
-"""The structMap labelled CSIP; others are nobody's business here."""
+"""The structMap labelled CSIP against CSIP; other structMaps are ignored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from metspack.checking.rules.demands import Demands
 from metspack.checking.rules.elements import Attributes, Elements
 from metspack.checking.rules.faults import Faults, quoted
-from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, Group, Outline
+from metspack.checking.rules.outline import DOCUMENTATION, KEPT, REPRESENTATIONS, SCHEMAS, FileGroup, Outline
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
@@ -20,7 +20,7 @@ _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
 @dataclass(slots=True)
-class _Division:
+class _DivElement:
     attributes: Attributes
     line: int
     pointers: list[tuple[str | None, int]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Division:
 
 
 class Structure:
-    """Looks at the structMaps of one document, which come after its sections and files."""
+    """Checks the structMaps of one document, which come after its sections and files."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
         self._outline = outline
@@ -44,7 +44,7 @@ class Structure:
         self._is_own = False
         self._depth = 0
         self._tops = 0
-        self._division: _Division | None = None
+        self._division: _DivElement | None = None
         self._counts = dict.fromkeys(_SPELLED, 0)
         self._pointed: dict[str, set[str]] = {each: set() for each in _NAMING}
         self._map = Demands(_MAP, faults)
@@ -52,12 +52,12 @@ class Structure:
         self._divisions = {each: Demands(f"{_MAP}/div/div[@LABEL='{each}']", faults) for each in _SPELLED}
         self._pointer = Demands("mets/structMap/div/div/mptr", faults)
         elements.starts |= {
-            "structMap": self._mapped,
-            "div": self._divided,
-            "fptr": self._pointed_at,
-            "mptr": self._pointed_to,
+            "structMap": self._start_map,
+            "div": self._start_div,
+            "fptr": self._keep_fptr,
+            "mptr": self._keep_mptr,
         }
-        elements.ends |= {"structMap": self._map_ended, "div": self._div_ended}
+        elements.ends |= {"structMap": self._end_map, "div": self._end_div}
 
     def finish(self) -> None:
         """Judge what takes the whole structure."""
@@ -72,9 +72,9 @@ class Structure:
             if self._counts[_METADATA] != 1:
                 add("CSIP88", self._line, f"{self._counts[_METADATA]} of them")
             if self._outline.is_complete:
-                self._groups()
+                self._judge_groups()
 
-    def _groups(self) -> None:
+    def _judge_groups(self) -> None:
         divided = self._outline.representations
         for kind in _NAMING:
             groups = [each for each in self._named(kind) if each.representation not in divided]
@@ -86,68 +86,68 @@ class Structure:
                 if group.id not in self._pointed[kind]:
                     self._faults.add(_POINTING[kind], group.line, "none", group.id)
 
-    def _named(self, kind: str) -> list[Group]:
+    def _named(self, kind: str) -> list[FileGroup]:
         """Return the groups that a division of a kind names: in a representation, its own are its content."""
         if kind != REPRESENTATIONS or self._is_package:
             return self._outline.of_kind(kind)
         return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
 
-    def _mapped(self, attributes: Attributes, line: int) -> None:
+    def _start_map(self, attributes: Attributes, line: int) -> None:
         self._maps += 1
         self._depth = self._tops = 0
         self._is_own = attributes.get("LABEL") == "CSIP"
         if self._is_own:
             self._own_maps += 1
             self._line = line
-            self._map.asked(attributes, line)
+            self._map.judge(attributes, line)
             if attributes.get("TYPE") != "PHYSICAL":
                 self._faults.add("CSIP81", line, quoted(attributes.get("TYPE")))
 
-    def _map_ended(self) -> None:
+    def _end_map(self) -> None:
         if self._is_own and self._tops != 1:
             self._faults.add("CSIP84", self._line, f"{self._tops} of them")
         self._is_own = False
 
-    def _divided(self, attributes: Attributes, line: int) -> None:
+    def _start_div(self, attributes: Attributes, line: int) -> None:
         self._depth += 1
         if not self._is_own:
             return
         if self._depth == 1:
             self._tops += 1
-            self._top.asked(attributes, line)
+            self._top.judge(attributes, line)
         elif self._depth == 2:  # noqa: PLR2004 -- the divisions that CSIP knows are right below the top
-            self._division = _Division(attributes, line)
+            self._division = _DivElement(attributes, line)
 
-    def _pointed_at(self, attributes: Attributes, line: int) -> None:
+    def _keep_fptr(self, attributes: Attributes, line: int) -> None:
         if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
             if len(self._division.pointers) < KEPT:
                 self._division.pointers.append((attributes.get("FILEID"), line))
             else:
                 self._outline.is_complete = False
 
-    def _pointed_to(self, attributes: Attributes, line: int) -> None:
+    def _keep_mptr(self, attributes: Attributes, line: int) -> None:
         if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
-            self._pointer.asked(attributes, line)
+            self._pointer.judge(attributes, line)
             if len(self._division.titles) < KEPT:
                 self._division.titles.append((attributes.get("xlink:title"), line))
 
-    def _div_ended(self) -> None:
+    def _end_div(self) -> None:
         if self._depth == 2 and self._division is not None:  # noqa: PLR2004
             division, self._division = self._division, None
             canonical = _CANONICAL.get(division.label.casefold())
             if canonical is not None:
-                self._known(division, canonical)
+                self._judge_known(division, canonical)
             elif division.titles or division.label.casefold().startswith("representations/"):
-                self._representation(division)
+                self._judge_representation(division)
         self._depth -= 1
 
-    def _known(self, division: _Division, label: str) -> None:
+    def _judge_known(self, division: _DivElement, label: str) -> None:
         self._counts[label] += 1
-        self._divisions[label].asked(division.attributes, division.line)
+        self._divisions[label].judge(division.attributes, division.line)
         if division.label != label:
             self._faults.add(_SPELLED[label], division.line, quoted(division.label))
         if label == _METADATA:
-            self._metadata(division)
+            self._judge_metadata(division)
             return
         if label == REPRESENTATIONS:
             self._outline.divided[label] = division.line
@@ -158,7 +158,7 @@ class Structure:
             else:
                 self._pointed[label].add(identifier)
 
-    def _metadata(self, division: _Division) -> None:
+    def _judge_metadata(self, division: _DivElement) -> None:
         outline = self._outline
         if not outline.is_complete:
             return
@@ -170,7 +170,7 @@ class Structure:
         if lost_ids:
             self._faults.add("CSIP92", division.line, f"nothing that names {min(lost_ids)!r}")
 
-    def _representation(self, division: _Division) -> None:
+    def _judge_representation(self, division: _DivElement) -> None:
         add, line, label = self._faults.add, division.line, division.label
         if not division.attributes.get("ID"):
             add("CSIP106", line, "none", label)

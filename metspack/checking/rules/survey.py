@@ -1,7 +1,7 @@
-"""One METS document: its outline, and what it breaks of itself.
+"""One METS document against the requirements that need nothing else, and its outline.
 
-It is read in runs of files that are written alike: what one of them has, all of them have. Only when there is
-something to tell, or a run has what can be told of each file alone, is it read file by file, for the figures.
+The document is read in runs of ``mets:file`` elements that are written alike: what one of them has, all have.
+Only when something is wrong, or must be counted for each file, is it read again file by file.
 """
 
 from __future__ import annotations

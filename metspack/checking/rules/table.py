@@ -1,4 +1,4 @@
-"""All requirements together; pure."""
+"""All requirements of the E-ARK standards in one table. Pure."""
 
 from __future__ import annotations
 

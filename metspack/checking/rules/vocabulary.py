@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 -- the vocabulary has dashes of two kinds
-"""The words that CSIP 2.2.0 has for content categories and for the status of metadata; pure."""
+"""Vocabularies of CSIP 2.2.0: content categories and statuses of metadata. Pure."""
 
 from __future__ import annotations
 

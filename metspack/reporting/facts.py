@@ -1,4 +1,4 @@
-"""The figures that a report shows, read from what a check has in its catalogue."""
+"""The figures of a report, read from a check's graph of links and from its catalogue."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from metspack.checking.catalogue import Catalogue, Row, shown
-from metspack.checking.graph import Graph, graph
-from metspack.checking.looking import Level
-from metspack.reporting import relations
-from metspack.reporting.model import Child, Fixity, ReportFacts, Segment, SplitLob, SplitPart, State, Top
+from metspack.checking import Checked, Level
+from metspack.checking.catalogue import Catalogue, Row
+from metspack.checking.graph import Graph, LinkState
+from metspack.reporting.model import (
+    FixityFigures,
+    ListedPart,
+    ListedSplitLob,
+    Relation,
+    ReportFacts,
+    SegmentContent,
+    children,
+    parents,
+)
 
 _DIGITS = re.compile("([0-9]{1,18})")
 _SPLITS = 1_000
 """Split LOBs that a report has pictures of; more are counted."""
 
-_UP = """
-SELECT count(*) FROM mptr p JOIN mets m ON m.id = p.mets JOIN mets a ON a.id = ?
-WHERE p.mets = ? AND p.up AND (p.url OR p.href = a.objid)
-"""
-_LISTED = "SELECT count(*) FROM mets WHERE id = ? AND parent IS NOT NULL"
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
 SELECT count(*), coalesce(sum(e.size), 0) FROM entry e WHERE e.mets = ? AND e.element = 'file'
@@ -61,36 +64,31 @@ _SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)
 _NONE_READ = "0"
 
 
-def facts_of(
-    catalogue: Catalogue, level: Level, *, is_complete: bool = True, prefix: str = ""
-) -> ReportFacts:
-    """Return the figures of one package from its check's catalogue, before that is closed.
+def facts_of(checked: Checked, level: Level, *, prefix: str = "") -> ReportFacts:
+    """Return the figures of one package from its check, before its catalogue is closed.
 
-    A check that was interrupted (not ``is_complete``) has no figures for what was read. ``prefix`` is
-    what the paths of the package's findings begin with, without the last ``/``.
+    A check that was interrupted has no figures for what was read. ``prefix`` is what the paths of the
+    package's findings begin with, without the last ``/``.
     """
+    catalogue, is_complete = checked.catalogue, checked.is_complete
     catalogue.index()
-    above = f"{prefix}/" if prefix else ""
-    links = graph(catalogue, "")
-    children = tuple(sorted(_children(catalogue, links, above), key=_by_name))
+    links = checked.links.below(prefix)
+    relations = tuple(sorted(_children(catalogue, links), key=_by_name))
     # Files are looked for on the disk from the second level on, all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
-        tops=tuple(
-            Top(objid=objid or "", mets=f"{above}{shown(path)}")
-            for objid, path in catalogue.rows("SELECT objid, path FROM mets WHERE id = 1")
-        ),
-        parents=tuple(relations.parents(links, above)),
-        children=children,
+        tops=() if links.top is None else (links.top,),
+        parents=tuple(parents(links)),
+        children=relations,
         segments=tuple(
-            Segment(name=each.folder or each.mets, files=each.files, bytes=each.bytes)
-            for each in children
-            if each.mets and each.state is not State.MISSING
+            SegmentContent(name=each.name, files=each.files, bytes=each.bytes)
+            for each in relations
+            if each.child.path and each.state is not LinkState.MISSING
         ),
         splits=shown_splits,
         splits_left_out=sum(1 for _ in splits),
-        fixity=tuple(_fixity(catalogue, level, above, is_complete=is_complete)),
+        fixity=tuple(_fixity(catalogue, level, f"{prefix}/" if prefix else "", is_complete=is_complete)),
     )
 
 
@@ -107,48 +105,45 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
     )
 
 
-def _children(catalogue: Catalogue, links: Graph, above: str) -> Iterator[Child]:
-    there = {node.id for node in links.nodes if node.is_there}
-    numbers = {f"{above}{node.path}": node.id for node in links.nodes if node.path}
-    for edge, child in relations.children(links, above):
-        state, up, objid = child.state, child.up, child.objid
-        number = numbers.get(child.mets, 0)
-        if edge is not None:
-            if edge.child in there and not catalogue.number(_LISTED, edge.child):
-                state = State.EXTRA
-            up = up or (state is State.BROKEN and catalogue.number(_UP, edge.parent, edge.child) > 0)
-            called = None if objid else catalogue.row(_NAMED, edge.parent, edge.child)
-            objid = called[0] if called else objid
-        files, size = catalogue.row(_HELD, number) or (0, 0)
-        yield replace(child, state=state, up=up, objid=objid, files=files, bytes=size)
+def _children(catalogue: Catalogue, links: Graph) -> Iterator[Relation]:
+    for each in children(links):
+        child, state = each.child, each.state
+        if child.is_there and not child.is_listed:
+            state = LinkState.EXTRA
+        if each.link is not None and not child.objid:
+            called = catalogue.row(_NAMED, each.parent.id, child.id)
+            child = replace(child, objid=(called and called[0]) or "")
+        files, size = catalogue.row(_HELD, child.id) or (0, 0)
+        yield replace(each, child=child, state=state, files=files, bytes=size)
 
 
-def _by_name(child: Child) -> tuple[bool, list[str | int], str]:
+def _by_name(relation: Relation) -> tuple[bool, list[str | int], str]:
     """Return what sorts ``_lobseg_10`` after ``_lobseg_9``."""
     # Text and digits take turns, so that like is compared with like.
-    pieces = _DIGITS.split(child.mets)
+    child = relation.child
+    pieces = _DIGITS.split(child.path)
     name = [int(each) if number % 2 else each for number, each in enumerate(pieces)]
-    return not child.mets, name, child.mets or child.objid
+    return not child.path, name, child.path or child.objid
 
 
-def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
+def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob]:
     def lob(row: Row) -> tuple[int, str]:
         part, _child, group, _size, mets, _lost = row
         return mets, group or part.rpartition(".p")[0] or part
 
     for (mets, identifier), rows in groupby(catalogue.rows(_PARTS), key=lob):
         whole = catalogue.row(_WHOLE, mets, identifier)
-        yield SplitLob(
+        yield ListedSplitLob(
             id=identifier,
             size=whole[0] if whole else None,
             parts=tuple(
-                SplitPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
+                ListedPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
                 for part, child, _, size, _, lost in rows
             ),
         )
 
 
-def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[Fixity]:
+def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
     is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
@@ -156,7 +151,7 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     for statements, read in ((_METS_DIGESTS, of_mets), (_MANIFEST_DIGESTS, of_manifests)):
         sql = _FIXITY.format(statements=statements, read=read, failed=_FAILED)
         for source, algorithm, files, size, hashed, failed in catalogue.rows(sql):
-            yield Fixity(
+            yield FixityFigures(
                 source=f"{above}{source}",
                 algorithm=algorithm,
                 files=files,

@@ -1,18 +1,23 @@
-"""The links of packages as a tree, a table, data for JSON and a Mermaid text.
+"""The links of packages as a tree, a table, data for JSON, a Mermaid flowchart and an SVG picture.
 
 Each form has the same order on every machine: that of the METS documents.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from metspack.checking.graph import Edge, Graph, Node, State
+from metspack.checking.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.findings import printable
+from metspack.reporting.model import children, parents
+from metspack.sizes import counted
 
 SCHEMA_VERSION = 1
 HEADER = ("state", "parent", "child", "lies in", "codes")
+_COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
+_USE = re.compile(r"var\(--([\w-]+)\)")
 _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 
 
@@ -26,8 +31,8 @@ def place(node: Node) -> str:
     return printable(node.found or node.path)
 
 
-class _Tree:
-    """The nodes of a graph, depth first; each once, what is met again is not gone into."""
+class _LinkTree:
+    """The nodes of a graph, depth first; below a node that was met before nothing is repeated."""
 
     def __init__(self, graph: Graph) -> None:
         self.nodes = {node.id: node for node in graph.nodes}
@@ -59,7 +64,7 @@ class _Tree:
 def tree(graph: Graph) -> Iterator[str]:
     """Yield the lines of a tree: each package's state, OBJID and place, children below their parent."""
     bars: list[str] = []
-    for depth, edge, node, last in _Tree(graph).walked():
+    for depth, edge, node, last in _LinkTree(graph).walked():
         del bars[max(depth - 1, 0) :]
         where = f"  {place(node)}" if place(node) not in {"", name(node)} else ""
         if edge is None:
@@ -126,13 +131,41 @@ def mermaid(graphs: Sequence[Graph]) -> Iterator[str]:
     yield from (f"  %% {printable(graph.path)}: {'broken' if graph.is_broken else 'ok'}" for graph in graphs)
 
 
-def _arrow(state: State) -> str:
-    if state is State.ONE_WAY_UP:
+def _arrow(state: LinkState) -> str:
+    if state is LinkState.ONE_WAY_UP:
         return "x--o"
-    if state is State.ONE_WAY_DOWN:
+    if state is LinkState.ONE_WAY_DOWN:
         return "-->"
-    return "<-->" if state in {State.OK, State.ELSEWHERE} else "-.->"
+    return "<-->" if state in {LinkState.OK, LinkState.ELSEWHERE} else "-.->"
 
 
 def _quoted(text: str) -> str:
     return "".join(_SIGNS.get(each, each) for each in text)
+
+
+def svg(graphs: Sequence[Graph]) -> Iterator[str]:
+    """Yield the map of the HTML report as a document, all packages below each other.
+
+    It is light whatever the screen is, for it is to stand in other documents.
+    """
+    from metspack.reporting.linkmaps import link_map  # noqa: PLC0415 -- the other forms need no templates
+    from metspack.reporting.templating import environment  # noqa: PLC0415
+
+    seen = [graph.below(graph.path) for graph in graphs] if len(graphs) > 1 else graphs
+    links = sum(len(graph.edges) for graph in graphs)
+    faults = sum(edge.is_fault for graph in graphs for edge in graph.edges)
+    templates = environment()
+    # Few programs but browsers know variables, so that the style sheet gets the colours for them.
+    light, _, _ = templates.get_template("colours.css").render().partition("@media")
+    colours = dict(_COLOUR.findall(light))
+    style = _USE.sub(lambda found: colours[found[1]], templates.get_template("map.css").render())
+    yield templates.get_template("links.svg.j2").render(
+        map=link_map(
+            [graph.top for graph in seen if graph.top is not None],
+            [each for graph in seen for each in children(graph)],
+            [each for graph in seen for each in parents(graph)],
+        ),
+        style=style,
+        title=f"Links of {', '.join(graph.path for graph in graphs)}",
+        description=f"{counted(links, 'link')}, {faults:,} of them at fault.",
+    )

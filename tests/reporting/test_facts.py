@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level
-from metspack.checking.catalogue import Catalogue
-from metspack.checking.facts import Observed
-from metspack.checking.looking import Looking
-from metspack.checking.opening import Package
-from metspack.reporting.gathering import facts_of
-from metspack.reporting.model import Fixity, Parent, ReportFacts, State, Top
+from metspack.checking import Checked, Level, check
+from metspack.checking.graph import LinkState
+from metspack.reporting.facts import facts_of
+from metspack.reporting.model import FixityFigures, ReportFacts
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting.reports import checked
@@ -26,8 +23,11 @@ def gathered(package: Path, level: Level = Level.FULL, roots: Sequence[Path] = (
         return frame.facts
 
 
-def states(facts: ReportFacts) -> dict[str, tuple[State, bool, bool]]:
-    return {each.mets or each.objid: (each.state, each.down, each.up) for each in facts.children}
+def states(facts: ReportFacts) -> dict[str, tuple[LinkState, bool, bool]]:
+    return {
+        each.child.path or each.child.objid: (each.state, each.names_child, each.names_parent)
+        for each in facts.children
+    }
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
-OK = (State.OK, True, True)
+OK = (LinkState.OK, True, True)
 
 
 @pytest.mark.parametrize("level", list(Level))
 def test_a_good_package(package: Path, level: Level) -> None:
     facts = gathered(package, level)
-    assert facts.tops == (Top(objid=forge.PARENT_OBJID, mets=PARENT),)
+    assert [(each.objid, each.path) for each in facts.tops] == [(forge.PARENT_OBJID, PARENT)]
     assert states(facts) == {"Northwind_lobseg_0/mets.xml": OK, CHILD: OK}
     assert [(each.name, each.files, each.bytes) for each in facts.segments] == [
         ("Northwind_lobseg_0", 2, 641),
@@ -59,8 +59,8 @@ def test_a_good_package(package: Path, level: Level) -> None:
 def test_a_missing_child(package: Path) -> None:
     (package / CHILD).unlink()
     facts = gathered(package)
-    assert states(facts)[CHILD] == (State.MISSING, True, False)
-    assert facts.children[1].objid == "ID_Northwind_lobseg_1_mets"
+    assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
+    assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
     assert [each.name for each in facts.segments] == ["Northwind_lobseg_0"]
 
 
@@ -68,21 +68,21 @@ def test_an_mptr_that_leads_nowhere_and_the_child_it_meant(package: Path) -> Non
     forge.edit(package / PARENT, 'href="ID_Northwind_lobseg_1_mets"', 'href="ID_other"')
     assert states(gathered(package)) == {
         "Northwind_lobseg_0/mets.xml": OK,
-        CHILD: (State.ONE_WAY, False, True),
-        "ID_other": (State.BROKEN, True, False),
+        CHILD: (LinkState.ONE_WAY_UP, False, True),
+        "ID_other": (LinkState.BROKEN, True, False),
     }
 
 
 @pytest.mark.parametrize(
     ("old", "new", "state"),
     [
-        (forge.PARENT_OBJID, "urn:uuid:another", (State.BROKEN, True, False)),
-        ('OBJID="ID_Northwind_lobseg_1_mets"', 'OBJID="x"', (State.BROKEN, True, True)),
-        ("</mets:mets>", "", (State.BROKEN, True, True)),
+        (forge.PARENT_OBJID, "urn:uuid:another", (LinkState.BROKEN, True, False)),
+        ('OBJID="ID_Northwind_lobseg_1_mets"', 'OBJID="x"', (LinkState.BROKEN, True, True)),
+        ("</mets:mets>", "", (LinkState.BROKEN, True, True)),
     ],
 )
 def test_a_child_that_does_not_fit(
-    package: Path, old: str, new: str, state: tuple[State, bool, bool]
+    package: Path, old: str, new: str, state: tuple[LinkState, bool, bool]
 ) -> None:
     forge.edit(package / CHILD, old, new)
     assert states(gathered(package))[CHILD] == state
@@ -91,19 +91,21 @@ def test_a_child_that_does_not_fit(
 def test_a_child_that_lies_elsewhere(package: Path) -> None:
     there = moved(package, 1, "disk")
     facts = gathered(package, roots=[there.parent])
-    assert states(facts)[CHILD] == (State.ELSEWHERE, True, True)
-    assert [each.found for each in facts.children] == ["", f"{there}/mets.xml"]
+    assert states(facts)[CHILD] == (LinkState.ELSEWHERE, True, True)
+    assert [each.child.found for each in facts.children] == ["", f"{there}/mets.xml"]
 
 
 def test_parents_that_are_no_part_of_the_package(package: Path) -> None:
     facts = gathered(package / "Northwind_lobseg_1")
-    assert facts.parents == (Parent(objid=forge.PARENT_OBJID, child=PARENT, state=State.UNKNOWN),)
+    assert [(each.parent.objid, each.child.path, each.state) for each in facts.parents] == [
+        (forge.PARENT_OBJID, PARENT, LinkState.UNKNOWN)
+    ]
     assert not facts.children
     facts = gathered(package / "Northwind_lobseg_1", roots=[package])
-    assert [each.state for each in facts.parents] == [State.ELSEWHERE]
+    assert [each.state for each in facts.parents] == [LinkState.ELSEWHERE]
     forge.edit(package / PARENT, '="ID_Northwind_lobseg_1_mets" xlink', '="ID_other" xlink')
     facts = gathered(package / "Northwind_lobseg_1", roots=[package])
-    assert [each.state for each in facts.parents] == [State.ONE_WAY]
+    assert [each.state for each in facts.parents] == [LinkState.ONE_WAY_UP]
 
 
 def test_a_child_nobody_names(package: Path) -> None:
@@ -111,15 +113,15 @@ def test_a_child_nobody_names(package: Path) -> None:
     other.mkdir()
     (other / "mets.xml").write_bytes((package / CHILD).read_bytes())
     facts = gathered(package)
-    assert [each.folder for each in facts.children] == [
+    assert [each.name for each in facts.children] == [
         "Northwind_lobseg_0",
         "Northwind_lobseg_1",
         "Northwind_lobseg_10",
     ]
-    assert states(facts)["Northwind_lobseg_10/mets.xml"] == (State.EXTRA, False, True)
+    assert states(facts)["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, True)
     forge.edit(other / "mets.xml", forge.PARENT_OBJID, "urn:uuid:another")
-    assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (State.EXTRA, False, False)
-    assert facts.children[-1].parent == PARENT
+    assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, False)
+    assert facts.children[-1].parent.path == PARENT
 
 
 def test_digests_that_fail(package: Path) -> None:
@@ -161,17 +163,19 @@ def test_split_lobs(tmp_path: Path) -> None:
 def test_nothing_is_known_without_a_mets(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     facts = gathered(tmp_path / "empty")
-    assert facts == ReportFacts(tops=(Top(objid="", mets="mets.xml"),))
+    (top,) = facts.tops
+    assert (top.objid, top.path, top.is_there) == ("", PARENT, False)
+    assert facts == ReportFacts(tops=(top,))
 
 
 def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: Path) -> None:
     shown: list[tuple[bool, ReportFacts]] = []
 
-    def look(_package: Package, catalogue: Catalogue, is_complete: bool) -> None:
-        shown.append((is_complete, facts_of(catalogue, Level.FULL, is_complete=is_complete)))
+    def gather(seen: Checked) -> None:
+        shown.append((seen.is_complete, facts_of(seen, Level.FULL)))
 
     (package / "unlisted").write_bytes(b"")
-    run = Observed(look, package, Looking())
+    run = check(package, observer=gather)
     run.stop()
     assert not shown, "nothing was begun"
     next(run)
@@ -194,12 +198,7 @@ def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
     def broken(_count: int) -> None:
         raise Broken
 
-    run = Observed(
-        lambda _package, _catalogue, is_complete: shown.append(is_complete),
-        package,
-        Looking(),
-        broken,
-    )
+    run = check(package, progress=broken, observer=lambda seen: shown.append(seen.is_complete))
     with pytest.raises(Broken):
         list(run)
     run.stop()
@@ -207,5 +206,5 @@ def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
 
 
 def test_what_was_not_read_is_not_verified() -> None:
-    said = Fixity(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
+    said = FixityFigures(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
     assert said.verified is None
