@@ -43,6 +43,8 @@ PURE = {
     "mets.dialects.csip_about",
     "mets.dialects.csip_links",
     "mets.dialects.csip_terms",
+    "mets",
+    "mets.links",
     "mets.prefixes",
     "sizes",
     "restoring.chains",

@@ -24,7 +24,8 @@ from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets.dialects import csip_added, recommendation, recommendation_added
+from metspack.mets import PLAIN_METS
+from metspack.mets.dialects import csip_added, recommendation_added
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.mets.dialects.recommendation import Recommendation
@@ -222,7 +223,7 @@ class _Work(building.Work):
         else:
             assert isinstance(self.dialect, Recommendation)  # noqa: S101 -- there are two dialects
             files = recommendation_added.written(self.dialect, root, package, content)
-            self.replaced = [recommendation.METS]
+            self.replaced = [PLAIN_METS]
             kind, version = self.found.said.root.get("TYPE", ""), self.dialect.version
             if f"SIARD{version} " not in f"{kind} ":
                 warnings = (f"the parent's METS is of TYPE {kind}, but {self.name}.siard is SIARD {version}",)

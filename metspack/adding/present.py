@@ -13,11 +13,12 @@ from metspack.building import BuildOptions
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import CsipOptions
 from metspack.layouts import siard22
-from metspack.mets import reader, tops
+from metspack.mets import PLAIN_METS, is_mets_name, reader, tops
 from metspack.mets.dialects import csip, csip_terms, recommendation
 from metspack.mets.dialects.csip_links import LINK_LABELS
 from metspack.mets.dialects.csip_terms import Agents, folder_name
 from metspack.mets.dialects.recommendation import HREF_STYLES
+from metspack.mets.links import Mptr
 
 _MADE_BY = "metspack"
 _RODA = "RODA structural map"
@@ -157,7 +158,7 @@ class Present:
             return False
         with reading.opening(self.root, child.split("/")) as descriptor:
             facts = reader.read(_blocks(descriptor))
-            return any(isinstance(each, reader.Mptr) and each.structmap_label == _RODA for each in facts)
+            return any(isinstance(each, Mptr) and each.structmap_label == _RODA for each in facts)
 
 
 def present(root: Path) -> Present:
@@ -172,8 +173,8 @@ def present(root: Path) -> Present:
         )
     if packed := sorted(name for name in os.listdir(root) if _PACKED.fullmatch(name)):
         raise TargetError(f"{root} holds packed IPs: {packed[0]}", hint=_UNPACKED)
-    if (root / recommendation.METS).is_file():
-        folder, name, dialect = "", recommendation.METS, recommendation.NAME
+    if (root / PLAIN_METS).is_file():
+        folder, name, dialect = "", PLAIN_METS, recommendation.NAME
     elif (found := tops.top(root)) is not None:
         (folder, name), dialect = found, csip.NAME
     else:
@@ -249,7 +250,7 @@ class _Reader:
     def _location(self, attributes: dict[str, str]) -> None:
         href = attributes.get("xlink:href", "")
         self.said.href = self.said.href or href
-        if href.lower().endswith("/mets.xml") and not href.startswith("representations/"):
+        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
             self.said.child = self.said.child or href
 
 

@@ -15,11 +15,11 @@ from metspack.checking.codes import Code
 from metspack.checking.facts import Observed
 from metspack.checking.graph import Graph, State
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare
 from metspack.checking.looking import Level, Looking
 from metspack.checking.opening import Package
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.mets.links import bare
 from metspack.model import Budgets, Finding
 
 _SCHEMA = """

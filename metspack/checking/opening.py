@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack.checking.catalogue import folder_of, is_mets_name, shown
+from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.holders import Folder, Holder
-from metspack.checking.likeness import bare
 from metspack.checking.packed import Packed
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Below
-from metspack.mets import tops
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
+from metspack.mets.links import bare
 from metspack.packs import SUFFIXES, PackedError, Shelf
 
-_NAMES = ("mets.xml", "METS.xml")
 _ARCHIVE = ".siard"
 
 
@@ -50,13 +49,13 @@ class Package:
     @property
     def mets_shown(self) -> str:
         """Where its METS lies, for people."""
-        return f"{self.holder.shown}/{self.mets or _NAMES[0]}"
+        return f"{self.holder.shown}/{self.mets or METS_NAMES[0]}"
 
 
 def package(path: Path, number: int, shelf: Shelf) -> Package:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
-        names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
+        names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
         return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
     if path.name.lower().endswith(_ARCHIVE):
@@ -92,13 +91,13 @@ def _packed_beside(path: Path, number: int, shelf: Shelf) -> Package:
     pack, folder = found
     holder = Packed(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
-        _folder(path, path, number, f"{folder}/{tops.METS}"),
+        _folder(path, path, number, f"{folder}/{CSIP_METS}"),
         top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
     )
 
 
 def _chosen(names: set[str]) -> str | None:
-    named = [name for name in _NAMES if name in names] or sorted(names)
+    named = [name for name in METS_NAMES if name in names] or sorted(names)
     return named[0] if named else None
 
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import listing, scratch
-from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
+from metspack.checking.catalogue import Row, fault, folder_of, nearest, segments_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Folder, Holder
-from metspack.checking.likeness import bare, likeness
-from metspack.checking.linkstyles import By, is_upward, named_by
+from metspack.checking.likeness import likeness
 from metspack.checking.packed import Packed
 from metspack.errors import MetspackError
 from metspack.media import Below
-from metspack.mets import reader
+from metspack.mets import is_mets_name, reader
+from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
 from metspack.packs import SUFFIXES, Content, PackedError, Shelf
 
@@ -233,9 +233,8 @@ class Roots:
         self._put("UPDATE document SET read = 1 WHERE id = ?", document)
         try:
             for fact in self._facts(root, pack, path):
-                by_name = isinstance(fact, reader.Mptr) and named_by(fact) is not By.LOCATION
-                if by_name and isinstance(fact, reader.Mptr) and fact.href:
-                    row = (document, is_upward(fact), fact.href, bare(fact.href))
+                if isinstance(fact, Mptr) and fact.href and fact.named_by is not By.LOCATION:
+                    row = (document, fact.is_upward, fact.href, bare(fact.href))
                     self._put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
         except (OSError, MetspackError):
             return  # told where the package is checked

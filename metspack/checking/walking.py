@@ -14,11 +14,11 @@ from metspack.checking.catalogue import (
     fault,
     folded_name,
     folder_of,
-    is_mets_name,
     shown,
 )
 from metspack.checking.codes import Code
 from metspack.checking.holders import Holder, Places
+from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packs import Item, PackedError
 
@@ -39,7 +39,7 @@ _NOT_FOR_WINDOWS = re.compile(
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
-_METS = b"mets.xml"
+_METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _LONG = 20_000  # files from which on a walk is worth a process
 _MOST_AHEAD = 10_000  # folders that it can be given

@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
-from metspack.checking.catalogue import is_mets_name
 from metspack.checking.holders import Folder
 from metspack.checking.opening import Package
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
-from metspack.mets import reader
+from metspack.mets import is_mets_name, reader
 from metspack.model import Budgets
 
 _UP = b"../"
@@ -53,7 +52,7 @@ def _steps_up(package: Package, budgets: Budgets) -> int:
 
 def _climb(file: reader.File) -> int:
     href = file.href or ""
-    if _UP.decode() not in href or is_mets_name(href.encode("utf-8", "surrogateescape")):
+    if _UP.decode() not in href or is_mets_name(href):
         return 0
     try:
         reference = uris.parsed(href)

@@ -10,13 +10,13 @@ from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.merging.holders import Holder, holders
-from metspack.mets import reader, tops
+from metspack.mets import CSIP_METS, reader
+from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.model import Budgets, Digest
 from metspack.packs import Shelf
 from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
-_SPLIT = "SPLITLOB"
 _BLOCK = 1 << 16
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
@@ -76,7 +76,7 @@ class Container:
     @property
     def mets(self) -> Path:
         """Its METS."""
-        return self.folder / tops.METS
+        return self.folder / CSIP_METS
 
 
 def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Container, ...]:
@@ -88,26 +88,23 @@ def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Cont
     found: dict[str, Container] = {}
     for holder in (each for path in paths for each in holders(path, shelf)):
         container = _read(holder, budgets)
-        other = found.setdefault(container.objid, container)
+        other = found.setdefault(bare(container.objid), container)
         if other is not container:
             raise SourceError(
                 f"{other.folder} and {container.folder} are both {container.objid}",
                 hint="Name each container once.",
             )
     parent = _parent(tuple(found.values()))
-    result = {parent.objid: parent}
+    result = {bare(parent.objid): parent}
     for objid, href in parent.below:
-        child = found.get(objid) or next(
-            (each for each in found.values() if tops.same(each.objid, objid)), None
-        )
-        if child is None:
+        if (child := found.get(bare(objid))) is None:
             raise SourceError(
                 f"{parent.mets} names the child {objid}, which is not among the containers",
                 hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
                 "representation is put together of all its parts.",
             )
-        result[child.objid] = child
-    if strangers := [each for each in found.values() if each.objid not in result]:
+        result[bare(objid)] = child
+    if strangers := [each for name, each in found.items() if name not in result]:
         raise SourceError(
             f"{strangers[0].folder} ({strangers[0].objid}) is no child that {parent.mets} names",
             hint="Leave it out, or get the newest METS of the parent; metspack links tells whose it is.",
@@ -120,7 +117,7 @@ def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Cont
 def said_of_mets(parent: Container, child: Container) -> Said | None:
     """Return what the parent's METS says of a child's, None when it says nothing."""
     for objid, href in parent.below:
-        if tops.same(child.objid, objid):
+        if are_same(child.objid, objid):
             return parent.fixity.get(href) or parent.fixity.get(objid)
     return None
 
@@ -129,14 +126,14 @@ def _read(holder: Holder, budgets: Budgets) -> Container:
     """Return what an IP's METS says of it and of others."""
     objid = ""
     above: list[str] = []
-    pointers: dict[int, list[reader.Mptr]] = {}
+    pointers: dict[int, list[Mptr]] = {}
     fixity: dict[str, Said] = {}
-    here, mets = holder.name, holder.path / tops.METS
-    for fact in facts(holder, (tops.METS,), budgets):
+    here, mets = holder.name, holder.path / CSIP_METS
+    for fact in facts(holder, (CSIP_METS,), budgets):
         if isinstance(fact, reader.Root):
             objid = (fact.objid or "").strip()
-        elif isinstance(fact, reader.Mptr) and fact.href and fact.structmap_type != _SPLIT:
-            if tops.leads_up(fact):
+        elif isinstance(fact, Mptr) and fact.href and not fact.is_of_part:
+            if fact.is_upward:
                 above.append(fact.href)
             else:
                 pointers.setdefault(fact.div, []).append(fact)
@@ -157,12 +154,12 @@ def _read(holder: Holder, budgets: Budgets) -> Container:
     )
 
 
-def _children(pointers: Iterable[list[reader.Mptr]]) -> Iterator[tuple[str, str]]:
+def _children(pointers: Iterable[list[Mptr]]) -> Iterator[tuple[str, str]]:
     """Yield name and location of each child that is named; what has a location alone is a representation."""
     for each in pointers:
-        hrefs = {"URL" if mptr.loctype == "URL" else "": mptr.href or "" for mptr in each}
-        if "" in hrefs:
-            yield hrefs[""], hrefs.get("URL", "")
+        hrefs = {mptr.named_by is By.LOCATION: mptr.href or "" for mptr in each}
+        if False in hrefs:
+            yield hrefs[False], hrefs.get(True, "")
 
 
 def _parent(containers: Sequence[Container]) -> Container:

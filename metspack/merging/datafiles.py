@@ -11,7 +11,7 @@ from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
 from metspack.merging.containers import Container, Said, damaged, facts, said_of_mets
 from metspack.merging.holders import REPRESENTATIONS
-from metspack.mets import reader, tops
+from metspack.mets import CSIP_METS, reader
 from metspack.model import Budgets, Digest, Format
 from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
 from metspack.restoring.meaning import digest_of, format_of, located, size_of
@@ -20,7 +20,7 @@ from metspack.uris import shown
 _DATA = "data"
 _KEEPING = "the files of the containers"
 _EXAMPLES = 3
-_OF_EVERY_IP = frozenset({"schemas", "METS.xml"})
+_OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
@@ -141,10 +141,10 @@ class DataFiles(scratch.Scratch):
         said = said_of_mets(self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
             self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
-        listed = self._document(number, (tops.METS,), said)
+        listed = self._document(number, (CSIP_METS,), said)
         if not container.representations:
             return
-        below = (REPRESENTATIONS, container.representations[0], tops.METS)
+        below = (REPRESENTATIONS, container.representations[0], CSIP_METS)
         if below in listed:
             self._document(number, below, listed[below])
 
@@ -167,7 +167,7 @@ class DataFiles(scratch.Scratch):
                 continue
             own = path[1:]
             of_file = Said(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
-            if own[-1] == tops.METS:
+            if own[-1] == CSIP_METS:
                 documents[own] = of_file
             elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
                 self._listed(number, own[3:], fact, of_file)
@@ -265,7 +265,7 @@ def _is_made_anew(path: tuple[str, ...]) -> bool:
     return (
         path[0] in _OF_EVERY_IP
         or own[:2] == _PRESERVATION
-        or own[-1] == tops.METS
+        or own[-1] == CSIP_METS
         or (path in {_ABOUT, _DUBLIN_CORE})
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from metspack import reading, walking
 from metspack.errors import MetspackError, SourceError
 from metspack.media import Below, Stretch
-from metspack.mets import tops
+from metspack.mets import CSIP_METS
 from metspack.packs import SUFFIXES, PackFile, Shelf
 from metspack.uris import shown
 
@@ -130,7 +130,7 @@ def holders(path: Path, shelf: Shelf) -> Iterator[Holder]:
     """
     found: list[Holder]
     if path.is_dir():
-        found = [FolderIp(path=path)] if (path / tops.METS).is_file() else list(_inside(path, shelf))
+        found = [FolderIp(path=path)] if (path / CSIP_METS).is_file() else list(_inside(path, shelf))
     elif path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
         found = [PackedIp(path=path, shelf=shelf)]
     else:
@@ -140,7 +140,7 @@ def holders(path: Path, shelf: Shelf) -> Iterator[Holder]:
         )
     if not found:
         raise SourceError(
-            f"{path} holds no {tops.METS}, nor does a folder in it, or a zip or tar file",
+            f"{path} holds no {CSIP_METS}, nor does a folder in it, or a zip or tar file",
             hint="Containers are IPs of the dialect csip: metspack build --dialect csip. Packages of the "
             "other dialect are one folder already.",
         )
@@ -149,7 +149,7 @@ def holders(path: Path, shelf: Shelf) -> Iterator[Holder]:
 
 def _inside(path: Path, shelf: Shelf) -> Iterator[Holder]:
     for each in sorted(path.iterdir()):
-        if (each / tops.METS).is_file():
+        if (each / CSIP_METS).is_file():
             yield FolderIp(path=each)
         elif each.is_file() and os.fsencode(each.suffix.lower()) in SUFFIXES:
             yield PackedIp(path=each, shelf=shelf)

@@ -14,6 +14,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
+from metspack.mets import PLAIN_METS
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import line, parts, printable, sampled
 from metspack.reporting.kept import Kept
@@ -67,7 +68,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     """Return the function that says whose a path is: an archive's own, else the nearest METS's above it."""
     documents = [each.mets for each in frame.facts.children] + [each.mets for each in frame.facts.tops]
     folders = {each.rpartition("/")[0]: each for each in documents if each}
-    folders.setdefault("", "mets.xml")
+    folders.setdefault("", PLAIN_METS)
 
     def owner(path: str) -> str:
         if path.lower().endswith(_ARCHIVE):

@@ -18,12 +18,13 @@ SELECT p.lob, p.part, p.child, m.path, p.line, (SELECT coalesce(n.called, n.obji
     JOIN mets n ON n.id = o.mets WHERE o.xml_id = p.part LIMIT 1)
 FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE (p.lob = ?1 OR ?1 IS NULL) AND NOT EXISTS (SELECT 1 FROM entry e JOIN mets c ON c.id = e.mets
-    WHERE e.xml_id = p.part AND p.child IN (c.called, c.objid)) ORDER BY p.id
+    WHERE e.xml_id = p.part AND bare(p.child) IN (bare(c.called), bare(c.objid))) ORDER BY p.id
 """
 _NOT_NAMED = """
 SELECT e.lob, e.xml_id, coalesce(c.called, c.objid), c.path, e.line FROM entry e JOIN mets c ON c.id = e.mets
 WHERE (e.lob = ?1 OR ?1 IS NULL) AND e.part AND NOT EXISTS (SELECT 1 FROM mapped p
-    WHERE p.lob = e.lob AND p.part = e.xml_id AND p.child IN (c.called, c.objid)) ORDER BY e.id
+    WHERE p.lob = e.lob AND p.part = e.xml_id
+    AND bare(p.child) IN (bare(c.called), bare(c.objid))) ORDER BY e.id
 """
 
 

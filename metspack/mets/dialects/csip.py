@@ -13,7 +13,7 @@ from typing import Any
 from metspack import descriptive, identifiers, premis, resources
 from metspack.descriptive import Given
 from metspack.digests import Hashers
-from metspack.mets import writer
+from metspack.mets import CSIP_METS, writer
 from metspack.mets.dialects import csip_about, csip_files, csip_links
 from metspack.mets.dialects.csip_documents import (
     DIVISION,
@@ -25,7 +25,7 @@ from metspack.mets.dialects.csip_documents import (
     included,
 )
 from metspack.mets.dialects.csip_files import Group, Ip, Reference
-from metspack.mets.dialects.csip_links import METS, Linked, LinkMap
+from metspack.mets.dialects.csip_links import Linked, LinkMap
 from metspack.mets.dialects.csip_terms import folder_name
 from metspack.mets.dialects.interface import (
     ChildContent,
@@ -83,7 +83,7 @@ class Csip(Saying):
     @property
     def mets(self) -> str:
         """The name of every METS document."""
-        return METS
+        return CSIP_METS
 
     @property
     def footprint(self) -> Footprint:
@@ -141,7 +141,7 @@ class Csip(Saying):
             facts["parent"] = {"words": csip_links.parent_map(self.terms, spot.objid), "ip": above}
             if self.roda_ancestors:
                 facts["ancestors"] = {"id": ip.id("ancestors"), "objid": content.parent}
-            ip.from_template(METS, "mets.xml.j2", facts)
+            ip.from_template(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
@@ -159,7 +159,7 @@ class Csip(Saying):
             facts = self.package_facts(ip, part, group, schemas, documentation.files)
             if content.children:
                 self._add_children(facts, content)
-            ip.from_template(METS, "mets.xml.j2", facts)
+            ip.from_template(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     # --- the representation -----------------------------------------------------------------------------
@@ -325,7 +325,7 @@ class Csip(Saying):
         linked, files = [], []
         for each in content.children:
             file = csip_links.file_id(self.terms, content.objid, each.objid)
-            files.append(_listed(file, f"../{each.folder}/{METS}", each.size, each.checksum))
+            files.append(_listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum))
             label = each.content.rpartition(f"/{DATA}/")[2]
             linked.append(csip_links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = csip_links.children_map(self.terms, content.objid)

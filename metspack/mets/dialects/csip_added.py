@@ -11,18 +11,17 @@ from typing import Any
 
 from metspack import descriptive, identifiers, placing, premis, reading
 from metspack.digests import Hashers
-from metspack.mets import writer
+from metspack.mets import CSIP_METS, writer
 from metspack.mets.dialects import csip_about, csip_links
 from metspack.mets.dialects.csip import DATA, DESCRIPTIVE, NAME, Csip
 from metspack.mets.dialects.csip_documents import DIVISION, PREMIS, Done
 from metspack.mets.dialects.csip_files import Group, Ip, Reference
-from metspack.mets.dialects.csip_links import METS
 from metspack.mets.dialects.csip_terms import folder_name
 from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.growing import Growing
 from metspack.premis import Event, Identifier, Relationship
 
-GROWN = (PREMIS, METS)
+GROWN = (PREMIS, CSIP_METS)
 """The parent's documents that are made anew, in the order in which they take the place of the old ones."""
 
 _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
@@ -88,7 +87,7 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
         kept = _premis_written(dialect, Growing(descriptor, _of_premis), ip, content)
     watched = _Watched(content.objid, csip_links.children_map(dialect.terms, content.objid).id)
     described, about = _described(dialect, ip, content)
-    with reading.opening(root, (*names, METS)) as descriptor:
+    with reading.opening(root, (*names, CSIP_METS)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put(_HEADER, "LASTMODDATE", dialect.created)
         reference = ip.reference(kept, "PREMIS")
@@ -107,7 +106,7 @@ def written(dialect: Csip, root: Path, package: Path, content: ParentContent) ->
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
-        ip.taken(METS, mets.written(ip.place(METS), ip.algorithms))
+        ip.taken(CSIP_METS, mets.written(ip.place(CSIP_METS), ip.algorithms))
     return ip.files
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from metspack import premis
 from metspack.descriptive import Description
 from metspack.identification import TAIL, WHOLE, Registry
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects.csip_files import Group, Ip
-from metspack.mets.dialects.csip_links import METS
 from metspack.mets.dialects.csip_terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
 from metspack.placing import PlacedFile
@@ -158,7 +158,7 @@ class Saying:
             **WITHOUT_LINKS,
             "said": self.said(),
         }
-        return ip.from_template(f"{folder}/{METS}", "mets.xml.j2", facts)
+        return ip.from_template(f"{folder}/{CSIP_METS}", "mets.xml.j2", facts)
 
 
 def included(objid: str) -> Relationship:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from metspack import identifiers, premis
 from metspack.digests import Hashers
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects import csip_links
 from metspack.mets.dialects.csip import DATA, Csip, Part
 from metspack.mets.dialects.csip_documents import Done
 from metspack.mets.dialects.csip_files import Ip
-from metspack.mets.dialects.csip_links import METS
 from metspack.mets.dialects.csip_terms import folder_name
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.placing import PlacedFile, Placements
@@ -77,5 +77,5 @@ def written(dialect: Csip, package: Path, content: MergedContent) -> dict[str, H
                 "loctype": csip_links.loctype(dialect.terms, content.objid),
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
-        ip.from_template(METS, "mets.xml.j2", facts)
+        ip.from_template(CSIP_METS, "mets.xml.j2", facts)
     return ip.files

@@ -13,7 +13,7 @@ from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.identification import Registry
-from metspack.mets import writer
+from metspack.mets import PLAIN_METS, writer
 from metspack.mets.dialects.interface import (
     ChildContent,
     ChildMets,
@@ -26,7 +26,6 @@ from metspack.mets.dialects.interface import (
 )
 
 NAME = "recommendation"
-METS = "mets.xml"
 """The name of every METS document of this dialect."""
 
 PROFILE = "http://SIARD2.0.xml"
@@ -55,7 +54,7 @@ class Recommendation:
     @property
     def mets(self) -> str:
         """The name of every METS document."""
-        return METS
+        return PLAIN_METS
 
     @property
     def footprint(self) -> Footprint:
@@ -107,7 +106,7 @@ class Recommendation:
             "ids": content.ids(),
             "href": lambda path: self._href(spot.ip, path),
         }
-        return self._written(package, f"{spot.ip}/{METS}", "child.xml.j2", facts)
+        return self._written(package, f"{spot.ip}/{PLAIN_METS}", "child.xml.j2", facts)
 
     def parent_written(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
@@ -119,7 +118,7 @@ class Recommendation:
             "has_others": next(content.others(), None) is not None,
             "href": lambda path: self._href("", path),
         }
-        return self._written(package, METS, "parent.xml.j2", facts)
+        return self._written(package, PLAIN_METS, "parent.xml.j2", facts)
 
     def parent_facts(self, content: ParentContent) -> dict[str, Any]:
         """Return what the parent's METS says of itself, of an archive in one file, and of the children."""
@@ -182,6 +181,6 @@ class Recommendation:
             "objid": child.objid,
             "size": child.size,
             "checksum": child.checksum,
-            "href": self._href("", f"{child.folder}/{METS}"),
+            "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
             "pointer_id": identifiers.element_id(objid, child.objid),
         }

@@ -8,10 +8,11 @@ from typing import Any
 
 from metspack import identifiers, placing, reading
 from metspack.digests import Hashers
-from metspack.mets import writer
+from metspack.mets import PLAIN_METS, writer
 from metspack.mets.dialects.interface import ParentContent
-from metspack.mets.dialects.recommendation import METS, NAME, Recommendation
+from metspack.mets.dialects.recommendation import NAME, Recommendation
 from metspack.mets.growing import Growing
+from metspack.mets.links import SPLITLOB
 
 _GROUPS = {
     "ID_SIARD_FILES": "fileGrp ID_SIARD_FILES",
@@ -39,7 +40,7 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
     if name == "mets:fileGrp":
         return _CHILDREN if attributes.get("USE") == _CHILD else _GROUPS.get(attributes.get("ID", ""), "")
     if name == "mets:structMap":
-        return {"PHYSICAL": _MAP, "SPLITLOB": _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
+        return {"PHYSICAL": _MAP, SPLITLOB: _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
     if name == "mets:div" and within == _ROOT:
         return _DIVS.get(attributes.get("LABEL", ""), "")
     return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "") if name == "mets:div" else ""
@@ -55,7 +56,7 @@ def written(dialect: Recommendation, root: Path, package: Path, content: ParentC
         content.objid, f"SIARD central file {content.name}"
     )
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
-    with reading.opening(root, (METS,)) as descriptor:
+    with reading.opening(root, (PLAIN_METS,)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
@@ -63,7 +64,7 @@ def written(dialect: Recommendation, root: Path, package: Path, content: ParentC
             mets.follow(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        return {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
+        return {PLAIN_METS: mets.written(package / PLAIN_METS, placing.algorithms(dialect.checksum_type))}
 
 
 def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
