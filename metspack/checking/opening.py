@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.checking.catalogue import folder_of, shown
-from metspack.checking.holders import Folder, Holder
-from metspack.checking.packed import Packed
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Below
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
 from metspack.mets.links import bare
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _ARCHIVE = ".siard"
@@ -27,7 +26,7 @@ class Top:
 
     pack: bytes
     folder: bytes
-    holder: Holder
+    holder: PackageTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class Package:
 
     number: int
     root: Path
-    holder: Holder
+    holder: PackageTree
     mets: str | None
     shown: str
     within: bytes = b""
@@ -74,7 +73,7 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
 
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> Package:
-    return Package(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
+    return Package(number=number, root=root, holder=FolderTree(root), mets=mets, shown=str(path))
 
 
 def _beside(path: Path) -> str | None:
@@ -89,7 +88,7 @@ def _packed_beside(path: Path, number: int, shelf: Shelf) -> Package:
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
-    holder = Packed(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    holder = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
         _folder(path, path, number, f"{folder}/{CSIP_METS}"),
         top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
@@ -107,7 +106,7 @@ def _packed(path: Path, number: int, shelf: Shelf) -> Package:
     try:
         documents = sorted(
             (item.name.count(b"/"), folder_of(item.name), item.name)
-            for item in Packed(shelf, where).everything()
+            for item in PackedTree(shelf, where).walk()
             if item.kind == "f" and is_mets_name(item.name)
         )
     except PackedError as error:
@@ -117,7 +116,7 @@ def _packed(path: Path, number: int, shelf: Shelf) -> Package:
     return Package(
         number=number,
         root=path,
-        holder=Packed(shelf, where, within),
+        holder=PackedTree(shelf, where, within),
         mets=_chosen(names),
         shown=str(path),
         within=within,

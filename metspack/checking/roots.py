@@ -12,14 +12,13 @@ from pathlib import Path
 from metspack import listing, scratch
 from metspack.checking.catalogue import Row, fault, folder_of, nearest, segments_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.holders import Folder, Holder
 from metspack.checking.likeness import likeness
-from metspack.checking.packed import Packed
 from metspack.errors import MetspackError
 from metspack.media import Below
 from metspack.mets import is_mets_name, reader
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packs import SUFFIXES, Content, PackedError, Shelf
 
 _SCHEMA = """
@@ -126,7 +125,7 @@ class Roots:
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         try:
-            for item in Packed(self._shelf, self._below(root, path)).everything():
+            for item in PackedTree(self._shelf, self._below(root, path)).walk():
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
@@ -155,10 +154,10 @@ class Roots:
         with holder.content(path) as content:
             yield from reader.read(blocks(content), self._budgets)
 
-    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> Holder:
+    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
-            return Packed(self._shelf, self._below(root, pack), folder)
-        return Folder(self._roots[root], segments_of(folder) if folder else ())
+            return PackedTree(self._shelf, self._below(root, pack), folder)
+        return FolderTree(self._roots[root], segments_of(folder) if folder else ())
 
     def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:
         names = [os.fspath(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
@@ -213,7 +212,7 @@ class Roots:
         near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
         return near, likeness(bare(objid), near) if near else ""
 
-    def holder(self, found: Found) -> Holder:
+    def holder(self, found: Found) -> PackageTree:
         """Return what holds the folder of a package that was found."""
         return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 

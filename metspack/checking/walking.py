@@ -17,9 +17,10 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.holders import Holder, Places
+from metspack.checking.holders import Places
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
+from metspack.packages.files import FolderTree, PackageTree
 from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -58,12 +59,12 @@ def findings(
     A long walk goes on in a process beside when ``jobs`` allow it (as ``Looking`` has it): the catalogue is
     complete once it is settled, and the rest of what should not be there is ``noticed`` by then.
     """
-    holder, _ = places.held(start)
+    tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    if holder.place is None:
-        yield from _packed(taking, holder, start)
+    if isinstance(tree, FolderTree):
+        _walked(taking, (tree.root, tree.names), jobs)
     else:
-        _walked(taking, holder.place, jobs)
+        yield from _packed(taking, tree, start)
     yield from noticed(catalogue)
 
 
@@ -207,11 +208,11 @@ class _Taking:
             self.notice(path, _ODD)
 
 
-def _packed(taking: _Taking, holder: Holder, start: bytes) -> Iterator[Finding]:
+def _packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[Finding]:
     """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
     last: Item | None = None
     try:
-        for item in holder.everything():
+        for item in tree.walk():
             if last is not None and not item.name.startswith(last.name + b"/"):
                 taking.empty(taking.prefix + last.name)
             last = item if item.kind == "d" else None

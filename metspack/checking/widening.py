@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
-from metspack.checking.holders import Folder
 from metspack.checking.opening import Package
 from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
 from metspack.mets import is_mets_name, reader
 from metspack.model import Budgets
+from metspack.packages.files import FolderTree
 
 _UP = b"../"
 
@@ -33,7 +33,7 @@ def widened(package: Package, granted: Sequence[Path], budgets: Budgets) -> Pack
     if folder is None or not any(folder.is_relative_to(each) for each in above):
         return package
     within = os.path.relpath(root, folder)
-    return replace(package, root=folder, holder=Folder(folder), mets=f"{within}/{package.mets}")
+    return replace(package, root=folder, holder=FolderTree(folder), mets=f"{within}/{package.mets}")
 
 
 def _steps_up(package: Package, budgets: Budgets) -> int:

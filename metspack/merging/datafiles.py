@@ -9,8 +9,7 @@ from metspack import placing, safexml, scratch
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
-from metspack.merging.containers import Container, Said, damaged, facts, said_of_mets
-from metspack.merging.holders import REPRESENTATIONS
+from metspack.merging.containers import REPRESENTATIONS, Container, Said, damaged, facts, said_of_mets
 from metspack.mets import CSIP_METS, reader
 from metspack.model import Budgets, Digest, Format
 from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
@@ -154,10 +153,10 @@ class DataFiles(scratch.Scratch):
         """Take the files that one METS lists; returns those that are METS documents."""
         container = self._containers[number]
         hashers = Hashers(said.algorithms if said else ())
-        folder = container.holder.name
+        folder = container.ip.name
         documents: dict[tuple[str, ...], Said] = {}
         mets = container.folder.joinpath(*names)
-        for fact in facts(container.holder, names, self._budgets, hashers):
+        for fact in facts(container.ip, names, self._budgets, hashers):
             if not isinstance(fact, reader.File) or not fact.href:
                 continue
             path, refused = located((folder, *names[:-1]), fact.href)
@@ -224,7 +223,7 @@ class DataFiles(scratch.Scratch):
 
     def _find(self, number: int, container: Container) -> None:
         """Compare what lies in a container with what is listed; count what will not be taken over."""
-        for path in container.holder.files():
+        for path in container.ip.files():
             if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
                 self._check_listed(number, container, path)
             elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
@@ -247,7 +246,7 @@ class DataFiles(scratch.Scratch):
 def proven(container: Container, names: tuple[str, ...], said: Said) -> Iterator[bytes]:
     """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
     hashers = Hashers(said.algorithms)
-    for block in container.holder.blocks(names):
+    for block in container.ip.blocks(names):
         hashers.update(block)
         yield block
     said.check(str(container.folder.joinpath(*names)), hashers)

@@ -16,6 +16,7 @@ from metspack import digests, scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import is_mets_name, links, prefixes, reader
 from metspack.model import Budgets, Digest
+from metspack.packages.files import PackageFiles
 from metspack.packs import Content
 from metspack.restoring.faults import nowhere, unread
 from metspack.restoring.held import HeldSegment, NamedMets
@@ -31,7 +32,6 @@ from metspack.restoring.meaning import (
     size_of,
     split_lob,
 )
-from metspack.restoring.packs import Packs
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
@@ -92,7 +92,7 @@ class Index:
     def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
         self._root = root
         self._budgets = budgets or Budgets()
-        self.packs = Packs(root, self._budgets)
+        self.files = PackageFiles(root, self._budgets)
         self._database = scratch.opened()
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
@@ -185,7 +185,7 @@ class Index:
 
     def close(self) -> None:
         """Drop the database."""
-        self.packs.close()
+        self.files.close()
         self._database.close()
 
     def _do(self, statement: str, *values: object) -> int:
@@ -226,7 +226,7 @@ class Index:
         path = named.path
         document = _Document(number, path[:-1])
         try:
-            with self.packs.document(path) as content:
+            with self.files.document(path) as content:
                 hashers = named.hashers()
                 for fact in reader.read(_blocks(content, hashers), self._budgets):
                     self._taken(document, fact)

@@ -14,8 +14,8 @@ from metspack.closable import Closable
 from metspack.errors import SourceError
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
 from metspack.model import Budgets, Digest
+from metspack.packages.files import open_part
 from metspack.packs import SUFFIXES, Shelf
-from metspack.restoring import packs
 from metspack.restoring.chains import chained
 from metspack.restoring.held import HeldLob, HeldSegment, Inside, Mapped, Part, Whole
 from metspack.restoring.index import Index, Row
@@ -188,14 +188,14 @@ class Package(Closable):
 
     def _inside(self, lob: str, path: tuple[str, ...]) -> Inside | None:
         try:
-            return self.index.packs.inside(path)
+            return self.index.files.inside(path)
         except SourceError as error:
             raise SourceError(f"LOB {lob}: {error.message}", hint=error.hint) from None
 
     def _measured(self, lob: str, part: Part) -> Part:
         """Return a part with the size its file has: METS says none."""
         try:
-            with packs.opened(self.root, part) as medium:
+            with open_part(self.root, part) as medium:
                 return replace(part, size=medium.size)
         except OSError as error:
             raise SourceError(

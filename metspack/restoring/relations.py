@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets
-from metspack.restoring import packs
+from metspack.packages.files import open_part
 from metspack.restoring.cells import cells, meant, opened_archive
 from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.package import Package
@@ -57,7 +57,7 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with packs.opened(root, part) as medium:
+            with open_part(root, part) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)
