@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from metspack import reading
 from metspack.errors import SourceError
 from metspack.media import Below, Stretch
 from metspack.model import Budgets, ZipExtent
@@ -33,6 +34,10 @@ class Content:
 
     size: int
     chunks: Callable[[], Iterator[bytes]]
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield all bytes in blocks for a parser."""
+        return reading.blocks(self.chunks())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

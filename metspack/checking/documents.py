@@ -16,7 +16,6 @@ from metspack.checking.holders import Places
 from metspack.checking.looking import Looking
 from metspack.checking.pointers import Pointers
 from metspack.checking.references import References
-from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
 from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.condensing import condensed
@@ -136,14 +135,14 @@ class Document:
             yield from self._declared(content)
             if not self._seen.files:
                 yield Code.NO_FILES.at(self._name)
-            yield from validation.findings(lambda: blocks(content))
+            yield from validation.findings(content.blocks)
             if self._looking.strict:
-                yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
-            yield from references.findings(lambda: blocks(content))
+                yield from schema.strict_findings(self._name, content.blocks, self._grammar)
+            yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 
     def _blocks(self, content: Content) -> Iterator[bytes]:
-        for block in blocks(content):
+        for block in content.blocks():
             self._catalogue.meanwhile()
             yield block
 

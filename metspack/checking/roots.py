@@ -19,7 +19,7 @@ from metspack.mets import is_mets_name, reader
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
-from metspack.packs import SUFFIXES, Content, PackedError, Shelf
+from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _SCHEMA = """
 PRAGMA cache_size = -2000;
@@ -34,7 +34,6 @@ CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
 BEGIN;
 """
-_BLOCK = 1 << 16
 _NEAR = 2_000
 
 
@@ -152,7 +151,7 @@ class Roots:
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
         holder = self._holder(root, pack, b"")
         with holder.content(path) as content:
-            yield from reader.read(blocks(content), self._budgets)
+            yield from reader.read(content.blocks(), self._budgets)
 
     def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
@@ -259,10 +258,3 @@ class Roots:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-
-def blocks(content: Content) -> Iterator[bytes]:
-    """Yield a file's bytes in small blocks: the facts of one block are held at once."""
-    for chunk in content.chunks():
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]

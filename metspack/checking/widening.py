@@ -9,7 +9,6 @@ from pathlib import Path
 
 from metspack import uris
 from metspack.checking.opening import Package
-from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
 from metspack.mets import is_mets_name, reader
 from metspack.model import Budgets
@@ -42,9 +41,9 @@ def _steps_up(package: Package, budgets: Budgets) -> int:
     own = path.count(b"/")
     try:
         with package.holder.content(path) as content:
-            if not _holds(blocks(content), _UP):
+            if not _holds(content.blocks(), _UP):
                 return 0
-            facts = reader.read(blocks(content), budgets)
+            facts = reader.read(content.blocks(), budgets)
             return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
     except (OSError, MetspackError):
         return 0  # what is wrong with it is told where it is checked

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from metspack import safexml
+from metspack import reading, safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.media import Below, Stretch
@@ -22,7 +22,6 @@ from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
 REPRESENTATIONS = "representations"
-_BLOCK = 1 << 16
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
 Names = tuple[str, ...]
@@ -327,7 +326,8 @@ def facts(
 ) -> Iterator[reader.Fact]:
     """Yield what a METS in a container says; ``hashers`` take its bytes. Raises ``SourceError``."""
     try:
-        yield from reader.read(_blocks(ip.blocks(names), hashers), budgets)
+        takers = () if hashers is None else (hashers.update,)
+        yield from reader.read(reading.blocks(ip.blocks(names), *takers), budgets)
     except safexml.XmlError as error:
         raise damaged(ip.path.joinpath(*names), error) from None
 
@@ -337,11 +337,3 @@ def damaged(path: Path, error: safexml.XmlError) -> SourceError:
     return SourceError(
         f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
     )
-
-
-def _blocks(chunks: Iterable[bytes], hashers: Hashers | None) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
-    for chunk in chunks:
-        if hashers is not None:
-            hashers.update(chunk)
-        yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))

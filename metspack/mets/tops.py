@@ -16,8 +16,6 @@ from metspack.mets.links import Mptr, are_same
 from metspack.model import Budgets
 from metspack.packs import SUFFIXES, Shelf
 
-_BLOCK = 1 << 16
-
 
 @dataclass(frozen=True, slots=True)
 class _Ip:
@@ -39,7 +37,7 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
 
     def blocks(folder: str) -> Iterator[bytes]:
         with reading.opening(root, (folder, CSIP_METS)) as descriptor:
-            yield from _blocks(descriptor)
+            yield from reading.chunks(descriptor, size=reading.BLOCK)
 
     here = _top(folders, blocks, budgets or Budgets())
     return None if here is None else (here, CSIP_METS)
@@ -54,8 +52,7 @@ def packed_top(root: Path, shelf: Shelf, budgets: Budgets | None = None) -> tupl
 
     def blocks(folder: str) -> Iterator[bytes]:
         content = shelf.opened(packs[folder]).content(_mets(folder))
-        for chunk in () if content is None else content.chunks():
-            yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))
+        yield from () if content is None else content.blocks()
 
     here = _top(list(packs), blocks, budgets or Budgets())
     return None if here is None else (packs[here].segments[0], here)
@@ -115,13 +112,6 @@ def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True
     except (OSError, MetspackError):
         return None
     return _Ip(objid, tuple(ups))
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
-        yield block
-        start += len(block)
 
 
 def _located(ip: _Ip, folder: str, folders: list[str]) -> str | None:

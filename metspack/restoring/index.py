@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, scratch
+from metspack import reading, scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import is_mets_name, links, prefixes, reader
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
-from metspack.packs import Content
 from metspack.restoring.faults import nowhere, unread
 from metspack.restoring.held import HeldSegment, NamedMets
 from metspack.restoring.meaning import (
@@ -35,7 +34,6 @@ from metspack.restoring.meaning import (
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
-_BLOCK = 1 << 16
 _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -228,7 +226,7 @@ class Index:
         try:
             with self.files.document(path) as content:
                 hashers = named.hashers()
-                for fact in reader.read(_blocks(content, hashers), self._budgets):
+                for fact in reader.read(reading.blocks(content.chunks(), hashers.update), self._budgets):
                     self._taken(document, fact)
             named.check(hashers)
         except (OSError, MetspackError) as error:
@@ -390,11 +388,3 @@ class _Document:
         self.folder = folder
         self.objid = ""
         self.pointed: str | None = None
-
-
-def _blocks(content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
-    for chunk in content.chunks():
-        hashers.update(chunk)
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]
