@@ -35,10 +35,11 @@ from metspack import safexml
 from metspack.checking import structure
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.documents import DocumentReader
-from metspack.checking.holders import Folder, Places
+from metspack.checking.holders import Places
 from metspack.checking.looking import Looking
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
+from metspack.packages.files import FolderTree
 
 _EMPTY = "d41d8cd98f00b204e9800998ecf8427e"
 _BESIDE_METSRW = 4_000
@@ -96,7 +97,7 @@ def bare(path: Path) -> None:
 def document(path: Path) -> None:
     with Catalogue() as catalogue:
         number = catalogue.new_mets(path.name.encode(), None, done=True)
-        places = Places(Folder(path.parent))
+        places = Places(FolderTree(path.parent))
         found = list(DocumentReader(catalogue, places, number, path.name.encode(), Looking()).findings())
         catalogue.index()
         unharmed([*found, *structure.documents(catalogue)])

@@ -16,7 +16,7 @@ from pathlib import Path
 from metspack import building, reading
 from metspack.building import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
-from metspack.mets import tops
+from metspack.mets import is_mets_name, tops
 from metspack.model import Budgets
 from metspack.packs import Shelf
 from metspack.progress import Progress, Silent
@@ -30,7 +30,6 @@ _SEVERAL = (
     "A package of one archive is divided anew. Give each back and build packages of them: metspack restore "
     "OUT --siard --archive NAME -o NAME.siard, then metspack build."
 )
-_METS = "mets.xml"  # or METS.xml, as others write it
 _MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
 
 
@@ -78,7 +77,7 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
 
 def _has_mets(folder: Path) -> bool:
     """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
-    if any(each.name.lower() == _METS for each in folder.iterdir()) or tops.top(folder) is not None:
+    if any(is_mets_name(each.name) for each in folder.iterdir()) or tops.top(folder) is not None:
         return True
     with closing(Shelf(Budgets())) as shelf:
         return tops.packed_top(folder, shelf) is not None
@@ -89,7 +88,7 @@ def _check_never_had_mets(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
-            if name.lower() == _METS:
+            if is_mets_name(name):
                 what = str(found)
             elif place == str(folder) and _MANIFEST.fullmatch(name) and (line := _mets_in(found)):
                 what = f"{found}, which lists {line}"
@@ -107,7 +106,7 @@ def _mets_in(manifest: Path) -> str:
     with open(reading.opened(manifest), "rb", closefd=True) as lines:
         for line in lines:
             path = line.rstrip(b"\r\n").decode(errors="replace").partition(" ")[2].lstrip(" *")
-            if path.rpartition("/")[2].lower() == _METS:
+            if is_mets_name(path):
                 return path
     return ""
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from metspack import reading
 from metspack.errors import SourceError
 from metspack.media import Below, Stretch
 from metspack.model import Budgets, ZipExtent
@@ -33,6 +34,21 @@ class Content:
 
     size: int
     chunks: Callable[[], Iterator[bytes]]
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield all bytes in blocks for a parser."""
+        return reading.blocks(self.chunks())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compressed:
+    """A compressed entry of a zip file."""
+
+    file: Below
+    entry: ZipExtent
+
+    def __str__(self) -> str:
+        return str(self.file)
 
 
 class PackedError(SourceError):
@@ -61,18 +77,15 @@ class ZipFile:
             return None
         return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
 
-    def stretch(self, path: bytes) -> Stretch | None:
-        """Return where the bytes of a file lie, None when there is none or they are compressed."""
+    def location(self, path: bytes) -> Stretch | Compressed | None:
+        """Return where the bytes of a file lie, None when there is no such file."""
         extent = self._container.extent(os.fsdecode(path))
-        if extent is None or extent.method != STORED:
+        if extent is None:
             return None
+        if extent.method != STORED:
+            return Compressed(file=self._path, entry=extent)
         place = span(self._container.medium, extent, what=str(self._path))
         return Stretch(file=self._path, offset=place.data, size=extent.size)
-
-    def compressed(self, path: bytes) -> ZipExtent | None:
-        """Return the entry of a file that is compressed, None when there is none or it is not."""
-        extent = self._container.extent(os.fsdecode(path))
-        return None if extent is None or extent.method == STORED else extent
 
     def close(self) -> None:
         """Let go of the file."""
@@ -98,15 +111,12 @@ class TarFile:
             return None
         return Content(size=member.size, chunks=lambda: self._tar.contents(member))
 
-    def stretch(self, path: bytes) -> Stretch | None:
-        """Return where the bytes of a file lie, None when there is none or they are compressed."""
+    def location(self, path: bytes) -> Stretch | None:
+        """Return where the bytes of a file lie, None when there is no such file."""
         member = self._tar.member(path)
         if member is None or member.kind != "f":
             return None
         return Stretch(file=self._path, offset=member.offset, size=member.size)
-
-    def compressed(self, path: bytes) -> None:
-        """Return None: what is in a tar file is never compressed by itself."""
 
     def close(self) -> None:
         """Let go of the file."""

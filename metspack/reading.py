@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from metspack.errors import SourceError
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""
+
+BLOCK = 1 << 16
+"""Bytes that a parser is given at once: what it finds in one block is held together."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
@@ -92,14 +95,24 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
         os.close(descriptor)
 
 
-def chunks(descriptor: int, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
 
-    Ends early, without an error, when the file does; who needs ``stop`` bytes must count.
+    In blocks of ``size`` bytes at most. Ends early, without an error, when the file does; who needs ``stop``
+    bytes must count.
     """
     while stop is None or start < stop:
-        block = os.pread(descriptor, CHUNK if stop is None else min(CHUNK, stop - start), start)
+        block = os.pread(descriptor, size if stop is None else min(size, stop - start), start)
         if not block:
             return
         yield block
         start += len(block)
+
+
+def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Iterator[bytes]:
+    """Yield bytes in blocks of at most ``BLOCK``, as parsers are fed; ``takers`` get them before that."""
+    for chunk in source:
+        for take in takers:
+            take(chunk)
+        for start in range(0, len(chunk), BLOCK):
+            yield chunk[start : start + BLOCK]

@@ -15,6 +15,7 @@ from pathlib import Path
 from metspack import scratch, uris, walking
 from metspack.errors import SourceError
 from metspack.identifiers import ncname
+from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import FileExtent
 from metspack.uris import ReferenceRefused, shown
 from metspack.walking import Entry
@@ -24,7 +25,6 @@ _LOBS = re.compile(r"(.+)_lobs", re.DOTALL)
 _SEG = re.compile(r"(se[gq]_?)([0-9]{1,18})")
 _ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.IGNORECASE | re.DOTALL)
 _MANIFEST = re.compile(r"manifest-(?:md5|sha1|sha256|sha384|sha512)\.txt")
-_METS = "mets.xml"
 _UNPACKED = "header/metadata.xml"
 _LISTED = 100
 _WHAT = "the files of the folder"
@@ -116,13 +116,13 @@ class SegmentedFolder(scratch.Scratch):
     def descriptions(self) -> list[str]:
         """Return the METS documents and manifests that are there, sorted, up to a hundred."""
         sql = (
-            "SELECT path FROM file WHERE lower(path) = 'mets.xml' OR lower(path) LIKE '%/mets.xml' "
+            "SELECT path FROM file WHERE lower(path) = ?1 OR lower(path) LIKE '%/' || ?1 "
             "OR path GLOB 'manifest-*.txt' ORDER BY path"
         )
         names = (
             path
-            for (path,) in self._database.execute(sql)
-            if path.lower().endswith(_METS) or _MANIFEST.fullmatch(path)
+            for (path,) in self._database.execute(sql, (PLAIN_METS,))
+            if is_mets_name(path) or _MANIFEST.fullmatch(path)
         )
         return [path for path, _ in zip(names, range(_LISTED), strict=False)]
 

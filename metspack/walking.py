@@ -34,8 +34,8 @@ class Entry:
     stamp: Stamp | None
 
 
-def entries(root: Path) -> Generator[Entry, None, None]:
-    """Yield every file and folder below ``root``, each folder before what lies in it.
+def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, None]:
+    """Yield every file and folder below ``root``, or below one folder there, each folder before its content.
 
     In no order otherwise; a name that is not UTF-8 has surrogates, as ``os.fsdecode`` gives it. ``root``
     may itself be a link. Raises SourceError for a folder that cannot be read, for anything that is
@@ -46,7 +46,7 @@ def entries(root: Path) -> Generator[Entry, None, None]:
         with scratch.explained(f"the folders of {root}"):
             ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)")
             ahead.execute("BEGIN")
-            ahead.execute("INSERT INTO folder VALUES (1, ?)", (b"",))
+            ahead.execute("INSERT INTO folder VALUES (1, ?)", (os.fsencode("/".join(below)),))
             last = 0
             while row := ahead.execute(_NEXT, (last,)).fetchone():
                 last, path = row

@@ -40,6 +40,8 @@ PURE = {
     "histogram",
     "lengths",
     "mediatypes",
+    "mets",
+    "mets.links",
     "mets.dialects.csip.links",
     "mets.dialects.csip.terms",
     "mets.prefixes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tarfile
 import zipfile
@@ -20,7 +21,8 @@ from metspack.merging.merged import Merged, merged
 from metspack.mets.dialects.csip.dialect import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
+from metspack.mets.tops import top
+from metspack.model import Limits, Severity
 from tests import siards
 from tests.official import mets_faults, premis_faults
 from tests.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -486,6 +488,26 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
     put_together(tmp_path / "out", target=tmp_path / "whole")
     assert findings(tmp_path / "whole") == []
     assert list(access.roundtrip(tmp_path / "whole")) == []
+
+
+@pytest.mark.parametrize("named", [str.upper, lambda objid: f" urn:NA.dk:{objid} "], ids=["case", "prefix"])
+def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
+    tmp_path: Path, named: Callable[[str], str]
+) -> None:
+    """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
+    package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
+    parent = top(package)
+    assert parent is not None
+    mets = package.joinpath(*parent)
+    text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())
+    mets.write_text(text)
+    for manifest in package.glob("manifest-*.txt"):
+        manifest.unlink()  # they prove the METS, which was changed
+    assert [each for each in checking.check(package) if each.severity is Severity.ERROR] == []
+    assert list(access.shards(package))
+    assert list(access.roundtrip(package)) == []
+    put_together(package, target=tmp_path / "whole")
+    assert data(tmp_path / "whole") == data(package)
 
 
 def test_a_second_archive_is_refused(out: Path, tmp_path: Path) -> None:

@@ -11,14 +11,13 @@ from pathlib import Path
 from metspack import reading, safexml
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets import dialects
+from metspack.mets import dialects, is_mets_name
 from metspack.mets.dialects.interface import Dialect, ExistingPackage
 
 _MADE_BY = "metspack"
 _PACKED = re.compile(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
 _UNPACKED = "Only packages in folders can be added to: take the IPs out of their zip or tar files."
 _BUILD = "metspack build makes a package of the archive by itself."
-_BLOCK = 1 << 16
 
 
 @dataclass(slots=True)
@@ -185,7 +184,7 @@ class _Reader:
     def _location(self, attributes: dict[str, str]) -> None:
         href = attributes.get("xlink:href", "")
         self.said.href = self.said.href or href
-        if href.lower().endswith("/mets.xml") and not href.startswith("representations/"):
+        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
             self.said.child = self.said.child or href
 
 
@@ -195,10 +194,5 @@ def _said(root: Path, names: tuple[str, ...]) -> _Said:
     parser.CharacterDataHandler = handlers.text
     parser.EndElementHandler = handlers.end
     with reading.opening(root, names) as descriptor:
-        safexml.fed(parser, _blocks(descriptor))
+        safexml.fed(parser, reading.chunks(descriptor, size=reading.BLOCK))
     return handlers.said
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    for block in reading.chunks(descriptor):
-        yield from (block[at : at + _BLOCK] for at in range(0, len(block), _BLOCK))

@@ -15,6 +15,7 @@ from metspack.checking.holders import Places
 from metspack.errors import SourceError
 from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, Finding, ZipExtent
+from metspack.packs import Compressed
 from metspack.siard.container import Container
 from metspack.siard.trees import METADATA, Tree
 
@@ -120,8 +121,8 @@ def opened(form: ArchiveForm, catalogue: Catalogue, places: Places, budgets: Bud
 
 
 def _stretch(places: Places, path: bytes) -> Below | Stretch:
-    found = places.stretch(path)
-    if found is None:
+    found = places.location(path)
+    if found is None or isinstance(found, Compressed):
         raise CompressedError(f"{shown(path)} is compressed in {places.held(path)[0].shown}")
     return found
 

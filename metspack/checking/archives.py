@@ -251,7 +251,7 @@ class _ArchiveCheck:
 
     def _told(self, error: Exception) -> str:
         """Return what is wrong without the place where the package happens to lie."""
-        where = str(self._places.stretch(self._form.files[0]))
+        where = str(self._places.location(self._form.files[0]))
         return str(error).removeprefix(f"{where}: ").replace(where, self._name)
 
     def _content_digests(self, container: Entries, metadata: Metadata) -> Iterator[Finding]:

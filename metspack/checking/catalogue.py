@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, Protocol
 
 from metspack import scratch
-from metspack.checking.likeness import bare
+from metspack.mets.links import bare
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
@@ -109,7 +109,6 @@ _INDEXES = (
 _BATCH = 2_000
 _AT_ONCE = 50
 _NEAR = 500
-_METS_NAME = b"mets.xml"
 SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
 """A segment's folder: what comes before its number, and the number."""
 
@@ -292,11 +291,6 @@ def path_of(segments: Sequence[str]) -> bytes:
 def folder_of(path: bytes) -> bytes:
     """Return the folder part of a path with its last ``/``, empty at the root."""
     return path[: path.rfind(b"/") + 1]
-
-
-def is_mets_name(path: bytes) -> bool:
-    """Whether a file is a METS by its name, in any letter case."""
-    return path.rpartition(b"/")[2].lower() == _METS_NAME
 
 
 def fault(error: OSError) -> str:

@@ -13,11 +13,11 @@ from metspack.checking.catalogue import Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.graph import Graph, LinkState
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare
 from metspack.checking.looking import Level, Looking
 from metspack.checking.package import Checked, Checking
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.mets.links import bare
 from metspack.model import Budgets
 
 _SCHEMA = """

@@ -10,17 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from metspack import digests, safexml, uris
 from metspack.checking import archiveforms, grammar, plainly, schema
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, is_mets_name, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
-from metspack.checking.linkstyles import SPLIT, By, is_ancestor, is_childward, is_upward, named_by
 from metspack.checking.looking import Looking
 from metspack.checking.pointers import Pointers
 from metspack.checking.references import References
-from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
-from metspack.mets import reader
+from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.condensing import condensed
+from metspack.mets.links import By, Mptr
 from metspack.mets.runs import Run
 from metspack.model import Digest, Finding
 from metspack.packs import Content, PackedError
@@ -30,7 +29,7 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 
 _ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
-_CHILD, _METS_NAME = "child", "mets.xml"  # in the name of a group, or of a file
+_CHILD = "child"  # in the name of a group
 _SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommendation 0.16)
 
 _PUT_ENTRY = """INSERT INTO entry
@@ -64,7 +63,7 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
 
 
 def _is_of_mets(fact: reader.File) -> bool:
-    return fact.element == "file" and is_mets_name((fact.href or "").encode("utf-8", "surrogateescape"))
+    return fact.element == "file" and is_mets_name(fact.href or "")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,14 +135,14 @@ class DocumentReader:
             yield from self._declared(content)
             if not self._seen.files:
                 yield Code.NO_FILES.at(self._name)
-            yield from validation.findings(lambda: blocks(content))
+            yield from validation.findings(content.blocks)
             if self._looking.strict:
-                yield from schema.strict_findings(self._name, lambda: blocks(content), self._grammar)
-            yield from references.findings(lambda: blocks(content))
+                yield from schema.strict_findings(self._name, content.blocks, self._grammar)
+            yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 
     def _blocks(self, content: Content) -> Iterator[bytes]:
-        for block in blocks(content):
+        for block in content.blocks():
             self._catalogue.take_in()
             yield block
 
@@ -187,7 +186,7 @@ class DocumentReader:
             self._pointers.add(fact.fileid.strip(), fact.line)
         elif isinstance(fact, reader.Identified):
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
-        elif isinstance(fact, reader.Mptr):
+        elif isinstance(fact, Mptr):
             yield from self._mptr(fact)
         else:
             yield from self._take_root(fact)
@@ -199,23 +198,23 @@ class DocumentReader:
         if not objid:
             yield Code.NO_OBJID.at(self._name, root.line)
 
-    def _mptr(self, mptr: reader.Mptr) -> Iterator[Finding]:
+    def _mptr(self, mptr: Mptr) -> Iterator[Finding]:
         if not (mptr.href or "").strip():
             yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
             return
-        by = named_by(mptr)
+        by = mptr.named_by
         self._batch.add(
             _PUT_MPTR,
             self._mets,
             (mptr.href or "").strip(),
             by is By.LOCATION,
-            is_upward(mptr),
+            mptr.is_upward,
             f"{mptr.structmap_type}\n{mptr.structmap_label}",
-            mptr.contentids if mptr.structmap_type == SPLIT else None,
+            mptr.contentids if mptr.is_of_part else None,
             mptr.line,
             by.value,
-            is_ancestor(mptr),
-            is_childward(mptr),
+            mptr.is_ancestor,
+            mptr.is_childward,
             mptr.div,
         )
 
@@ -330,4 +329,4 @@ def _has_archive(file: reader.File, run: Run) -> bool:
 
 def _may_lead(file: reader.File, names: str) -> bool:
     """Whether files with these names may be the METS of children."""
-    return _CHILD in "\n".join(file.groups).lower() or _METS_NAME in names.lower()
+    return _CHILD in "\n".join(file.groups).lower() or PLAIN_METS in names.lower()

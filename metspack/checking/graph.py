@@ -7,7 +7,7 @@ from enum import Enum, unique
 
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
-from metspack.checking.likeness import bare
+from metspack.mets.links import bare
 
 _BROKEN = {
     Code.CHILD_OBJID_DIFFERS.id,

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
-_URN = re.compile(r"(?i:urn):[A-Za-z0-9][A-Za-z0-9.-]{0,31}:")
+from metspack.mets.links import bare
+
 _LETTERS = ("", "one letter off", "two letters off")
 _LONGEST = 400
-
-
-def bare(identifier: str) -> str:
-    """Return an identifier without the ``urn:<NID>:`` before it; two that agree in this name one package.
-
-    A UUID is the same in either letter case (CSIP 2018, handling large packages; RFC 8141, RFC 9562).
-    """
-    text = identifier.strip()
-    is_uuid = False
-    while found := _URN.match(text):
-        is_uuid = found[0].lower() == "urn:uuid:"
-        text = text[found.end() :]
-    return text.lower() if is_uuid else text
 
 
 def likeness(text: str, other: str) -> str:

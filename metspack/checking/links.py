@@ -9,22 +9,22 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import swaps
-from metspack.checking.catalogue import Catalogue, is_mets_name, nearest, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, nearest, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.documents import DocumentReader
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare, likeness
-from metspack.checking.linkstyles import By
+from metspack.checking.likeness import likeness
 from metspack.checking.looking import Level, Looking
 from metspack.checking.mounting import Mounting, MountOutcome, Wanted
 from metspack.checking.roots import Roots
 from metspack.checking.upward import Upward
+from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name
+from metspack.mets.links import By, bare
 from metspack.model import Finding
 from metspack.packs import SUFFIXES
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
-_METS = b"/mets.xml"
-_IN_A_FOLDER = (b"mets.xml", b"METS.xml")
+_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
@@ -38,8 +38,8 @@ WHERE m.mets = ? AND NOT m.up ORDER BY m.id
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
 SELECT e.xml_id, e.line, e.path, e.grp FROM mets p JOIN entry e ON e.mets = p.id
-WHERE p.id = ? AND p.leads AND e.path IS NOT NULL
-AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = 'mets.xml')
+WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
+AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
@@ -312,7 +312,7 @@ class LinkCheck:
         stem, suffix = os.path.splitext(child)
         if suffix.lower() not in SUFFIXES or not self._places.is_there(child):
             return None
-        return stem + _METS
+        return stem + b"/" + _IN_A_FOLDER[0]
 
     def _met(self, child: bytes) -> tuple[int, int | None] | None:
         """Return the number and the parent of a METS that was met before."""
@@ -364,7 +364,7 @@ class LinkCheck:
             each = row[0] if row else None
 
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
-        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id):
+        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             labelled = "child" in groups.casefold()
             if not (labelled or (mets.parent is None and is_mets_name(child))):
                 continue

@@ -10,7 +10,6 @@ from metspack.checking.catalogue import Batch, Catalogue, path_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Places
-from metspack.checking.roots import blocks
 from metspack.checking.structure import source_of
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
@@ -173,7 +172,7 @@ def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
 def lines(content: Content) -> Iterator[bytes]:
     """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
     rest = b""
-    for block in blocks(content):
+    for block in content.blocks():
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
             yield line + b"\n"

@@ -11,8 +11,8 @@ from metspack.checking import walking
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare
 from metspack.checking.roots import FoundPackage, Roots
+from metspack.mets.links import bare
 from metspack.model import Finding
 
 _SAME = "the same package under another name"

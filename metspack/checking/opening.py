@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack.checking.catalogue import folder_of, is_mets_name, shown
-from metspack.checking.holders import Folder, Holder
-from metspack.checking.likeness import bare
-from metspack.checking.packed import Packed
+from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Below
-from metspack.mets import tops
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
+from metspack.mets.links import bare
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packs import SUFFIXES, PackedError, Shelf
 
-_NAMES = ("mets.xml", "METS.xml")
 _ARCHIVE = ".siard"
 
 
@@ -28,7 +26,7 @@ class Top:
 
     pack: bytes
     folder: bytes
-    holder: Holder
+    holder: PackageTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ class PackageToCheck:
 
     number: int
     root: Path
-    holder: Holder
+    holder: PackageTree
     mets: str | None
     shown: str
     within: bytes = b""
@@ -50,13 +48,13 @@ class PackageToCheck:
     @property
     def mets_shown(self) -> str:
         """Where its METS lies, for people."""
-        return f"{self.holder.shown}/{self.mets or _NAMES[0]}"
+        return f"{self.holder.shown}/{self.mets or METS_NAMES[0]}"
 
 
 def package(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
-        names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
+        names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
         return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
     if path.name.lower().endswith(_ARCHIVE):
@@ -75,7 +73,7 @@ def package(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
 
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
-    return PackageToCheck(number=number, root=root, holder=Folder(root), mets=mets, shown=str(path))
+    return PackageToCheck(number=number, root=root, holder=FolderTree(root), mets=mets, shown=str(path))
 
 
 def _beside(path: Path) -> str | None:
@@ -90,15 +88,15 @@ def _packed_beside(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
-    holder = Packed(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    holder = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
-        _folder(path, path, number, f"{folder}/{tops.METS}"),
+        _folder(path, path, number, f"{folder}/{CSIP_METS}"),
         top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
     )
 
 
 def _chosen(names: set[str]) -> str | None:
-    named = [name for name in _NAMES if name in names] or sorted(names)
+    named = [name for name in METS_NAMES if name in names] or sorted(names)
     return named[0] if named else None
 
 
@@ -108,7 +106,7 @@ def _packed(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     try:
         documents = sorted(
             (item.name.count(b"/"), folder_of(item.name), item.name)
-            for item in Packed(shelf, where).everything()
+            for item in PackedTree(shelf, where).walk()
             if item.kind == "f" and is_mets_name(item.name)
         )
     except PackedError as error:
@@ -118,7 +116,7 @@ def _packed(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
     return PackageToCheck(
         number=number,
         root=path,
-        holder=Packed(shelf, where, within),
+        holder=PackedTree(shelf, where, within),
         mets=_chosen(names),
         shown=str(path),
         within=within,

@@ -30,10 +30,10 @@ from metspack.checking.rules.table import named
 from metspack.checking.sampling import FileSample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
+from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 from metspack.packs import Shelf
 
-_METS = "mets.xml"
 _ARCHIVE = ".siard"
 _LINKING = "LXM"
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
@@ -219,10 +219,10 @@ class Checking(Iterator[Finding]):
         whole = level > Level.LINKS
         if not each.holder.is_packed and inbetween.interrupted(each.root):
             found = f"{each.root.resolve().name}.partial"
-            yield Code.IN_BETWEEN.at(each.mets or _METS, found=found)
+            yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
         source, found = ("", "") if each.holder.is_packed else inbetween.interrupted_adding(each.root)
         if found:
-            yield Code.ADDING.at(each.mets or _METS, found=found, source=source)
+            yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=source)
             return  # METS and manifests are the old ones or the new: either says of some files what is not so
         yield from walking.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
@@ -234,11 +234,11 @@ class Checking(Iterator[Finding]):
             yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
-            catalogue.new_mets(os.fsencode(_METS), None, done=True)
+            catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
             catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
             yield Code.METS_MISSING.at(
-                _METS, expected=_METS, nearest="" if deeper is None else shown(deeper[0])
+                PLAIN_METS, expected=PLAIN_METS, nearest="" if deeper is None else shown(deeper[0])
             )
         else:
             yield from links.findings(os.fsencode(each.mets))

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import listing, scratch
-from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
+from metspack.checking.catalogue import Row, fault, folder_of, nearest, segments_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.holders import Folder, Holder
-from metspack.checking.likeness import bare, likeness
-from metspack.checking.linkstyles import By, is_upward, named_by
-from metspack.checking.packed import Packed
+from metspack.checking.likeness import likeness
 from metspack.errors import MetspackError
 from metspack.media import Below
-from metspack.mets import reader
+from metspack.mets import is_mets_name, reader
+from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
-from metspack.packs import SUFFIXES, Content, PackedError, Shelf
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
+from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _SCHEMA = """
 PRAGMA cache_size = -2000;
@@ -35,7 +34,6 @@ CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
 BEGIN;
 """
-_BLOCK = 1 << 16
 _NEAR = 2_000
 
 
@@ -126,7 +124,7 @@ class Roots:
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         try:
-            for item in Packed(self._shelf, self._below(root, path)).everything():
+            for item in PackedTree(self._shelf, self._below(root, path)).walk():
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
@@ -153,12 +151,12 @@ class Roots:
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
         holder = self._holder(root, pack, b"")
         with holder.content(path) as content:
-            yield from reader.read(blocks(content), self._budgets)
+            yield from reader.read(content.blocks(), self._budgets)
 
-    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> Holder:
+    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
-            return Packed(self._shelf, self._below(root, pack), folder)
-        return Folder(self._roots[root], segments_of(folder) if folder else ())
+            return PackedTree(self._shelf, self._below(root, pack), folder)
+        return FolderTree(self._roots[root], segments_of(folder) if folder else ())
 
     def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:
         names = [os.fspath(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
@@ -215,7 +213,7 @@ class Roots:
         near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
         return near, likeness(bare(objid), near) if near else ""
 
-    def holder(self, found: FoundPackage) -> Holder:
+    def holder(self, found: FoundPackage) -> PackageTree:
         """Return what holds the folder of a package that was found."""
         return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
@@ -235,9 +233,8 @@ class Roots:
         self._put("UPDATE document SET read = 1 WHERE id = ?", document)
         try:
             for fact in self._facts(root, pack, path):
-                by_name = isinstance(fact, reader.Mptr) and named_by(fact) is not By.LOCATION
-                if by_name and isinstance(fact, reader.Mptr) and fact.href:
-                    row = (document, is_upward(fact), fact.href, bare(fact.href))
+                if isinstance(fact, Mptr) and fact.href and fact.named_by is not By.LOCATION:
+                    row = (document, fact.is_upward, fact.href, bare(fact.href))
                     self._put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
         except (OSError, MetspackError):
             return  # told where the package is checked
@@ -263,10 +260,3 @@ class Roots:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-
-def blocks(content: Content) -> Iterator[bytes]:
-    """Yield a file's bytes in small blocks: the facts of one block are held at once."""
-    for chunk in content.chunks():
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]

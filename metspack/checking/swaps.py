@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare, likeness
+from metspack.checking.likeness import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
+from metspack.mets.links import bare
 from metspack.model import Finding
 
 _CALLED = """

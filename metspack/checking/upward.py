@@ -8,10 +8,10 @@ from metspack import uris
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
-from metspack.checking.likeness import bare, likeness
-from metspack.checking.linkstyles import By
+from metspack.checking.likeness import likeness
 from metspack.checking.mounting import Mounting
 from metspack.checking.roots import Roots
+from metspack.mets.links import By, bare
 from metspack.model import Finding
 
 _UPS = "SELECT href, line, url, ancestor FROM mptr WHERE mets = ? AND up ORDER BY id"

@@ -14,12 +14,13 @@ from metspack.checking.catalogue import (
     fault,
     folded_name,
     folder_of,
-    is_mets_name,
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.holders import Holder, Places
+from metspack.checking.holders import Places
+from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
+from metspack.packages.files import FolderTree, PackageTree
 from metspack.packs import Item, PackedError
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -39,7 +40,7 @@ _NOT_FOR_WINDOWS = re.compile(
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
-_METS = b"mets.xml"
+_METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _LONG = 20_000  # files from which on a walk is worth a process
 _MOST_AHEAD = 10_000  # folders that it can be given
@@ -58,12 +59,12 @@ def findings(
     A long walk goes on in a process beside when ``jobs`` allow it (as ``Looking`` has it): the catalogue is
     complete once it is settled, and the rest of what should not be there is ``noticed`` by then.
     """
-    holder, _ = places.held(start)
+    tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    if holder.place is None:
-        yield from _list_packed(taking, holder, start)
+    if isinstance(tree, FolderTree):
+        _walk(taking, (tree.root, tree.names), jobs)
     else:
-        _walk(taking, holder.place, jobs)
+        yield from _list_packed(taking, tree, start)
     yield from noticed(catalogue)
 
 
@@ -207,11 +208,11 @@ class _Taking:
             self.notice(path, _ODD)
 
 
-def _list_packed(taking: _Taking, holder: Holder, start: bytes) -> Iterator[Finding]:
+def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[Finding]:
     """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
     last: Item | None = None
     try:
-        for item in holder.everything():
+        for item in tree.walk():
             if last is not None and not item.name.startswith(last.name + b"/"):
                 taking.take_empty(taking.prefix + last.name)
             last = item if item.kind == "d" else None

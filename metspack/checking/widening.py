@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
-from metspack.checking.catalogue import is_mets_name
-from metspack.checking.holders import Folder
 from metspack.checking.opening import PackageToCheck
-from metspack.checking.roots import blocks
 from metspack.errors import MetspackError
-from metspack.mets import reader
+from metspack.mets import is_mets_name, reader
 from metspack.model import Budgets
+from metspack.packages.files import FolderTree
 
 _UP = b"../"
 
@@ -34,7 +32,7 @@ def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) 
     if folder is None or not any(folder.is_relative_to(each) for each in above):
         return package
     within = os.path.relpath(root, folder)
-    return replace(package, root=folder, holder=Folder(folder), mets=f"{within}/{package.mets}")
+    return replace(package, root=folder, holder=FolderTree(folder), mets=f"{within}/{package.mets}")
 
 
 def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
@@ -43,9 +41,9 @@ def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
     own = path.count(b"/")
     try:
         with package.holder.content(path) as content:
-            if not _holds(blocks(content), _UP):
+            if not _holds(content.blocks(), _UP):
                 return 0
-            facts = reader.read(blocks(content), budgets)
+            facts = reader.read(content.blocks(), budgets)
             return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
     except (OSError, MetspackError):
         return 0  # what is wrong with it is told where it is checked
@@ -53,7 +51,7 @@ def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
 
 def _climb(file: reader.File) -> int:
     href = file.href or ""
-    if _UP.decode() not in href or is_mets_name(href.encode("utf-8", "surrogateescape")):
+    if _UP.decode() not in href or is_mets_name(href):
         return 0
     try:
         reference = uris.parsed(href)

@@ -13,6 +13,7 @@ import typer
 
 from metspack import clock, fsio
 from metspack.errors import ConfigError, TargetError
+from metspack.mets import is_mets_name
 from metspack.progress import Progress
 from metspack.version import __version__
 
@@ -59,7 +60,7 @@ def _check_outside(log: Path, given: Mapping[str, object]) -> None:
         value = given.get(name)
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, Path):
-                whole = path.parent if path.name.lower() == "mets.xml" else path
+                whole = path.parent if is_mets_name(path.name) else path
                 _refuse_inside(log, place, whole, "which is read")
     if isinstance(output := given.get("output"), Path):
         _refuse_inside(log, place, output, "which is to be made")

@@ -2,23 +2,147 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-from metspack import safexml
+from metspack import reading, safexml
 from metspack.digests import OCTETS, Hashers
-from metspack.errors import SourceError
-from metspack.merging.holders import Holder, holders
-from metspack.mets import reader, tops
+from metspack.errors import MetspackError, SourceError
+from metspack.media import Below, Stretch
+from metspack.mets import CSIP_METS, reader
+from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.model import Budgets, Digest
-from metspack.packs import Shelf
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
+from metspack.packs import SUFFIXES, Item, Shelf
 from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
-_SPLIT = "SPLITLOB"
-_BLOCK = 1 << 16
+REPRESENTATIONS = "representations"
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ip:
+    """An IP: ``path`` is its folder, or the zip or tar file with that folder in it, as ``tree`` reads it.
+
+    ``name`` is what METS in other IPs call the folder; a file is called after the folder in it.
+    """
+
+    path: Path
+    name: str
+    tree: PackageTree
+
+    @classmethod
+    def in_folder(cls, path: Path) -> Self:
+        """Return the IP that is a folder."""
+        return cls(path=path, name=path.resolve().name, tree=FolderTree(path))
+
+    @classmethod
+    def packed(cls, path: Path, shelf: Shelf) -> Self:
+        """Return the IP that is packed in a zip or tar file."""
+        file = Below(root=path.parent, segments=(path.name,))
+        return cls(path=path, name=path.stem, tree=PackedTree(shelf, file))
+
+    def _inner(self, names: Names) -> bytes:
+        return path_of((self.name, *names) if self.tree.is_packed else names)
+
+    def blocks(self, names: Names) -> Iterator[bytes]:
+        """Yield the bytes of a file, by its names below the folder; raises ``SourceError``."""
+        inner = self._inner(names)
+        try:
+            is_absent = self.tree.is_packed and not self.tree.is_there(inner)
+        except SourceError as error:
+            raise _unreadable(self.path, error) from None
+        if is_absent:
+            raise SourceError(f"{self.path} does not hold {os.fsdecode(inner)}", hint=_ANOTHER)
+        try:
+            with self.tree.content(inner) as content:
+                yield from content.chunks()
+        except (OSError, SourceError) as error:
+            raise _unreadable(self.path.joinpath(*names), error) from None
+
+    def files(self) -> Iterator[Names]:
+        """Yield all files, by their names below the folder; raises ``SourceError`` for what is none."""
+        with closing(self.tree.walk()) as items:
+            for item in items:
+                if item.kind != "d":
+                    yield self._file(item)
+
+    def _file(self, item: Item) -> Names:
+        names = names_of(item.name)
+        if not self.tree.is_packed:
+            return names
+        if item.kind != "f" or names[0] != self.name or len(names) == 1:
+            raise SourceError(
+                f"{self.path} holds {shown('/'.join(names))}, expected files in the folder {self.name} alone",
+                hint="An IP that is packed is one folder in one file, without links.",
+            )
+        return names[1:]
+
+    def representations(self) -> Names:
+        """Return the names of the folders below ``representations``."""
+        if self.tree.is_packed:
+            found = (each for each in self.files() if each[0] == REPRESENTATIONS)
+            return tuple(sorted({each[1] for each in found if len(each) > 2}))  # noqa: PLR2004 -- a file in it
+        try:
+            with os.scandir(self.path / REPRESENTATIONS) as entries:
+                return tuple(sorted(each.name for each in entries if each.is_dir(follow_symlinks=False)))
+        except FileNotFoundError:
+            return ()
+
+    def stretch(self, names: Names) -> Stretch | None:
+        """Return where a packed file lies, None for one of its own; raises ``SourceError`` if compressed."""
+        found = self.tree.location(self._inner(names))
+        if isinstance(found, Below | Stretch):
+            return found if isinstance(found, Stretch) else None
+        raise SourceError(
+            f"{'/'.join(names)} is compressed in {self.path}, or not in it; expected it there as it is",
+            hint="Unpack it where it lies and name the folder.",
+        )
+
+
+def ips(path: Path, shelf: Shelf) -> Iterator[Ip]:
+    """Yield the IP at a path, or the IPs side by side in a folder, sorted by name.
+
+    Raises ``SourceError`` when there is none.
+    """
+    found: list[Ip]
+    if path.is_dir():
+        found = [Ip.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, shelf))
+    elif path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
+        found = [Ip.packed(path, shelf)]
+    else:
+        raise SourceError(
+            f"{path} is no folder, and no zip or tar file",
+            hint="Name an IP, its folder or its file, or the folder that holds IPs side by side.",
+        )
+    if not found:
+        raise SourceError(
+            f"{path} holds no {CSIP_METS}, nor does a folder in it, or a zip or tar file",
+            hint="Containers are IPs of the dialect csip: metspack build --dialect csip. Packages of the "
+            "other dialect are one folder already.",
+        )
+    yield from found
+
+
+def _beside(path: Path, shelf: Shelf) -> Iterator[Ip]:
+    for each in sorted(path.iterdir()):
+        if (each / CSIP_METS).is_file():
+            yield Ip.in_folder(each)
+        elif each.is_file() and os.fsencode(each.suffix.lower()) in SUFFIXES:
+            yield Ip.packed(each, shelf)
+
+
+def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
+    """Return the error of a file in a container that cannot be read."""
+    why = error.message if isinstance(error, MetspackError) else error.strerror or error
+    return SourceError(f"{path} cannot be read: {why}", hint=_ANOTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +179,13 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """An IP that was given: what holds it, what it is called, and the IPs that its METS names.
+    """An IP that was given, what it is called, and the IPs that its METS names.
 
     ``above`` are names of its parent, ``below`` those of its children in order, each with the location beside
     it; ``fixity`` is what is said of METS documents elsewhere, by the ID of the entry and by its location.
     """
 
-    holder: Holder
+    ip: Ip
     objid: str
     representations: tuple[str, ...]
     above: tuple[str, ...]
@@ -71,12 +195,12 @@ class Container:
     @property
     def folder(self) -> Path:
         """The folder that it is, or the file that it is packed in."""
-        return self.holder.path
+        return self.ip.path
 
     @property
     def mets(self) -> Path:
         """Its METS."""
-        return self.folder / tops.METS
+        return self.folder / CSIP_METS
 
 
 def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Container, ...]:
@@ -86,28 +210,25 @@ def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Cont
     stay on the ``shelf``. Raises ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, Container] = {}
-    for holder in (each for path in paths for each in holders(path, shelf)):
-        container = _read(holder, budgets)
-        other = found.setdefault(container.objid, container)
+    for ip in (each for path in paths for each in ips(path, shelf)):
+        container = _read(ip, budgets)
+        other = found.setdefault(bare(container.objid), container)
         if other is not container:
             raise SourceError(
                 f"{other.folder} and {container.folder} are both {container.objid}",
                 hint="Name each container once.",
             )
     parent = _parent(tuple(found.values()))
-    result = {parent.objid: parent}
+    result = {bare(parent.objid): parent}
     for objid, href in parent.below:
-        child = found.get(objid) or next(
-            (each for each in found.values() if tops.same(each.objid, objid)), None
-        )
-        if child is None:
+        if (child := found.get(bare(objid))) is None:
             raise SourceError(
                 f"{parent.mets} names the child {objid}, which is not among the containers",
                 hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
                 "representation is put together of all its parts.",
             )
-        result[child.objid] = child
-    if strangers := [each for each in found.values() if each.objid not in result]:
+        result[bare(objid)] = child
+    if strangers := [each for name, each in found.items() if name not in result]:
         raise SourceError(
             f"{strangers[0].folder} ({strangers[0].objid}) is no child that {parent.mets} names",
             hint="Leave it out, or get the newest METS of the parent; metspack links tells whose it is.",
@@ -120,23 +241,23 @@ def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Cont
 def said_of_mets(parent: Container, child: Container) -> Said | None:
     """Return what the parent's METS says of a child's, None when it says nothing."""
     for objid, href in parent.below:
-        if tops.same(child.objid, objid):
+        if are_same(child.objid, objid):
             return parent.fixity.get(href) or parent.fixity.get(objid)
     return None
 
 
-def _read(holder: Holder, budgets: Budgets) -> Container:
+def _read(ip: Ip, budgets: Budgets) -> Container:
     """Return what an IP's METS says of it and of others."""
     objid = ""
     above: list[str] = []
-    pointers: dict[int, list[reader.Mptr]] = {}
+    pointers: dict[int, list[Mptr]] = {}
     fixity: dict[str, Said] = {}
-    here, mets = holder.name, holder.path / tops.METS
-    for fact in facts(holder, (tops.METS,), budgets):
+    here, mets = ip.name, ip.path / CSIP_METS
+    for fact in facts(ip, (CSIP_METS,), budgets):
         if isinstance(fact, reader.Root):
             objid = (fact.objid or "").strip()
-        elif isinstance(fact, reader.Mptr) and fact.href and fact.structmap_type != _SPLIT:
-            if tops.leads_up(fact):
+        elif isinstance(fact, Mptr) and fact.href and not fact.is_of_part:
+            if fact.is_upward:
                 above.append(fact.href)
             else:
                 pointers.setdefault(fact.div, []).append(fact)
@@ -148,21 +269,21 @@ def _read(holder: Holder, budgets: Budgets) -> Container:
     if not objid:
         raise SourceError(f"{mets} has no OBJID", hint=_ANOTHER)
     return Container(
-        holder=holder,
+        ip=ip,
         objid=objid,
-        representations=holder.representations(),
+        representations=ip.representations(),
         above=tuple(above),
         below=tuple(_children(pointers.values())),
         fixity=fixity,
     )
 
 
-def _children(pointers: Iterable[list[reader.Mptr]]) -> Iterator[tuple[str, str]]:
+def _children(pointers: Iterable[list[Mptr]]) -> Iterator[tuple[str, str]]:
     """Yield name and location of each child that is named; what has a location alone is a representation."""
     for each in pointers:
-        hrefs = {"URL" if mptr.loctype == "URL" else "": mptr.href or "" for mptr in each}
-        if "" in hrefs:
-            yield hrefs[""], hrefs.get("URL", "")
+        hrefs = {mptr.named_by is By.LOCATION: mptr.href or "" for mptr in each}
+        if False in hrefs:
+            yield hrefs[False], hrefs.get(True, "")
 
 
 def _parent(containers: Sequence[Container]) -> Container:
@@ -201,13 +322,14 @@ def _check_representations(containers: Sequence[Container]) -> None:
 
 
 def facts(
-    holder: Holder, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
+    ip: Ip, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
 ) -> Iterator[reader.Fact]:
     """Yield what a METS in a container says; ``hashers`` take its bytes. Raises ``SourceError``."""
     try:
-        yield from reader.read(_blocks(holder.blocks(names), hashers), budgets)
+        takers = () if hashers is None else (hashers.update,)
+        yield from reader.read(reading.blocks(ip.blocks(names), *takers), budgets)
     except safexml.XmlError as error:
-        raise damaged(holder.path.joinpath(*names), error) from None
+        raise damaged(ip.path.joinpath(*names), error) from None
 
 
 def damaged(path: Path, error: safexml.XmlError) -> SourceError:
@@ -215,11 +337,3 @@ def damaged(path: Path, error: safexml.XmlError) -> SourceError:
     return SourceError(
         f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
     )
-
-
-def _blocks(chunks: Iterable[bytes], hashers: Hashers | None) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
-    for chunk in chunks:
-        if hashers is not None:
-            hashers.update(chunk)
-        yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))

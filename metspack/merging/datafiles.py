@@ -9,9 +9,8 @@ from metspack import placing, safexml, scratch
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
-from metspack.merging.containers import Container, Said, damaged, facts, said_of_mets
-from metspack.merging.holders import REPRESENTATIONS
-from metspack.mets import reader, tops
+from metspack.merging.containers import REPRESENTATIONS, Container, Said, damaged, facts, said_of_mets
+from metspack.mets import CSIP_METS, reader
 from metspack.model import Budgets, Digest, Format
 from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
 from metspack.restoring.meaning import digest_of, format_of, located, size_of
@@ -20,7 +19,7 @@ from metspack.uris import shown
 _DATA = "data"
 _KEEPING = "the files of the containers"
 _EXAMPLES = 3
-_OF_EVERY_IP = frozenset({"schemas", "METS.xml"})
+_OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
@@ -141,10 +140,10 @@ class DataFiles(scratch.Scratch):
         said = said_of_mets(self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
             self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
-        listed = self._document(number, (tops.METS,), said)
+        listed = self._document(number, (CSIP_METS,), said)
         if not container.representations:
             return
-        below = (REPRESENTATIONS, container.representations[0], tops.METS)
+        below = (REPRESENTATIONS, container.representations[0], CSIP_METS)
         if below in listed:
             self._document(number, below, listed[below])
 
@@ -154,10 +153,10 @@ class DataFiles(scratch.Scratch):
         """Take the files that one METS lists; returns those that are METS documents."""
         container = self._containers[number]
         hashers = Hashers(said.algorithms if said else ())
-        folder = container.holder.name
+        folder = container.ip.name
         documents: dict[tuple[str, ...], Said] = {}
         mets = container.folder.joinpath(*names)
-        for fact in facts(container.holder, names, self._budgets, hashers):
+        for fact in facts(container.ip, names, self._budgets, hashers):
             if not isinstance(fact, reader.File) or not fact.href:
                 continue
             path, refused = located((folder, *names[:-1]), fact.href)
@@ -167,7 +166,7 @@ class DataFiles(scratch.Scratch):
                 continue
             own = path[1:]
             of_file = Said(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
-            if own[-1] == tops.METS:
+            if own[-1] == CSIP_METS:
                 documents[own] = of_file
             elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
                 self._listed(number, own[3:], fact, of_file)
@@ -224,7 +223,7 @@ class DataFiles(scratch.Scratch):
 
     def _find(self, number: int, container: Container) -> None:
         """Compare what lies in a container with what is listed; count what will not be taken over."""
-        for path in container.holder.files():
+        for path in container.ip.files():
             if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
                 self._check_listed(number, container, path)
             elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
@@ -247,7 +246,7 @@ class DataFiles(scratch.Scratch):
 def proven(container: Container, names: tuple[str, ...], said: Said) -> Iterator[bytes]:
     """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
     hashers = Hashers(said.algorithms)
-    for block in container.holder.blocks(names):
+    for block in container.ip.blocks(names):
         hashers.update(block)
         yield block
     said.check(str(container.folder.joinpath(*names)), hashers)
@@ -265,7 +264,7 @@ def _is_made_anew(path: tuple[str, ...]) -> bool:
     return (
         path[0] in _OF_EVERY_IP
         or own[:2] == _PRESERVATION
-        or own[-1] == tops.METS
+        or own[-1] == CSIP_METS
         or (path in {_ABOUT, _DUBLIN_CORE})
     )
 

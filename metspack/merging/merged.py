@@ -17,7 +17,6 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
 from metspack.merging.containers import Container, Said, ordered
 from metspack.merging.datafiles import DataFile, DataFiles, proven
-from metspack.merging.holders import FolderIp
 from metspack.merging.wholes import Wholes
 from metspack.mets import dialects
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
@@ -122,13 +121,12 @@ class _Work:
     @property
     def root(self) -> Path:
         """The folder in which the parent's documentation and description lie: its own, if it is one."""
-        folder = isinstance(self.parent.holder, FolderIp)
-        return self.parent.folder if folder else self.staging.work / "unpacked"
+        return self.staging.work / "unpacked" if self.parent.ip.tree.is_packed else self.parent.folder
 
     def _take(self, names: tuple[str, ...], said: Said) -> None:
         """Prove a file of the parent's documentation or description, and lay it ready if it is packed."""
         blocks = proven(self.parent, names, said)
-        if isinstance(self.parent.holder, FolderIp):
+        if not self.parent.ip.tree.is_packed:
             for _ in blocks:
                 pass
             return
@@ -149,9 +147,9 @@ class _Work:
         return archives[0]
 
     def _dialect(self) -> Dialect:
-        holder = self.archive.container.holder
-        path = holder.path.joinpath(*self.archive.names)
-        with Archive(path, self.options.budgets, at=holder.stretch(self.archive.names)) as archive:
+        ip = self.archive.container.ip
+        path = ip.path.joinpath(*self.archive.names)
+        with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
             return identity.dialect(self.options, archive.stem, self.objid, archive)
 
     def done(self) -> Merged:
@@ -213,7 +211,7 @@ class _Work:
                 made.add(place.parent)
             source = file.container.folder.joinpath(*file.names)
             with fsio.NewFile(place) as copy:
-                for block in file.container.holder.blocks(file.names):
+                for block in file.container.ip.blocks(file.names):
                     hashers.update(block)
                     whole.update(block)
                     copy.write(block)

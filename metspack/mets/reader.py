@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metspack import safexml
+from metspack.mets.links import Mptr
 from metspack.model import Budgets
 
 METS = "http://www.loc.gov/METS/"
@@ -81,25 +82,6 @@ class File:
     format_version: str | None = None
     format_registry: str | None = None
     format_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mptr:
-    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
-
-    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1.
-    """
-
-    href: str | None
-    loctype: str | None
-    otherloctype: str | None
-    contentids: str | None
-    structmap_type: str | None
-    structmap_label: str | None
-    div_labels: tuple[str, ...]
-    line: int
-    order: str | None = None
-    div: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

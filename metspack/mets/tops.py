@@ -11,21 +11,10 @@ from pathlib import Path
 from metspack import reading, uris
 from metspack.errors import MetspackError
 from metspack.media import Below
-from metspack.mets import reader
+from metspack.mets import CSIP_METS, reader
+from metspack.mets.links import Mptr, are_same
 from metspack.model import Budgets
 from metspack.packs import SUFFIXES, Shelf
-
-METS = "METS.xml"
-"""What an IP's METS is called (CSIPSTR4); in a folder of its own it makes that folder an IP."""
-
-_UP = ("parent", "godfather")
-_BLOCK = 1 << 16
-
-
-def leads_up(mptr: reader.Mptr) -> bool:
-    """Return whether an mptr is labelled as leading to the parent."""
-    labels = (mptr.structmap_label or "", mptr.structmap_type or "", *mptr.div_labels)
-    return any(word in label.casefold() for label in labels for word in _UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +36,11 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
     folders = [each for each in folders if _is_file(root, each)]
 
     def blocks(folder: str) -> Iterator[bytes]:
-        with reading.opening(root, (folder, METS)) as descriptor:
-            yield from _blocks(descriptor)
+        with reading.opening(root, (folder, CSIP_METS)) as descriptor:
+            yield from reading.chunks(descriptor, size=reading.BLOCK)
 
     here = _top(folders, blocks, budgets or Budgets())
-    return None if here is None else (here, METS)
+    return None if here is None else (here, CSIP_METS)
 
 
 def packed_top(root: Path, shelf: Shelf, budgets: Budgets | None = None) -> tuple[str, str] | None:
@@ -63,8 +52,7 @@ def packed_top(root: Path, shelf: Shelf, budgets: Budgets | None = None) -> tupl
 
     def blocks(folder: str) -> Iterator[bytes]:
         content = shelf.opened(packs[folder]).content(_mets(folder))
-        for chunk in () if content is None else content.chunks():
-            yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))
+        yield from () if content is None else content.blocks()
 
     here = _top(list(packs), blocks, budgets or Budgets())
     return None if here is None else (packs[here].segments[0], here)
@@ -84,7 +72,7 @@ def _packs(root: Path, shelf: Shelf) -> Iterator[tuple[str, Below]]:
 
 
 def _mets(folder: str) -> bytes:
-    return os.fsencode(f"{folder}/{METS}")
+    return os.fsencode(f"{folder}/{CSIP_METS}")
 
 
 Document = Callable[[str], Iterator[bytes]]
@@ -105,7 +93,7 @@ def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None
 
 def _is_file(root: Path, folder: str) -> bool:
     with suppress(OSError, MetspackError):
-        os.close(reading.opened(root, (folder, METS)))
+        os.close(reading.opened(root, (folder, CSIP_METS)))
         return True
     return False
 
@@ -119,18 +107,11 @@ def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True
                 objid = (fact.objid or "").strip()
                 if not whole:
                     break
-            elif isinstance(fact, reader.Mptr) and fact.href and leads_up(fact):
+            elif isinstance(fact, Mptr) and fact.href and fact.is_upward:
                 ups.append(fact.href)
     except (OSError, MetspackError):
         return None
     return _Ip(objid, tuple(ups))
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
-        yield block
-        start += len(block)
 
 
 def _located(ip: _Ip, folder: str, folders: list[str]) -> str | None:
@@ -147,11 +128,6 @@ def _named(document: Document, ip: _Ip, folders: list[str], budgets: Budgets) ->
     """Return the folder of the IP whose OBJID one of an IP's links up has."""
     for folder in folders:
         other = _ip(document, folder, budgets, whole=False)
-        if other is not None and other.objid and any(same(other.objid, href) for href in ip.ups):
+        if other is not None and other.objid and any(are_same(other.objid, href) for href in ip.ups):
             return folder
     return None
-
-
-def same(objid: str, href: str) -> bool:
-    """Return whether an href names the IP with an OBJID, which may lack the ``urn:`` before it."""
-    return href == objid or (href.casefold().startswith("urn:") and href.endswith(f":{objid}"))

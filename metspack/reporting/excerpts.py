@@ -17,7 +17,6 @@ LONGEST = 240
 
 _WHAT = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_BLOCK = 1 << 16
 _ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
 
 
@@ -67,7 +66,7 @@ class Excerpts(scratch.Scratch):
             return
         try:
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
-                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH)), numbers)
+                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
         except (OSError, MetspackError):
             return  # the findings say what is wrong with the file; a report goes without its lines
 
@@ -81,8 +80,7 @@ def _text(blocks: Iterable[bytes]) -> Iterator[str]:
             decoder = io.IncrementalNewlineDecoder(
                 codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
             )
-        for start in range(0, len(block), _BLOCK):
-            yield decoder.decode(block[start : start + _BLOCK])
+        yield decoder.decode(block)
     if decoder is not None:
         yield decoder.decode(b"", final=True)
 

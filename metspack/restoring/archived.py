@@ -7,10 +7,10 @@ from contextlib import ExitStack, suppress
 
 from metspack.errors import SourceError
 from metspack.model import LobCell
+from metspack.packages.files import Onward
 from metspack.restoring import cells, several
 from metspack.restoring.cells import Meant
 from metspack.restoring.held import HeldLob
-from metspack.restoring.inflated import Onward
 from metspack.restoring.package import Package
 from metspack.restoring.proving import CellProving
 from metspack.restoring.rawfile import LobFile

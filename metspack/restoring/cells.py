@@ -14,8 +14,9 @@ from metspack.errors import SourceError
 from metspack.media import Below, Medium, Stretch
 from metspack.mets import prefixes
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell
+from metspack.packages.files import uncompressed
 from metspack.progress import Progress
-from metspack.restoring import packs, several
+from metspack.restoring import several
 from metspack.restoring.package import Package
 from metspack.siard import tables
 from metspack.siard.archive import Archive, Grants
@@ -45,9 +46,9 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretc
     Raises ``SourceError`` when it cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
-    inside = package.index.packs.inside(path)
+    inside = package.index.files.inside(path)
     if inside is not None:
-        at = packs.place(package.root, path, inside)
+        at = uncompressed(package.root, path, inside)
         return place, at if isinstance(at, Stretch) else None
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
@@ -96,7 +97,8 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
             continue
         name, hashers = "/".join(file), Hashers((digest.algorithm,))
         try:
-            with Medium((packs.place(package.root, file, package.index.packs.inside(file)),)) as medium:
+            place = uncompressed(package.root, file, package.index.files.inside(file))
+            with Medium((place,)) as medium:
                 progress.stage("Comparing the archive with METS", medium.size)
                 for block in medium.chunks():
                     hashers.update(block)

@@ -12,16 +12,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, scratch
+from metspack import reading, scratch
 from metspack.errors import MetspackError, SourceError
-from metspack.mets import prefixes, reader, tops
+from metspack.mets import is_mets_name, links, prefixes, reader
 from metspack.model import Budgets, Digest
-from metspack.packs import Content
+from metspack.packages.files import PackageFiles
 from metspack.restoring.faults import nowhere, unread
 from metspack.restoring.held import HeldSegment, NamedMets
 from metspack.restoring.meaning import (
     LOB_ID,
-    METS_NAME,
     archive_of,
     digest_of,
     format_of,
@@ -32,14 +31,9 @@ from metspack.restoring.meaning import (
     size_of,
     split_lob,
 )
-from metspack.restoring.packs import Packs
-
-SPLIT = "SPLITLOB"
-"""TYPE of the structMap that says in which children the parts of LOBs are."""
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
-_BLOCK = 1 << 16
 _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -96,8 +90,9 @@ class Index:
     def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
         self._root = root
         self._budgets = budgets or Budgets()
-        self.packs = Packs(root, self._budgets)
+        self.files = PackageFiles(root, self._budgets)
         self._database = scratch.opened()
+        self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._segments: list[HeldSegment] = []
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -188,7 +183,7 @@ class Index:
 
     def close(self) -> None:
         """Drop the database."""
-        self.packs.close()
+        self.files.close()
         self._database.close()
 
     def _do(self, statement: str, *values: object) -> int:
@@ -229,9 +224,9 @@ class Index:
         path = named.path
         document = _Document(number, path[:-1])
         try:
-            with self.packs.document(path) as content:
+            with self.files.document(path) as content:
                 hashers = named.hashers()
-                for fact in reader.read(_blocks(content, hashers), self._budgets):
+                for fact in reader.read(reading.blocks(content.chunks(), hashers.update), self._budgets):
                     self._taken(document, fact)
             named.check(hashers)
         except (OSError, MetspackError) as error:
@@ -256,27 +251,27 @@ class Index:
             self._file(document, fact)
         elif isinstance(fact, reader.Fptr):
             document.pointed = fact.fileid
-        elif isinstance(fact, reader.Mptr):
+        elif isinstance(fact, links.Mptr):
             self._mptr(document, fact)
         elif isinstance(fact, reader.Root):
             document.objid = (fact.objid or "").strip()
 
-    def _mptr(self, document: _Document, fact: reader.Mptr) -> None:
-        if fact.structmap_type == SPLIT:
+    def _mptr(self, document: _Document, fact: links.Mptr) -> None:
+        href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
+        if fact.is_of_part:
             # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
             self._put(
                 _PUT_MAPPED,
                 document.number,
                 split_lob(fact) or document.pointed,
                 fact.contentids,
-                fact.href,
+                href,
                 fact.order,
                 fact.line,
             )
             return
-        url = (fact.loctype or "").upper() == "URL"
-        up = tops.leads_up(fact)
-        self._put(_PUT_MPTR, document.number, fact.href, url, up, fact.div, fact.line)
+        url = fact.named_by is links.By.LOCATION
+        self._put(_PUT_MPTR, document.number, href, url, fact.is_upward, fact.div, fact.line)
 
     def _file(self, document: _Document, fact: reader.File) -> None:
         size, digest = size_of(fact), digest_of(fact)
@@ -313,7 +308,7 @@ class Index:
             *said,
             None if path is None else "/".join(path),
             refused,
-            child or (document.number == 1 and path is not None and path[-1].lower() == METS_NAME),
+            child or (document.number == 1 and path is not None and is_mets_name(path[-1])),
             fact.line,
         )
 
@@ -379,6 +374,10 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     return NamedMets(path=path, called=called or "", size=size, digest=digest, source=source)
 
 
+def _bare(identifier: str | None) -> str | None:
+    return None if identifier is None else links.bare(identifier)
+
+
 class _Document:
     """What is known while one METS is read."""
 
@@ -389,11 +388,3 @@ class _Document:
         self.folder = folder
         self.objid = ""
         self.pointed: str | None = None
-
-
-def _blocks(content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
-    for chunk in content.chunks():
-        hashers.update(chunk)
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]

@@ -14,11 +14,10 @@ from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.media import Medium, Stamp
 from metspack.model import LobCell
-from metspack.restoring import packs
+from metspack.packages.files import Inflated, open_part
 from metspack.restoring.archived import ArchivedLob, found
 from metspack.restoring.cells import cell_of
 from metspack.restoring.held import HeldLob, Part
-from metspack.restoring.inflated import Inflated
 from metspack.restoring.package import Package
 from metspack.restoring.proving import Evidence, Proving
 from metspack.restoring.ranges import ByteRange
@@ -38,7 +37,7 @@ def opened_part(root: Path, lob: str, part: Part) -> Medium | Inflated:
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
     """
     try:
-        medium = packs.opened(root, part)
+        medium = open_part(root, part)
     except OSError as error:
         raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
     except SourceError as error:

@@ -42,7 +42,7 @@ class Kinds:
             return {}
         path = (*representation, *PREMIS)
         try:
-            with self._package.index.packs.document(path) as document:
+            with self._package.index.files.document(path) as document:
                 return {each.lob: each for each in split_formats(document.chunks())}
         except FileNotFoundError:
             return {}

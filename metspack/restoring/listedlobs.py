@@ -13,7 +13,7 @@ from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
 from metspack.mets import prefixes
 from metspack.model import Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
-from metspack.restoring import packs
+from metspack.packages.files import open_part
 from metspack.restoring.held import HeldLob, Part
 from metspack.restoring.kinds import Kinds
 from metspack.restoring.package import Package
@@ -173,7 +173,7 @@ Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 def _extent(root: Path, lob: str, part: Part, number: int, entries: Entries) -> Extent:
     try:
-        with packs.opened(root, part) as medium:
+        with open_part(root, part) as medium:
             size, stamp = medium.size, medium.stamps[0]
     except (OSError, SourceError) as error:
         why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"

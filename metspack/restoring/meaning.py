@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from metspack import digests, uris
-from metspack.mets import reader
+from metspack.mets import is_mets_name, reader
+from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
 
 _ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
@@ -13,9 +14,6 @@ _METADATA = ("header", "metadata.xml")
 _SIZE_DIGITS = 18
 _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
 _REPRESENTATIONS = "representations"
-
-METS_NAME = "mets.xml"
-"""What METS documents are called, in small letters."""
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
@@ -97,7 +95,7 @@ LOB_ID = re.compile(
 def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
     """Return whether a file of a package is none of its data: documentation, a schema, a METS (CSIP)."""
     return any(each.partition("/")[0] in _ASIDE for each in groups) or (
-        path is not None and path[-1].lower() == METS_NAME
+        path is not None and is_mets_name(path[-1])
     )
 
 
@@ -106,7 +104,7 @@ def is_representation(path: tuple[str, ...]) -> bool:
     return path[-3:-2] == (_REPRESENTATIONS,)
 
 
-def split_lob(mptr: reader.Mptr) -> str | None:
+def split_lob(mptr: Mptr) -> str | None:
     """Return the LOB that an mptr leads to a part of, as the div around that of the part is labelled."""
     label = mptr.div_labels[-2] if len(mptr.div_labels) > 1 else None
     return label if label is not None and LOB_ID.fullmatch(label) else None

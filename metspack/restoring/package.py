@@ -12,16 +12,15 @@ from pathlib import Path
 
 from metspack.closable import Closable
 from metspack.errors import SourceError
-from metspack.mets import tops
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
 from metspack.model import Budgets, Digest
+from metspack.packages.files import open_part
 from metspack.packs import SUFFIXES, Shelf
-from metspack.restoring import packs
 from metspack.restoring.chains import chained
 from metspack.restoring.held import HeldLob, HeldSegment, Inside, Mapped, Part, Whole
 from metspack.restoring.index import Index, Row
 from metspack.restoring.meaning import format_in, is_representation
 
-_NAMES = ("mets.xml", "METS.xml")
 _NEAR = 200
 _CLOSE = 0.6
 
@@ -189,14 +188,14 @@ class Package(Closable):
 
     def _inside(self, lob: str, path: tuple[str, ...]) -> Inside | None:
         try:
-            return self.index.packs.inside(path)
+            return self.index.files.inside(path)
         except SourceError as error:
             raise SourceError(f"LOB {lob}: {error.message}", hint=error.hint) from None
 
     def _measured(self, lob: str, part: Part) -> Part:
         """Return a part with the size its file has: METS says none."""
         try:
-            with packs.opened(self.root, part) as medium:
+            with open_part(self.root, part) as medium:
                 return replace(part, size=medium.size)
         except OSError as error:
             raise SourceError(
@@ -328,26 +327,26 @@ def _found(path: Path) -> tuple[Path, str]:
     if path.is_dir():
         names: list[str] = []
         with suppress(OSError):
-            names = sorted(name for name in os.listdir(path) if name.lower() == _NAMES[0])
-        for name in (*_NAMES, *names):
+            names = sorted(name for name in os.listdir(path) if is_mets_name(name))
+        for name in (*METS_NAMES, *names):
             if name in names:
                 return path, name
         if (found := tops.top(path)) is not None:
             return path, "/".join(found)
         with closing(Shelf(Budgets())) as shelf:
             if (packed := tops.packed_top(path, shelf)) is not None:
-                return path, f"{packed[1]}/{tops.METS}"
+                return path, f"{packed[1]}/{CSIP_METS}"
         raise SourceError(
             f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
         )
     if path.suffix.lower() == ".siard" and path.is_file():
-        beside = f", {path.parent}" if (path.parent / _NAMES[0]).is_file() else ""
+        beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
         raise SourceError(
             f"{path} is an archive, expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
     if path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
-        return path.parent, f"{path.stem}/{tops.METS}"
+        return path.parent, f"{path.stem}/{CSIP_METS}"
     if path.exists():
         return path.parent, path.name
     raise SourceError(

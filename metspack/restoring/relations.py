@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets
-from metspack.restoring import packs
+from metspack.packages.files import open_part
 from metspack.restoring.cells import cells, meant, opened_archive
 from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.package import Package
@@ -18,12 +18,13 @@ SELECT p.lob, p.part, p.child, m.path, p.line, (SELECT coalesce(n.called, n.obji
     JOIN mets n ON n.id = o.mets WHERE o.xml_id = p.part LIMIT 1)
 FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE (p.lob = ?1 OR ?1 IS NULL) AND NOT EXISTS (SELECT 1 FROM entry e JOIN mets c ON c.id = e.mets
-    WHERE e.xml_id = p.part AND p.child IN (c.called, c.objid)) ORDER BY p.id
+    WHERE e.xml_id = p.part AND bare(p.child) IN (bare(c.called), bare(c.objid))) ORDER BY p.id
 """
 _NOT_NAMED = """
 SELECT e.lob, e.xml_id, coalesce(c.called, c.objid), c.path, e.line FROM entry e JOIN mets c ON c.id = e.mets
 WHERE (e.lob = ?1 OR ?1 IS NULL) AND e.part AND NOT EXISTS (SELECT 1 FROM mapped p
-    WHERE p.lob = e.lob AND p.part = e.xml_id AND p.child IN (c.called, c.objid)) ORDER BY e.id
+    WHERE p.lob = e.lob AND p.part = e.xml_id
+    AND bare(p.child) IN (bare(c.called), bare(c.objid))) ORDER BY e.id
 """
 
 
@@ -56,7 +57,7 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with packs.opened(root, part) as medium:
+            with open_part(root, part) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Level, check, sampling
-from metspack.checking.packed import Packed
+from metspack.checking.holders import Places
 from metspack.media import Below
 from metspack.model import Budgets, Finding
+from metspack.packages.files import PackedTree
 from metspack.packs import Shelf
 from tests.findings import ordered
 from tests.packages import forge, steps
@@ -327,8 +328,9 @@ def test_a_file_that_a_packed_package_does_not_hold_is_as_one_that_is_not_there(
 ) -> None:
     stored(package, tmp_path / "package.zip")
     with closing(Shelf(Budgets())) as shelf:
-        packed = Packed(shelf, Below(root=tmp_path, segments=("package.zip",)))
+        packed = PackedTree(shelf, Below(root=tmp_path, segments=("package.zip",)))
         assert not packed.is_there(b"nothing")
         with pytest.raises(FileNotFoundError), packed.content(b"nothing"):
             pass
-        assert [packed.below(b"mets.xml"), packed.stretch(b"nothing")] == [None, None]
+        assert Places(packed).below(b"mets.xml") is None
+        assert packed.location(b"nothing") is None

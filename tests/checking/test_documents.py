@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from metspack.checking import documents
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.documents import DocumentReader
-from metspack.checking.holders import Folder, Places
+from metspack.checking.holders import Places
 from metspack.checking.looking import Looking
 from metspack.mets.condensing import Sink, condensed
 from metspack.mets.reader import METS, XLINK, Fact, read
 from metspack.mets.runs import Run
 from metspack.model import Budgets, Finding
+from metspack.packages.files import FolderTree
 
 MD5, SHA1 = "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr", "siard")]  # noqa: S608
@@ -41,7 +42,7 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
     with Catalogue() as catalogue:
         number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
         found = list(
-            DocumentReader(catalogue, Places(Folder(root)), number, b"a b/mets.xml", Looking()).findings()
+            DocumentReader(catalogue, Places(FolderTree(root)), number, b"a b/mets.xml", Looking()).findings()
         )
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 

@@ -3,23 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking.likeness import bare, likeness
+from metspack.checking.likeness import likeness
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
-
-
-def test_bare_takes_the_urn_prefix_away() -> None:
-    assert bare(" urn:sa.dk:ID.AVID.RA.18005.rep0.seg0 ") == "ID.AVID.RA.18005.rep0.seg0"
-    assert bare("URN:UUID:3A487CE5-63CF") == bare("urn:uuid:3a487ce5-63cf") == "3a487ce5-63cf"
-    assert bare("urn:x:urn:uuid:AB") == "ab"
-    assert bare("urn:x") == "urn:x"
-    assert bare("ID_Northwind") == "ID_Northwind"
-
-
-@given(IDENTIFIERS)
-def test_bare_is_the_same_twice_and_under_any_prefix(text: str) -> None:
-    assert bare(bare(text)) == bare(text)
-    assert bare(f"urn:x:{text}") == bare(text)
 
 
 def test_likeness_in_words() -> None:

@@ -17,12 +17,13 @@ from metspack.checking import Code, Level, check, explained
 from metspack.checking import walking as checking_walking
 from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.holders import Folder, Places
+from metspack.checking.holders import Places
 from metspack.checking.lobplaces import Finder, Found, Lost
 from metspack.checking.mapping import Mapping
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
 from metspack.model import Finding, Severity
+from metspack.packages.files import FolderTree
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
 from metspack.siard.container import Container
@@ -501,7 +502,7 @@ def _document(container: Entries, name: str) -> bytes:
 @contextmanager
 def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, Container.opened(root / "y.siard") as container:
-        list(checking_walking.findings(catalogue, Places(Folder(root)), whole=True))
+        list(checking_walking.findings(catalogue, Places(FolderTree(root)), whole=True))
         catalogue.index()
         yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
 

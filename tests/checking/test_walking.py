@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from metspack.checking import Level, check, walking
 from metspack.checking.catalogue import Catalogue, folded_name
-from metspack.checking.holders import Folder, Places
+from metspack.checking.holders import Places
 from metspack.errors import TargetError
 from metspack.listing import Lot
 from metspack.model import Finding
+from metspack.packages.files import FolderTree
 from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.cases import Case, cases
@@ -107,7 +108,7 @@ def test_more_folders_than_a_process_can_be_given_are_walked_without_one(
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").touch()
     with Catalogue() as catalogue:
-        assert list(walking.findings(catalogue, Places(Folder(tmp_path)), whole=True, jobs=2)) == []
+        assert list(walking.findings(catalogue, Places(FolderTree(tmp_path)), whole=True, jobs=2)) == []
         assert late.begun == 1
         catalogue.settle()
         assert catalogue.number("SELECT count(*) FROM disk") == 6

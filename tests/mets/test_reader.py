@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from metspack import safexml
 from metspack.mets import reader
-from metspack.mets.reader import File, Fptr, Identified, Mptr, Root, read
+from metspack.mets.links import Mptr
+from metspack.mets.reader import File, Fptr, Identified, Root, read
 from metspack.model import Budgets
 
 DOCUMENT = b"""<?xml version="1.0"?>

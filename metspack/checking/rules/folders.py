@@ -10,8 +10,9 @@ from metspack.checking.catalogue import shown
 from metspack.checking.rules.faults import Faults, quoted
 from metspack.checking.rules.holdings import CataloguedFiles
 from metspack.checking.rules.outline import REPRESENTATIONS, Outline
+from metspack.mets import CSIP_METS
 
-METS = b"METS.xml"
+METS = CSIP_METS.encode()
 FOLDER = b"representations/"
 _LIKE = re.compile(r"[^0-9a-z]+")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.holders import Places
 from metspack.checking.looking import Looking
-from metspack.checking.roots import blocks
 from metspack.checking.rules import database, folders, profiles
 from metspack.checking.rules.database import Database
 from metspack.checking.rules.faults import Faults
@@ -113,14 +112,14 @@ class StandardsCheck:
     def _opening(self, path: bytes) -> Opening:
         try:
             with self._places.content(path) as content:
-                return profiles.opening(blocks(content))
+                return profiles.opening(content.blocks())
         except (OSError, MetspackError):
             return Opening()  # what is wrong with it has been told
 
     def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
-                return surveyed(lambda: blocks(content), faults, is_package=is_package, budgets=self._budgets)
+                return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
         except (OSError, MetspackError):
             return None
 

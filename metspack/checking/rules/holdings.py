@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metspack.checking.catalogue import Catalogue, is_mets_name
+from metspack.checking.catalogue import Catalogue
+from metspack.mets import is_mets_name
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
 _NOT_REFERRED = """

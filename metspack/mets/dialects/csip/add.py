@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from metspack import descriptive, identifiers, placing, premis, reading
 from metspack.errors import ConfigError
-from metspack.mets import reader, tops, writer
+from metspack.mets import CSIP_METS, reader, tops, writer
 from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, Ip, MetadataReference
-from metspack.mets.dialects.csip.links import LINK_LABELS, METS
+from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import (
     Addition,
@@ -25,6 +25,7 @@ from metspack.mets.dialects.interface import (
     StatedAgent,
 )
 from metspack.mets.growing import Growing
+from metspack.mets.links import Mptr
 from metspack.placing import PlacedFile
 from metspack.premis import Event, Identifier, Relationship
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
-_ANEW = (PREMIS, METS)  # in the order in which they take the place of the old ones
+_ANEW = (PREMIS, CSIP_METS)  # in the order in which they take the place of the old ones
 
 _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
 _FILES = "mets:fileSec"
@@ -149,8 +150,8 @@ def _has_ancestors(package: ExistingPackage) -> bool:
     if not child:
         return False
     with reading.opening(package.root, child.split("/")) as descriptor:
-        facts = reader.read(reading.chunks(descriptor))
-        return any(isinstance(each, reader.Mptr) and each.structmap_label == _RODA for each in facts)
+        facts = reader.read(reading.chunks(descriptor, size=reading.BLOCK))
+        return any(isinstance(each, Mptr) and each.structmap_label == _RODA for each in facts)
 
 
 def write(dialect: Csip, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
@@ -168,7 +169,7 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
         kept = _write_premis(dialect, Growing(descriptor, _of_premis), ip, content)
     watched = _Watched(content.objid, links.children_map(dialect.terms, content.objid).id)
     described, about = _write_description(dialect, ip, content)
-    with reading.opening(root, (*names, METS)) as descriptor:
+    with reading.opening(root, (*names, CSIP_METS)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put(_HEADER, "LASTMODDATE", dialect.created)
         reference = ip.reference(kept, "PREMIS")
@@ -187,7 +188,7 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
-        ip.register(METS, mets.written(ip.prepare(METS), ip.algorithms))
+        ip.register(CSIP_METS, mets.written(ip.prepare(CSIP_METS), ip.algorithms))
     replaced = tuple(f"{names[0]}/{path}" for path in _ANEW)
     return Addition(files=ip.files, replaced=replaced)
 

@@ -15,7 +15,7 @@ from metspack.descriptive import Given
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
-from metspack.mets import writer
+from metspack.mets import CSIP_METS, writer
 from metspack.mets.dialects.csip import add, links, merge
 from metspack.mets.dialects.csip.documents import (
     DIVISION,
@@ -35,7 +35,7 @@ from metspack.mets.dialects.csip.files import (
     check_documentation,
     schema_files,
 )
-from metspack.mets.dialects.csip.links import METS, Linked, LinkMap
+from metspack.mets.dialects.csip.links import Linked, LinkMap
 from metspack.mets.dialects.csip.terms import (
     CITS_SIARD,
     DATA,
@@ -111,7 +111,7 @@ class Csip(CsipDocuments, Dialect):
     schemas: Path | None = None
     roda_ancestors: bool = False
 
-    mets: ClassVar[str] = METS
+    mets: ClassVar[str] = CSIP_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=12)
     archives: ClassVar[str] = f"representations/*/{DATA}/*"
 
@@ -225,7 +225,7 @@ class Csip(CsipDocuments, Dialect):
             facts["parent"] = {"words": links.parent_map(self.terms, spot.objid), "ip": above}
             if self.roda_ancestors:
                 facts["ancestors"] = {"id": ip.id("ancestors"), "objid": content.parent}
-            ip.render(METS, "mets.xml.j2", facts)
+            ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
@@ -243,7 +243,7 @@ class Csip(CsipDocuments, Dialect):
             facts = self.write_package(ip, part, group, schemas, documentation.files)
             if content.children:
                 self._add_children(facts, content)
-            ip.render(METS, "mets.xml.j2", facts)
+            ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     @classmethod
@@ -443,7 +443,7 @@ class Csip(CsipDocuments, Dialect):
         linked, files = [], []
         for each in content.children:
             file = links.file_id(self.terms, content.objid, each.objid)
-            files.append(_listed(file, f"../{each.folder}/{METS}", each.size, each.checksum))
+            files.append(_listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum))
             label = each.content.rpartition(f"/{DATA}/")[2]
             linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = links.children_map(self.terms, content.objid)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from metspack import premis
 from metspack.descriptive import Description
 from metspack.identification import TAIL, WHOLE, Registry
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects.csip.files import FileGroup, Ip
-from metspack.mets.dialects.csip.links import METS
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
 from metspack.placing import PlacedFile
@@ -173,7 +173,7 @@ class CsipDocuments:
             **WITHOUT_LINKS,
             "said": self.said(),
         }
-        return ip.render(f"{folder}/{METS}", "mets.xml.j2", facts)
+        return ip.render(f"{folder}/{CSIP_METS}", "mets.xml.j2", facts)
 
 
 def included(objid: str) -> Relationship:

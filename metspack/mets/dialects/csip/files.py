@@ -11,7 +11,7 @@ from typing import Any
 from metspack import fsio, identifiers, mediatypes, placing, reading, scratch, uris, walking
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.mets import writer
+from metspack.mets import is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.placing import PlacedFile, Placements
 
@@ -19,8 +19,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 ABOUT = "about-this-package.txt"
 """The file in every package's documentation that tells a person what the package is."""
-
-_METS = "mets.xml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +161,7 @@ def check_documentation(root: Path) -> None:
         )
     for names in below(root):
         path = "/".join(names)
-        if names[-1].casefold() == _METS:
+        if is_mets_name(names[-1]):
             raise ConfigError(
                 f"the documentation holds {path}, which every reader would take for the METS of a package",
                 hint="Rename it, or pack it: validators and metspack find packages by that name.",

@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 from metspack import identifiers
 from metspack.errors import ConfigError
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 
-METS = "METS.xml"
 _URN_UUID = "urn:uuid:"
 _URN = re.compile(r"urn:[a-z0-9][a-z0-9-]{1,31}:.+", re.IGNORECASE)
 
@@ -102,7 +102,7 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
 
 def mets_href(objid: str) -> str:
     """Return the reference from one IP's METS to that of another IP beside it."""
-    return href(("..", folder_name(objid), METS))
+    return href(("..", folder_name(objid), CSIP_METS))
 
 
 def file_id(terms: Terms, parent: str, child: str) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from metspack import identifiers, premis
 from metspack.digests import Hashers
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import Action, IpRole
 from metspack.mets.dialects.csip.files import Ip
-from metspack.mets.dialects.csip.links import METS
 from metspack.mets.dialects.csip.terms import DATA, folder_name
 from metspack.mets.dialects.interface import Adopted, MergedContent, Names
 from metspack.placing import Placements
@@ -86,5 +86,5 @@ def write(dialect: Csip, package: Path, content: MergedContent) -> dict[str, Has
                 "loctype": links.loctype(dialect.terms, content.objid),
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
-        ip.render(METS, "mets.xml.j2", facts)
+        ip.render(CSIP_METS, "mets.xml.j2", facts)
     return ip.files

@@ -8,7 +8,4 @@ from metspack.mets.dialects import DialectFacts
 
 FACTS = DialectFacts(summary="E-ARK's for LOBs outside the SIARD file", checksum="MD5")
 
-METS = "mets.xml"
-"""The name of every METS document."""
-
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,4 +1,4 @@
-"""A parent METS of the recommendation that comes to name one more archive, and its segments."""
+"""A parent PLAIN_METS of the recommendation that comes to name one more archive, and its segments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from metspack import identifiers, placing, reading
 from metspack.layouts import siard22
-from metspack.mets import writer
+from metspack.mets import PLAIN_METS, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -17,8 +17,9 @@ from metspack.mets.dialects.interface import (
     Inherited,
     ParentContent,
 )
-from metspack.mets.dialects.recommendation import METS, TEMPLATES
+from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.growing import Growing
+from metspack.mets.links import SPLITLOB
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.recommendation.dialect import Recommendation
@@ -40,7 +41,7 @@ _DIVS = {"SIARD central file": "div of the archive", "child IPs": "div of the ch
 
 
 def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
-    """Return the key of an element of a parent METS, as ``growing`` asks for it."""
+    """Return the key of an element of a parent PLAIN_METS, as ``growing`` asks for it."""
     within = above[-1] if above else ""
     if name in {"mets:mets", "mets:metsHdr"}:
         return name
@@ -49,16 +50,16 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
     if name == "mets:fileGrp":
         return _CHILDREN if attributes.get("USE") == _CHILD else _GROUPS.get(attributes.get("ID", ""), "")
     if name == "mets:structMap":
-        return {"PHYSICAL": _MAP, "SPLITLOB": _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
+        return {"PHYSICAL": _MAP, SPLITLOB: _SPLIT_MAP}.get(attributes.get("TYPE", ""), "")
     if name == "mets:div" and within == _ROOT:
         return _DIVS.get(attributes.get("LABEL", ""), "")
     return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "") if name == "mets:div" else ""
 
 
 def find(root: Path) -> tuple[str, str] | None:
-    """Return folder and name of the METS of the parent that a folder is, None when it is none."""
+    """Return folder and name of the PLAIN_METS of the parent that a folder is, None when it is none."""
     # By its very name: METS.xml, which some file systems would give as well, is another dialect's.
-    return ("", METS) if METS in os.listdir(root) and (root / METS).is_file() else None
+    return ("", PLAIN_METS) if PLAIN_METS in os.listdir(root) and (root / PLAIN_METS).is_file() else None
 
 
 def inherited(package: ExistingPackage) -> Inherited:
@@ -76,7 +77,7 @@ def inherited(package: ExistingPackage) -> Inherited:
 def write(
     dialect: Recommendation, existing: ExistingPackage, package: Path, content: ParentContent
 ) -> Addition:
-    """Write the METS of the parent anew below ``package``, with one more archive in it.
+    """Write the PLAIN_METS of the parent anew below ``package``, with one more archive in it.
 
     Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
     """
@@ -85,7 +86,7 @@ def write(
         content.objid, f"SIARD central file {content.name}"
     )
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
-    with reading.opening(existing.root, (METS,)) as descriptor:
+    with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
         mets = Growing(descriptor, watched)
         mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
@@ -93,8 +94,8 @@ def write(
             mets.follow(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        files = {METS: mets.written(package / METS, placing.algorithms(dialect.checksum_type))}
-    return Addition(files=files, replaced=(METS,), warnings=_warnings(dialect, existing, content))
+        files = {PLAIN_METS: mets.written(package / PLAIN_METS, placing.algorithms(dialect.checksum_type))}
+    return Addition(files=files, replaced=(PLAIN_METS,), warnings=_warnings(dialect, existing, content))
 
 
 def _warnings(dialect: Recommendation, existing: ExistingPackage, content: ParentContent) -> tuple[str, ...]:

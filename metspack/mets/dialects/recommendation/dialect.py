@@ -13,7 +13,7 @@ from metspack import identifiers, placing, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.identification import Registry
-from metspack.mets import writer
+from metspack.mets import PLAIN_METS, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -30,7 +30,7 @@ from metspack.mets.dialects.interface import (
     SiardFile,
     Software,
 )
-from metspack.mets.dialects.recommendation import METS, TEMPLATES, add
+from metspack.mets.dialects.recommendation import TEMPLATES, add
 
 PROFILE = "http://SIARD2.0.xml"
 """The PROFILE of the recommendation's example; archives put their own in its place."""
@@ -53,7 +53,7 @@ class Recommendation(Dialect):
     href_style: str
     registry: Registry | None = None
 
-    mets: ClassVar[str] = METS
+    mets: ClassVar[str] = PLAIN_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
     archives: ClassVar[str] = "*"
 
@@ -117,7 +117,7 @@ class Recommendation(Dialect):
             "ids": content.ids(),
             "href": lambda path: self._href(spot.ip, path),
         }
-        return self._write(package, f"{spot.ip}/{METS}", "child.xml.j2", facts)
+        return self._write(package, f"{spot.ip}/{PLAIN_METS}", "child.xml.j2", facts)
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
@@ -129,7 +129,7 @@ class Recommendation(Dialect):
             "has_others": next(content.others(), None) is not None,
             "href": lambda path: self._href("", path),
         }
-        return self._write(package, METS, "parent.xml.j2", facts)
+        return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
@@ -206,7 +206,7 @@ class Recommendation(Dialect):
             "objid": child.objid,
             "size": child.size,
             "checksum": child.checksum,
-            "href": self._href("", f"{child.folder}/{METS}"),
+            "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
             "pointer_id": identifiers.element_id(objid, child.objid),
         }
 

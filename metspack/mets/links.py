@@ -1,0 +1,114 @@
+"""Links between METS documents: ``mptr``, which way it leads, how it names a package, equality of OBJIDs.
+
+Three styles are about, and what RODA reads: the recommendation (0.16) names a child by the ID of a file
+entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in structMaps of their
+own; CSIP's text on large packages (2018) by ``urn:<NID>:<OBJID>``; representations are named by location.
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, unique
+
+SPLITLOB = "SPLITLOB"
+"""The TYPE of the structMap that says in which children the parts of LOBs are."""
+
+_PARENT = ("parent", "godfather")
+_ANCESTORS = ("roda structural map", "ancestors")
+_IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
+_OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
+
+_URN = re.compile(r"(?i:urn):[A-Za-z0-9][A-Za-z0-9.-]{0,31}:")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def bare(identifier: str) -> str:
+    """Return an identifier without the ``urn:<NID>:`` before it; two that agree in this name one package.
+
+    Scheme and NID are the same in either letter case (RFC 8141, 3.1), and so is a UUID (RFC 9562, 4); the
+    rest is kept to the letter. Any NID may stand before an OBJID (CSIP 2018, handling large packages).
+    """
+    text = identifier.strip()
+    is_uuid = False
+    while found := _URN.match(text):
+        is_uuid = found[0].lower() == "urn:uuid:"
+        text = text[found.end() :]
+    return text.lower() if is_uuid or _UUID.fullmatch(text) else text
+
+
+def are_same(identifier: str, other: str) -> bool:
+    """Return whether two OBJIDs, or an OBJID and the href of an ``mptr``, name one package."""
+    return bare(identifier) == bare(other)
+
+
+@unique
+class By(Enum):
+    """How an mptr names a package."""
+
+    FILE = "file ID"
+    """The ID of a file entry of the same METS, which says where the child is (recommendation 0.16)."""
+    OBJID = "OBJID"
+    """The other package's OBJID, with or without a URN prefix; it says nothing of where that is."""
+    LOCATION = "location"
+    """A URL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mptr:
+    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
+
+    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1.
+    """
+
+    href: str | None
+    loctype: str | None
+    otherloctype: str | None
+    contentids: str | None
+    structmap_type: str | None
+    structmap_label: str | None
+    div_labels: tuple[str, ...]
+    line: int
+    order: str | None = None
+    div: int = 0
+
+    @property
+    def named_by(self) -> By:
+        """How it names what it means."""
+        loctype = (self.loctype or "").strip().upper()
+        if loctype == "URL":
+            return By.LOCATION
+        other = (self.otherloctype or "").strip().upper()
+        href = (self.href or "").strip().casefold()
+        if loctype in _IDENTIFIERS or other in _OTHER_IDENTIFIERS or href.startswith("urn:"):
+            return By.OBJID
+        return By.FILE
+
+    @property
+    def is_of_part(self) -> bool:
+        """Whether it says in which child a part of a LOB is."""
+        return self.structmap_type == SPLITLOB
+
+    @property
+    def is_ancestor(self) -> bool:
+        """Whether it names one of the packages above, not always the one right above (RODA)."""
+        return any(label in _ANCESTORS for label in self._labels)
+
+    @property
+    def is_upward(self) -> bool:
+        """Whether it is labelled as leading to the parent or one above it."""
+        return self.is_ancestor or any(word in label for label in self._labels for word in _PARENT)
+
+    @property
+    def is_childward(self) -> bool:
+        """Whether it is labelled as leading to a child, in a structMap that should name every child.
+
+        That of split LOBs names those alone that hold parts.
+        """
+        return not self.is_of_part and not self.is_upward and any("child" in label for label in self._labels)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        labels = (self.structmap_label, self.structmap_type, *self.div_labels)
+        return tuple(each.casefold() for each in labels if each)

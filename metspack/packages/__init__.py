@@ -1,0 +1,1 @@
+"""Reading a finished package: its files, its METS documents and its LOBs."""

@@ -1,0 +1,359 @@
+"""The files of a package wherever they lie: in a folder, or in a zip or tar file that is never extracted.
+
+A ``PackageTree`` is listed, and its files are opened or read as a stream, by their path below it. One may be
+*mounted* in another: from then on the package is read as if it were whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from metspack import reading, walking
+from metspack.closable import Closable
+from metspack.errors import SourceError
+from metspack.media import Below, Medium, Stamp, Stretch
+from metspack.model import Budgets, ZipExtent
+from metspack.packs import SUFFIXES, Compressed, Content, Item, PackedError, Shelf, without
+from metspack.restoring.held import Inside, Part
+from metspack.siard import zipcontents
+
+UNPACK = "Unpack it where it lies; metspack check tells what else is wrong with it."
+
+Names = tuple[str, ...]
+Location = Below | Stretch | Compressed
+"""Where the bytes of a file lie: a file of its own, a stretch of another, or compressed in a zip file."""
+
+
+def names_of(path: bytes) -> Names:
+    """Return the names on a path, none for that of a tree itself."""
+    return tuple(os.fsdecode(path).split("/")) if path else ()
+
+
+def path_of(names: Names) -> bytes:
+    """Return the path of names from a METS or an archive."""
+    return "/".join(names).encode("utf-8", "surrogateescape")
+
+
+class PackageTree(Protocol):
+    """A folder, or what is packed like one; paths are bytes below it, ``b""`` is itself."""
+
+    @property
+    def shown(self) -> str:
+        """Its path, for people."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is in a zip or tar file."""
+
+    def walk(self) -> Generator[Item, None, None]:
+        """Yield all files and folders by whole path, each folder before what it holds.
+
+        Raises ``SourceError`` for a folder that cannot be read or holds anything else, and ``PackedError``.
+        """
+
+    def content(self, path: bytes) -> AbstractContextManager[Content]:
+        """Open a file to read all of it; raises OSError, and ``SourceError`` for what is no regular file."""
+
+    def is_there(self, path: bytes) -> bool:
+        """Return whether there is anything at a path."""
+
+    def location(self, path: bytes) -> Location | None:
+        """Return where the bytes of a file lie; None for one that a zip or tar file does not hold.
+
+        Raises ``PackedError`` for one that cannot be read.
+        """
+
+
+class FolderTree:
+    """A folder on disk, by its names below a trusted root: no link is followed from there on."""
+
+    is_packed = False
+
+    def __init__(self, root: Path, names: Names = ()) -> None:
+        self.root = root
+        self.names = names
+
+    @property
+    def shown(self) -> str:
+        """Its path as it was given."""
+        return str(self.root.joinpath(*self.names))
+
+    def walk(self) -> Generator[Item, None, None]:
+        """Yield all files and folders."""
+        with closing(walking.entries(self.root, self.names)) as entries:
+            for each in entries:
+                name = os.fsencode("/".join(each.path[len(self.names) :]))
+                size = None if each.stamp is None else each.stamp.size
+                yield Item(name=name, kind="d" if each.stamp is None else "f", size=size)
+
+    @contextmanager
+    def content(self, path: bytes) -> Iterator[Content]:
+        """Open a file."""
+        with reading.opening(self.root, (*self.names, *names_of(path))) as descriptor:
+            yield Content(size=os.fstat(descriptor).st_size, chunks=lambda: reading.chunks(descriptor))
+
+    def is_there(self, path: bytes) -> bool:
+        """Return whether there is anything at a path, be it a link."""
+        return os.path.lexists(self.root.joinpath(*self.names, *names_of(path)))
+
+    def location(self, path: bytes) -> Below:
+        """Return the file, whether it is there or not."""
+        return Below(root=self.root, segments=(*self.names, *names_of(path)))
+
+
+class PackedTree:
+    """The part of a zip or tar file that lies below a folder in it, ``b""`` for all."""
+
+    is_packed = True
+
+    def __init__(self, shelf: Shelf, file: Below, folder: bytes = b"") -> None:
+        self._shelf = shelf
+        self.file = file
+        self._prefix = folder + b"/" if folder else b""
+
+    @property
+    def shown(self) -> str:
+        """The file's path, and the folder in it."""
+        inside = self._prefix.rstrip(b"/").decode("utf-8", "backslashreplace")
+        return f"{self.file}/{inside}" if inside else str(self.file)
+
+    def walk(self) -> Generator[Item, None, None]:
+        """Yield all files and folders, also those that only the names of files tell of; also links."""
+        above: list[bytes] = []
+        for item in self._shelf.opened(self.file).items(self._prefix):
+            name = item.name[len(self._prefix) :]
+            if not name:
+                continue
+            names = name.split(b"/")
+            common = 0
+            while common < min(len(above), len(names) - 1) and above[common] == names[common]:
+                common += 1
+            for depth in range(common + 1, len(names)):
+                yield Item(name=b"/".join(names[:depth]), kind="d")
+            above = names if item.kind == "d" else names[:-1]
+            yield Item(name=name, kind=item.kind, size=item.size)
+
+    @contextmanager
+    def content(self, path: bytes) -> Iterator[Content]:
+        """Open a file; its damage is a ``PackedError`` while its blocks are read."""
+        found = self._shelf.opened(self.file).content(self._prefix + path)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        try:
+            yield found
+        except SourceError as error:
+            raise PackedError(without(self.file, error), hint=error.hint) from error
+
+    def is_there(self, path: bytes) -> bool:
+        """Return whether there is a file at a path."""
+        return self._shelf.opened(self.file).content(self._prefix + path) is not None
+
+    def location(self, path: bytes) -> Stretch | Compressed | None:
+        """Return where in the zip or tar file the bytes of a file lie."""
+        return self._shelf.opened(self.file).location(self._prefix + path)
+
+
+class MountedTree:
+    """A package's own tree, and those that stand for folders in it."""
+
+    def __init__(self, base: PackageTree) -> None:
+        self.base = base
+        self._mounts: dict[bytes, PackageTree] = {}
+
+    def mount(self, at: bytes, tree: PackageTree) -> None:
+        """Let a tree stand at a path."""
+        self._mounts[at] = tree
+
+    def held(self, path: bytes) -> tuple[PackageTree, bytes]:
+        """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
+        if self._mounts:
+            at = path
+            while at:
+                if (tree := self._mounts.get(at)) is not None:
+                    return tree, path[len(at) + 1 :]
+                at = at[: max(at.rfind(b"/"), 0)]
+        return self.base, path
+
+    @property
+    def are_unpacked(self) -> bool:
+        """Whether all that lies there is files of their own."""
+        return not any(each.is_packed for each in (self.base, *self._mounts.values()))
+
+    def content(self, path: bytes) -> AbstractContextManager[Content]:
+        """Open a file to read all of it, as its tree does."""
+        tree, inner = self.held(path)
+        return tree.content(inner)
+
+    def is_there(self, path: bytes) -> bool:
+        """Return whether there is anything at a path."""
+        tree, inner = self.held(path)
+        return not inner or tree.is_there(inner)
+
+    def location(self, path: bytes) -> Location | None:
+        """Return where the bytes of a file lie, as its tree does."""
+        tree, inner = self.held(path)
+        return tree.location(inner)
+
+
+class PackageFiles(MountedTree):
+    """The files of a package in a folder, in which ``seg_0.zip`` or ``seg_0.tar`` may stand for ``seg_0``.
+
+    What is packed lies below one folder of that name, or at the root of the file (SIARD 2.2 L_7.1-1). For
+    one thread.
+    """
+
+    def __init__(self, root: Path, budgets: Budgets) -> None:
+        super().__init__(FolderTree(root))
+        self._root = root
+        self._shelf = Shelf(budgets)
+
+    @contextmanager
+    def document(self, names: Names) -> Iterator[Content]:
+        """Open a METS, packed or not; what is packed with it is known from then on.
+
+        Raises OSError, and ``SourceError`` for a zip or tar file that cannot be read.
+        """
+        with ExitStack() as stack:
+            try:
+                content = stack.enter_context(self.base.content(path_of(names)))
+            except (FileNotFoundError, NotADirectoryError):
+                tree, inner = self._packed(names) or (self.base, path_of(names))
+                content = stack.enter_context(tree.content(inner))
+            yield content
+
+    def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
+        """Mount the zip or tar file that holds a METS; returns it and the path in it, None without one."""
+        for length in range(len(names) - 1, 0, -1):
+            *above, name = names[:length]
+            for suffix in SUFFIXES:
+                file = Below(root=self._root, segments=(*above, name + os.fsdecode(suffix)))
+                if not self._is_pack(file):
+                    continue
+                inner = path_of(names[length:])
+                for folder in (os.fsencode(name), b""):
+                    tree = PackedTree(self._shelf, file, folder)
+                    if tree.is_there(inner):
+                        self.mount(path_of(names[:length]), tree)
+                        return tree, inner
+                inside = "/".join(names[length - 1 :])
+                raise SourceError(f"{file} holds no {inside}, which the package has there", hint=UNPACK)
+        return None
+
+    def _is_pack(self, file: Below) -> bool:
+        with suppress(OSError):
+            os.close(reading.opened(file.root, file.segments))
+            try:
+                self._shelf.opened(file)
+            except PackedError as error:
+                raise PackedError(f"{file}: {error.message}", hint=error.hint) from None
+            return True
+        return False
+
+    def inside(self, names: Names) -> Inside | None:
+        """Return where a file is packed, None when no packed METS has to do with it.
+
+        Raises ``SourceError`` when it is not in the file that it should be in.
+        """
+        tree, inner = self.held(path_of(names))
+        if not isinstance(tree, PackedTree):
+            return None
+        found = tree.location(inner)
+        if found is None:
+            raise SourceError(f"{tree.file} does not hold {os.fsdecode(inner)}", hint=UNPACK)
+        if isinstance(found, Compressed):
+            entry = found.entry
+            return Inside(file=found.file.segments, offset=entry.offset, size=entry.size, entry=entry)
+        return Inside(file=found.file.segments, offset=found.offset, size=found.size)
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._shelf.close()
+
+
+def location(root: Path, names: Names, inside: Inside | None) -> Location:
+    """Return where the bytes of a file of a package lie, by its names from the package's root."""
+    if inside is None:
+        return Below(root=root, segments=names)
+    file = Below(root=root, segments=inside.file)
+    if inside.entry is not None:
+        return Compressed(file=file, entry=inside.entry)
+    return Stretch(file=file, offset=inside.offset, size=inside.size)
+
+
+def uncompressed(root: Path, names: Names, inside: Inside | None) -> Below | Stretch:
+    """Return what ``location`` does; raises ``SourceError`` where the bytes are compressed."""
+    found = location(root, names, inside)
+    if isinstance(found, Compressed):
+        raise SourceError(
+            f"{'/'.join(names)} is compressed in {found.file}; expected it there as it is", hint=UNPACK
+        )
+    return found
+
+
+def open_file(place: Location) -> Medium | Inflated:
+    """Open a file for reading any part of it; raises as ``reading.opened`` does."""
+    return Inflated(place.file, place.entry) if isinstance(place, Compressed) else Medium((place,))
+
+
+def open_part(root: Path, part: Part) -> Medium | Inflated:
+    """Open a LOB's file, or that of a part of one; raises as ``reading.opened`` does."""
+    return open_file(location(root, part.path, part.inside))
+
+
+class Onward:
+    """Any place of bytes that come in blocks from the beginning on: to go back is to begin again.
+
+    One block is held at a time; ``blocks`` gives all of them, none of which is empty.
+    """
+
+    def __init__(self, blocks: Callable[[], Iterator[bytes]]) -> None:
+        self._all = blocks
+        self._blocks: Iterator[bytes] = iter(())
+        self._block = b""
+        self._start: int | None = None  # of the block; nothing was read yet
+
+    def at(self, position: int) -> memoryview:
+        """Return the bytes from a position, which lies before the end, up to the end of their block."""
+        if self._start is None or position < self._start:
+            self._blocks, self._block, self._start = self._all(), b"", 0
+        while position >= self._start + len(self._block):
+            self._start += len(self._block)
+            self._block = next(self._blocks)  # what ends early raises by itself
+        return memoryview(self._block)[position - self._start :]
+
+
+class Inflated(Closable):
+    """A compressed entry of a zip file as the file that it is; a context manager, for one thread.
+
+    ``size`` and ``stamps`` are as ``Medium`` has them, the stamps those of the zip file. Raises what
+    ``reading.opened`` does.
+    """
+
+    def __init__(self, file: Below, entry: ZipExtent) -> None:
+        self._medium = Medium((file,))
+        self._entry = entry
+        self._what = str(file)
+        self._onward = Onward(self.chunks)
+        self.size = entry.size
+        self.stamps = self._medium.stamps
+
+    def stamped(self) -> tuple[Stamp, ...]:
+        """Return the stamp that the zip file has now."""
+        return self._medium.stamped()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield all bytes in blocks; ``SourceError`` after the last when size or CRC-32 are others."""
+        yield from zipcontents.contents(self._medium, self._entry, what=self._what)
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``, none only at the end; raises ``SourceError``."""
+        return bytes(self._onward.at(offset)[:size]) if offset < self.size else b""
+
+    def close(self) -> None:
+        """Close the zip file."""
+        self._medium.close()

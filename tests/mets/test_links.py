@@ -1,0 +1,116 @@
+"""Which way an mptr leads, how it names what it means, and when two identifiers name one package."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare
+
+UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
+IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
+
+OBJIDS = [
+    ("A", "A", True, "METS 1.12, OBJID"),
+    ("A", "a", False, "METS 1.12, OBJID: a string, so its letters are distinct"),
+    ("A", " A\n", True, "XML Schema 2, 3.2.17: whitespace of anyURI is collapsed"),
+    (" A", "A", True, "XML 1.0, 3.3.3, for attributes that a schema has as a name"),
+    ("X", "urn:ab:X", True, "CSIP 2018, large packages: the parent's OBJID as a URN of any namespace"),
+    ("X", "urn:Ab:X", True, "RFC 8141, 3.1: the NID in either letter case"),
+    ("X", "URN:ab:X", True, "RFC 8141, 3.1: the scheme in either letter case"),
+    ("urn:ab:X", "urn:AB:X", True, "RFC 8141, 3.1"),
+    ("urn:ab:X", "X", True, "CSIP 2018: with or without, on either side"),
+    ("urn:ab:X", "urn:ab:x", False, "RFC 8141, 3.1: the rest to the letter"),
+    ("X", "urn:ab:x", False, "RFC 8141, 3.1"),
+    ("urn:ab:X", "urn:cd:X", True, "CSIP 2018: the namespace says nothing of the package"),
+    ("b:c", "urn:aa:b:c", True, "RFC 8141, 2: all behind the NID is the name"),
+    ("c", "urn:aa:b:c", False, "RFC 8141, 2: its last part alone is not"),
+    ("urn:x", "x", False, "RFC 8141, 2: without a NID it is no URN"),
+    (f"urn:uuid:{UUID}", f"urn:uuid:{UUID.upper()}", True, "RFC 9562, 4: in either letter case"),
+    (f"urn:uuid:{UUID}", f"URN:UUID:{UUID.upper()}", True, "RFC 8141, 3.1, and RFC 9562, 4"),
+    (UUID, UUID.upper(), True, "RFC 9562, 4"),
+    (UUID.upper(), f"urn:uuid:{UUID}", True, "RFC 9562, 4"),
+    (f"uuid-{UUID}", f"uuid-{UUID.upper()}", False, "METS 1.12, OBJID: a string that has a UUID in it"),
+    (f"urn:uuid:{UUID}", f"urn:x:urn:uuid:{UUID.upper()}", True, "CSIP 2018, before an OBJID that is a URN"),
+]
+"""OBJID, the href of an ``mptr``, whether it names that package, and the clause that says so."""
+
+
+@pytest.mark.parametrize(("objid", "href", "expected", "clause"), OBJIDS)
+def test_when_an_href_names_the_package_with_an_objid(
+    objid: str, href: str, expected: bool, clause: str
+) -> None:
+    assert are_same(objid, href) is expected, clause
+    assert are_same(href, objid) is expected, clause
+
+
+def test_bare_takes_the_urn_prefix_away() -> None:
+    assert bare(" urn:sa.dk:ID.AVID.RA.18005.rep0.seg0 ") == "ID.AVID.RA.18005.rep0.seg0"
+    assert bare("URN:UUID:3A487CE5-63CF") == bare("urn:uuid:3a487ce5-63cf") == "3a487ce5-63cf"
+    assert bare("urn:x:urn:uuid:AB") == "ab"
+    assert bare("urn:x") == "urn:x"
+    assert bare("ID_Northwind") == "ID_Northwind"
+
+
+@given(IDENTIFIERS)
+def test_bare_is_the_same_twice_and_under_any_prefix(text: str) -> None:
+    assert bare(bare(text)) == bare(text)
+    assert bare(f"urn:x:{text}") == bare(text)
+
+
+def mptr(
+    href: str = "x",
+    loctype: str | None = None,
+    other: str | None = None,
+    *,
+    label: str | None = None,
+    divs: tuple[str, ...] = (),
+    kind: str | None = None,
+) -> Mptr:
+    return Mptr(
+        href=href,
+        loctype=loctype,
+        otherloctype=other,
+        contentids=None,
+        structmap_type=kind,
+        structmap_label=label,
+        div_labels=divs,
+        line=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("pointer", "by"),
+    [
+        (mptr("ID_Northwind_lobseg_0_mets", "OTHER", "someID"), By.FILE),
+        (mptr("urn:uuid:cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "UUID"), By.OBJID),
+        (mptr("cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "uuid"), By.OBJID),
+        (mptr("urn:sa.dk:ID.AVID.RA.18005.rep0.seg0", "URN"), By.OBJID),
+        (mptr("AIP-7", "HANDLE"), By.OBJID),
+        (mptr("URN:x:y"), By.OBJID),
+        (mptr("representations/rep1/METS.xml", "URL"), By.LOCATION),
+        (mptr("urn:x:y", "url"), By.LOCATION),
+    ],
+)
+def test_how_it_is_named(pointer: Mptr, by: By) -> None:
+    assert pointer.named_by is by
+
+
+@pytest.mark.parametrize(
+    ("pointer", "up", "ancestor", "child"),
+    [
+        (mptr(label="parent IP", divs=("IP parent identifier",)), True, False, False),
+        (mptr(label="Parent"), True, False, False),
+        (mptr(divs=("parent IP",)), True, False, False),
+        (mptr(label="Godfather IP"), True, False, False),
+        (mptr(kind="parent"), True, False, False),
+        (mptr(label="RODA structural map", divs=("RODA", "Ancestors")), True, True, False),
+        (mptr(divs=("Ancestors",)), True, True, False),
+        (mptr(label="child AIPs", divs=("child AIPs", "child AIP")), False, False, True),
+        (mptr(label="SIARD structmap", divs=("SIARD files", "child IPs", "child IP")), False, False, True),
+        (mptr(kind=SPLITLOB, divs=("LOB", "child IP with a part")), False, False, False),
+        (mptr(label="CSIP", divs=("Representations/rep1",)), False, False, False),
+        (mptr(), False, False, False),
+    ],
+)
+def test_which_way_it_leads(pointer: Mptr, up: bool, ancestor: bool, child: bool) -> None:
+    assert (pointer.is_upward, pointer.is_ancestor, pointer.is_childward) == (up, ancestor, child)
