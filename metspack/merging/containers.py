@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Self
 
 from metspack import reading, safexml
-from metspack.digests import OCTETS, Hashers
+from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.media import Below, Stretch
 from metspack.mets import CSIP_METS, reader
 from metspack.mets.links import By, Mptr, are_same, bare
-from metspack.model import Budgets, Digest
+from metspack.model import Budgets
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packs import SUFFIXES, Item, Shelf
+from metspack.restoring.held import StatedFixity
 from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
@@ -146,38 +147,6 @@ def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What METS says of a file's bytes: size and digest, None for what it does not say or nobody can compute.
-
-    ``by`` is where it says so.
-    """
-
-    size: int | None
-    digest: Digest | None
-    by: str
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """The algorithm that the digest can be compared by, if any."""
-        return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
-
-    def check(self, what: str, hashers: Hashers) -> None:
-        """Raise ``SourceError`` when the bytes that were read are not those."""
-        if self.size is not None and self.size != hashers.size:
-            raise SourceError(
-                f"{what} has {hashers.size:,} bytes, but {self.by} says {self.size:,}", hint=_ANOTHER
-            )
-        if self.digest is not None and self.algorithms:
-            found = hashers.digest(self.digest.algorithm)
-            if found.value != self.digest.value:
-                raise SourceError(
-                    f"{what} has the {found.algorithm} digest {found.value}, but {self.by} says "
-                    f"{self.digest.value}",
-                    hint=_ANOTHER,
-                )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """An IP that was given, what it is called, and the IPs that its METS names.
 
@@ -190,7 +159,7 @@ class Container:
     representations: tuple[str, ...]
     above: tuple[str, ...]
     below: tuple[tuple[str, str], ...]
-    fixity: dict[str, Said]
+    fixity: dict[str, StatedFixity]
 
     @property
     def folder(self) -> Path:
@@ -238,7 +207,7 @@ def ordered(paths: Sequence[Path], shelf: Shelf, budgets: Budgets) -> tuple[Cont
     return containers
 
 
-def said_of_mets(parent: Container, child: Container) -> Said | None:
+def said_of_mets(parent: Container, child: Container) -> StatedFixity | None:
     """Return what the parent's METS says of a child's, None when it says nothing."""
     for objid, href in parent.below:
         if are_same(child.objid, objid):
@@ -251,7 +220,7 @@ def _read(ip: Ip, budgets: Budgets) -> Container:
     objid = ""
     above: list[str] = []
     pointers: dict[int, list[Mptr]] = {}
-    fixity: dict[str, Said] = {}
+    fixity: dict[str, StatedFixity] = {}
     here, mets = ip.name, ip.path / CSIP_METS
     for fact in facts(ip, (CSIP_METS,), budgets):
         if isinstance(fact, reader.Root):
@@ -264,7 +233,7 @@ def _read(ip: Ip, budgets: Budgets) -> Container:
         elif isinstance(fact, reader.File) and fact.href:
             path, _ = located((here,), fact.href)
             if path is not None and path[0] != here:
-                said = Said(size=size_of(fact), digest=digest_of(fact), by=str(mets))
+                said = StatedFixity(size=size_of(fact), digest=digest_of(fact), by=str(mets))
                 fixity |= {fact.href: said, fact.id or "": said}
     if not objid:
         raise SourceError(f"{mets} has no OBJID", hint=_ANOTHER)
@@ -319,6 +288,13 @@ def _check_representations(containers: Sequence[Container]) -> None:
                 f"{each.representations[0]} in {each.folder}",
                 hint="The parts of a representation have the same name in all containers (E-ARK AIP, AIP1).",
             )
+
+
+def check_fixity(what: str, said: StatedFixity, hashers: Hashers) -> None:
+    """Raise ``SourceError`` when the bytes that were read of a file are not what METS says."""
+    if (difference := said.difference(hashers)) is not None:
+        found, expected = difference
+        raise SourceError(f"{what} has {found}, but {said.by} says {expected}", hint=_ANOTHER)
 
 
 def facts(

@@ -9,10 +9,11 @@ from metspack import placing, safexml, scratch
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mediatypes import DEFAULT
-from metspack.merging.containers import REPRESENTATIONS, Container, Said, damaged, facts, said_of_mets
+from metspack.merging.containers import REPRESENTATIONS, Container, check_fixity, damaged, facts, said_of_mets
 from metspack.mets import CSIP_METS, reader
 from metspack.model import Budgets, Digest, Format
 from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
+from metspack.restoring.held import StatedFixity
 from metspack.restoring.meaning import digest_of, format_of, located, size_of
 from metspack.uris import shown
 
@@ -51,7 +52,7 @@ class DataFile:
     path: str
     id: str
     media_type: str
-    said: Said
+    said: StatedFixity
     part_of: str = ""
     sequence: int | None = None
     format: Format | None = None
@@ -76,7 +77,7 @@ class DataFiles(scratch.Scratch):
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[str] = []
-        self._premis: dict[tuple[str, ...], Said] = {}
+        self._premis: dict[tuple[str, ...], StatedFixity] = {}
         try:
             with scratch.explained(_KEEPING):
                 for number, container in enumerate(containers):
@@ -115,7 +116,7 @@ class DataFiles(scratch.Scratch):
         files, size = self._database.execute("SELECT count(*), coalesce(sum(size), 0) FROM file").fetchone()
         return int(files), int(size)
 
-    def documents(self) -> Iterator[tuple[tuple[str, ...], Said]]:
+    def documents(self) -> Iterator[tuple[tuple[str, ...], StatedFixity]]:
         """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
         for path, *said in self._database.execute(
             "SELECT path, size, algorithm, digest FROM document ORDER BY path"
@@ -148,13 +149,13 @@ class DataFiles(scratch.Scratch):
             self._document(number, below, listed[below])
 
     def _document(
-        self, number: int, names: tuple[str, ...], said: Said | None
-    ) -> dict[tuple[str, ...], Said]:
+        self, number: int, names: tuple[str, ...], said: StatedFixity | None
+    ) -> dict[tuple[str, ...], StatedFixity]:
         """Take the files that one METS lists; returns those that are METS documents."""
         container = self._containers[number]
         hashers = Hashers(said.algorithms if said else ())
         folder = container.ip.name
-        documents: dict[tuple[str, ...], Said] = {}
+        documents: dict[tuple[str, ...], StatedFixity] = {}
         mets = container.folder.joinpath(*names)
         for fact in facts(container.ip, names, self._budgets, hashers):
             if not isinstance(fact, reader.File) or not fact.href:
@@ -165,7 +166,7 @@ class DataFiles(scratch.Scratch):
             if path[0] != folder:
                 continue
             own = path[1:]
-            of_file = Said(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
+            of_file = StatedFixity(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
             if own[-1] == CSIP_METS:
                 documents[own] = of_file
             elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
@@ -178,10 +179,10 @@ class DataFiles(scratch.Scratch):
                     ("/".join(own), *_row(of_file)),
                 )
         if said is not None:
-            said.check(str(mets), hashers)
+            check_fixity(str(mets), said, hashers)
         return documents
 
-    def _listed(self, number: int, path: tuple[str, ...], fact: reader.File, said: Said) -> None:
+    def _listed(self, number: int, path: tuple[str, ...], fact: reader.File, said: StatedFixity) -> None:
         container = self._containers[number]
         if not said.algorithms:
             raise SourceError(
@@ -243,13 +244,13 @@ class DataFiles(scratch.Scratch):
             )
 
 
-def proven(container: Container, names: tuple[str, ...], said: Said) -> Iterator[bytes]:
+def proven(container: Container, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
     """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
     hashers = Hashers(said.algorithms)
     for block in container.ip.blocks(names):
         hashers.update(block)
         yield block
-    said.check(str(container.folder.joinpath(*names)), hashers)
+    check_fixity(str(container.folder.joinpath(*names)), said, hashers)
 
 
 def _is_kept(path: tuple[str, ...]) -> bool:
@@ -269,12 +270,12 @@ def _is_made_anew(path: tuple[str, ...]) -> bool:
     )
 
 
-def _row(said: Said) -> tuple[int | None, str | None, str | None]:
+def _row(said: StatedFixity) -> tuple[int | None, str | None, str | None]:
     if said.digest is None:
         return said.size, None, None
     return said.size, said.digest.algorithm, said.digest.value
 
 
-def _said(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> Said:
+def _said(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> StatedFixity:
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value or "")
-    return Said(size=size, digest=digest, by=by)
+    return StatedFixity(size=size, digest=digest, by=by)

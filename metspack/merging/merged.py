@@ -15,7 +15,7 @@ from metspack import closingcheck, fsio, identifiers, identity, manifests, placi
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.identity import PackageOptions
-from metspack.merging.containers import Container, Said, ordered
+from metspack.merging.containers import Container, check_fixity, ordered
 from metspack.merging.datafiles import DataFile, DataFiles, proven
 from metspack.merging.wholes import Wholes
 from metspack.mets import dialects
@@ -23,6 +23,7 @@ from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedCont
 from metspack.packs import Shelf
 from metspack.placing import PlacedFile, Placements
 from metspack.progress import Progress, Silent
+from metspack.restoring.held import StatedFixity
 from metspack.siard.archive import Archive
 from metspack.sizes import counted
 from metspack.staging import staged
@@ -123,7 +124,7 @@ class _Work:
         """The folder in which the parent's documentation and description lie: its own, if it is one."""
         return self.staging.work / "unpacked" if self.parent.ip.tree.is_packed else self.parent.folder
 
-    def _take(self, names: tuple[str, ...], said: Said) -> None:
+    def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
         """Prove a file of the parent's documentation or description, and lay it ready if it is packed."""
         blocks = proven(self.parent, names, said)
         if not self.parent.ip.tree.is_packed:
@@ -216,7 +217,7 @@ class _Work:
                     whole.update(block)
                     copy.write(block)
                     self.progress.advance(len(block))
-                file.said.check(str(source), hashers)
+                check_fixity(str(source), file.said, hashers)
             placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.checksum)
             yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
         wholes.end()

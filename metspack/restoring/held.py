@@ -143,36 +143,47 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedMets:
-    """A METS that another names: where it lies, what it is called there, and what is said of its bytes.
+class StatedFixity:
+    """What METS says of a file's bytes: size and digest, None for what it does not say; ``by`` is where."""
 
-    ``source`` is where that is said, for people.
-    """
+    size: int | None = None
+    digest: Digest | None = None
+    by: str = ""
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithm that the digest can be compared by, if there is one."""
+        return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
+
+    def difference(self, hashers: Hashers) -> tuple[str, str] | None:
+        """Return in words what was found and what is said, None when the bytes taken are those.
+
+        A digest by an algorithm that nobody can compute says nothing.
+        """
+        if self.size is not None and hashers.size != self.size:
+            return f"{hashers.size:,} bytes", f"{self.size:,}"
+        if self.digest is None or not self.algorithms:
+            return None
+        found = hashers.digest(self.digest.algorithm)
+        if found == self.digest:
+            return None
+        return f"the {found.algorithm} digest {found.value}", self.digest.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMets:
+    """A METS that another names: where it lies, what it is called there, and what is said of its bytes."""
 
     path: tuple[str, ...]
     called: str = ""
-    size: int | None = None
-    digest: Digest | None = None
-    source: str = ""
-
-    def hashers(self) -> Hashers:
-        """Return what is to take its bytes, for ``check``."""
-        digest = self.digest
-        known = digest is not None and digest.algorithm in OCTETS
-        return Hashers((digest.algorithm,) if known and digest is not None else ())
+    fixity: StatedFixity = StatedFixity()
 
     def check(self, hashers: Hashers) -> None:
-        """Raise ``SourceError`` when the bytes taken are not what is said; an unknown digest says nothing."""
-        if self.size is not None and hashers.size != self.size:
-            raise self._another(f"{hashers.size:,} bytes", f"{self.size:,}")
-        digest = self.digest
-        if digest is None or digest.algorithm not in OCTETS:
-            return
-        if (found := hashers.digest(digest.algorithm)) != digest:
-            raise self._another(f"the {found.algorithm} {found.value}", digest.value)
-
-    def _another(self, found: str, expected: str) -> SourceError:
-        return SourceError(
-            f"this METS has {found}; expected {expected} ({self.source})",
-            hint="It was changed, or is another package's, so nothing in it is believed: get another copy.",
-        )
+        """Raise ``SourceError`` when the bytes taken are not what is said."""
+        if (difference := self.fixity.difference(hashers)) is not None:
+            found, expected = difference
+            raise SourceError(
+                f"this METS has {found}; expected {expected} ({self.fixity.by})",
+                hint="It was changed, or is another package's, so nothing in it is believed: get another "
+                "copy.",
+            )

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from metspack import reading, scratch
+from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.mets import is_mets_name, links, prefixes, reader
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
 from metspack.restoring.faults import nowhere, unread
-from metspack.restoring.held import HeldSegment, NamedMets
+from metspack.restoring.held import HeldSegment, NamedMets, StatedFixity
 from metspack.restoring.meaning import (
     LOB_ID,
     archive_of,
@@ -225,7 +226,7 @@ class Index:
         document = _Document(number, path[:-1])
         try:
             with self.files.document(path) as content:
-                hashers = named.hashers()
+                hashers = Hashers(named.fixity.algorithms)
                 for fact in reader.read(reading.blocks(content.chunks(), hashers.update), self._budgets):
                     self._taken(document, fact)
             named.check(hashers)
@@ -369,9 +370,8 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     """Return a child at a path; ``said`` are size, algorithm, digest, and the line of the METS ``by``."""
     size, algorithm, value, line = said
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
-    source = f"{by} line {line}"
-    path = tuple(listed.split("/"))
-    return NamedMets(path=path, called=called or "", size=size, digest=digest, source=source)
+    fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
+    return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
 
 
 def _bare(identifier: str | None) -> str | None:
