@@ -84,7 +84,7 @@ def _root(path: Path) -> etree._Element:
     except (OSError, safexml.XmlError) as error:
         raise ConfigError(f"cannot read the schema {path}: {error}") from None
     if root.tag != f"{_XS}schema":
-        raise ConfigError(f"{path} is no W3C XML Schema: its root is {root.tag}")
+        raise ConfigError(f"{path} is not a W3C XML Schema: its root is {root.tag}")
     return root
 
 

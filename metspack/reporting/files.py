@@ -100,7 +100,7 @@ def _form(path: Path) -> _ReportForm:
     form = _FORMS.get(path.suffix.lower())
     if form is None:
         raise ConfigError(
-            f"{path} is no report's name: nothing says in which form to write it",
+            f"{path} does not say which form of report to write",
             hint=f"End it with one of {', '.join(SUFFIXES)} (.xml is JUnit).",
         )
     return form
@@ -127,6 +127,6 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
     if start and form.mark not in start:
         raise TargetError(
-            f"{target} exists already, and is no report of this form",
+            f"{target} exists already, and is not a report of this form",
             hint="Only earlier reports are replaced: choose another name, or move that file away.",
         )

@@ -67,26 +67,28 @@ class Relation:
 
 def children(graph: Graph) -> Iterator[Relation]:
     """Yield the children of a package, at last those that no METS of it is linked with."""
-    nodes, top = {node.id: node for node in graph.nodes}, graph.top
-    named = set() if top is None else {top.id}
+    if (top := graph.top) is None:
+        return
+    nodes, named = {node.id: node for node in graph.nodes}, {top.id}
     for edge in graph.edges:
         parent, child = nodes[edge.parent], nodes[edge.child]
         # A METS that is its own child, or the package's own as somebody's: neither is one.
-        if parent.path and (top is None or child.id != top.id):
+        if parent.path and child.id != top.id:
             named.add(child.id)
             yield Relation(parent=parent, child=child, link=edge, state=edge.state)
     for node in graph.nodes:
-        if top is not None and node.path and node.id not in named:
+        if node.path and node.id not in named:
             yield Relation(parent=top, child=node, link=None, state=LinkState.EXTRA)
 
 
 def parents(graph: Graph) -> Iterator[Relation]:
     """Yield the parents of the package's own METS, which are no part of the package."""
-    nodes, top = {node.id: node for node in graph.nodes}, graph.top
+    if (top := graph.top) is None:
+        return
+    nodes = {node.id: node for node in graph.nodes}
     for edge in graph.edges:
-        parent = nodes[edge.parent]
-        if top is not None and edge.child == top.id and not parent.path:
-            yield Relation(parent=parent, child=top, link=edge, state=edge.state)
+        if edge.child == top.id and not nodes[edge.parent].path:
+            yield Relation(parent=nodes[edge.parent], child=top, link=edge, state=edge.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

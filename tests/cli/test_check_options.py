@@ -117,7 +117,7 @@ def test_the_official_schemas_are_taken(metspack: Commands, package: Path, tmp_p
     [
         (lambda folder: (folder / "our-xlink.xsd").unlink(), "has no schema of http://www.w3.org/1999/xlink"),
         (lambda folder: (folder / "our-mets.xsd").unlink(), "has no schema of http://www.loc.gov/METS/"),
-        (lambda folder: (folder / "x.xsd").write_text("<a/>"), "is no W3C XML Schema: its root is a"),
+        (lambda folder: (folder / "x.xsd").write_text("<a/>"), "is not a W3C XML Schema: its root is a"),
         (lambda folder: (folder / "x.xsd").write_text("text"), "cannot read the schema"),
         (lambda folder: shutil.copyfile(folder / "our-mets.xsd", folder / "x.xsd"), "are both schemas of"),
         (

@@ -37,7 +37,7 @@ def test_what_is_no_report_of_that_form_stays(tmp_path: Path, suffix: str) -> No
     path = tmp_path / f"x{suffix}"
     for other in (b"<?xml version='1.0'?><mets>metspack 0.1.0</mets>", b'{"name": "metspack"}', b"text"):
         path.write_bytes(other)
-        with pytest.raises(TargetError, match="is no report of this form"):
+        with pytest.raises(TargetError, match="is not a report of this form"):
             write(path)
         assert path.read_bytes() == other
     path.write_bytes(b"")
@@ -83,7 +83,7 @@ def test_a_link_is_followed_to_the_report_it_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["report", "report.pdf", ".html.bak", "mets.xml.gz"])
 def test_a_name_that_says_no_form_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match="nothing says in which form") as raised:
+    with pytest.raises(ConfigError, match="does not say which form of report") as raised:
         write(tmp_path / name)
     assert all(suffix in raised.value.hint for suffix in SUFFIXES)
 
