@@ -186,7 +186,7 @@ def test_schemas_of_other_namespaces_in_the_folder_are_left_alone(tmp_path: Path
         ({"mets.xsd": "", "xlink.xsd": "", "again.xsd": "mets.xsd"}, "are both schemas of"),
         ({"mets.xsd": "<no"}, "cannot read the schema .*mets.xsd"),
         ({"mets.xsd": "<!DOCTYPE a><a/>"}, "document type declaration"),
-        ({"mets.xsd": "<html/>"}, "no W3C XML Schema: its root is html"),
+        ({"mets.xsd": "<html/>"}, "not a W3C XML Schema: its root is html"),
         ({"mets.xsd": "include", "xlink.xsd": ""}, "asks for other.xsd"),
         ({"mets.xsd": "import", "xlink.xsd": ""}, "asks for http://127.0.0.1:9/x.xsd"),
         ({"mets.xsd": "type", "xlink.xsd": ""}, "the schemas cannot be used"),
