@@ -18,12 +18,16 @@ from metspack.model import Budgets
 from metspack.siard import markup
 from metspack.siard.archive import Archive, Grants
 from metspack.siard.metadata import Metadata
+from metspack.version import __version__
 
 DIALECTS = (recommendation.NAME, csip.NAME)
 """The dialects by name; the first is the one to take when nothing else is asked for."""
 
 CHECKSUMS = {recommendation.NAME: "MD5", csip.NAME: "SHA-256"}
 """The algorithm of a dialect's METS when nothing else is asked for."""
+
+SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
+"""The agent that every package names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +48,22 @@ class CsipOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """How a package is named, described and proven. ``created`` is the one clock value, as xs:dateTime.
+    """How a package is named, described and proven.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs by their bytes; ``verify``
-    reads every byte once more at the end. ``dialect`` is of ``DIALECTS``; ``mets_profile`` and the rest of
-    ``csip`` are as the dialect has them when None.
+    ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
+    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
+    beside that of the archive. ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs
+    by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of ``DIALECTS``;
+    ``checksum``, ``mets_profile`` and the rest of ``csip`` are as the dialect has them when None.
     """
 
-    created: str
-    software: Software
+    created: str = ""
+    software: Software = SOFTWARE
     name: str | None = None
     objid: str | None = None
     grants: Grants = field(default_factory=Grants)
     accepted: frozenset[str] = frozenset()
-    checksum: str = "MD5"
+    checksum: str | None = None
     agents: tuple[str, ...] = ()
     mets_profile: str | None = None
     href_style: str = "relative"
@@ -67,6 +73,11 @@ class PackageOptions:
     verify: bool = False
     check_message_digest: bool = True
     budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
+        return self.checksum or CHECKSUMS[self.dialect]
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
@@ -125,7 +136,7 @@ def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | N
         chosen = Recommendation(
             version=None if metadata is None else metadata.version,
             created=options.created,
-            checksum_type=options.checksum,
+            checksum_type=options.algorithm,
             software=options.software,
             agents=options.agents,
             profile=recommendation.PROFILE if options.mets_profile is None else options.mets_profile,
@@ -163,7 +174,7 @@ def _csip(options: PackageOptions, name: str, metadata: Metadata | None) -> Csip
         agents=replace(wanted.agents, packagers=options.agents),
         description=descriptive.description(name, metadata),
         created=options.created,
-        checksum_type=options.checksum,
+        checksum_type=options.algorithm,
         software=options.software,
         registry=_registry(options),
         descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
