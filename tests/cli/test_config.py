@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from metspack.cli import configfiles
 from metspack.cli.app import app
-from metspack.cli.config import _context
-from metspack.cli.configured import commands, known
-from metspack.cli.settings import File, placeholder, values_of
+from metspack.cli.commands.config import _context
+from metspack.cli.config.files import File, project_file
+from metspack.cli.config.layers import commands, known
 from metspack.errors import ConfigError
 from tests.cli.conftest import Commands
 from tests.trees import tree
@@ -32,7 +31,6 @@ PLACES = (
     "profile, project, build",
     "profile, project",
     "profile, user",
-    "extended profile",
     "project, build",
     "project",
     "user, build",
@@ -91,13 +89,12 @@ def test_the_first_place_that_says_something_counts(
     here = top / "here"
     write(
         here,
-        f"{line('project')}[build]\n{line('project, build')}[profile.p]\nextends = 'q'\n"
+        f"{line('project')}[build]\n{line('project, build')}[profile.p]\n"
         f"{line('profile, project')}[profile.p.build]\n{line('profile, project, build')}",
     )
     user(
         here,
-        f"{line('user')}[build]\n{line('user, build')}[profile.p]\n{line('profile, user')}"
-        f"[profile.q]\n{line('extended profile')}",
+        f"{line('user')}[build]\n{line('user, build')}[profile.p]\n{line('profile, user')}",
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(here)
@@ -161,54 +158,15 @@ def test_a_variable_takes_a_switch_of_a_file_back(here: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("command", commands(ROOT))
-def test_every_option_of_a_file_can_be_taken_back(here: Path, command: str) -> None:
-    options = commands(ROOT)[command].settable
-    usual = {key: each for key, (each, _) in effective(command).items()}
-    for key, option in options.items():
-        allowed = values_of(option)
-        said = next(each for each in [*allowed, placeholder(option)] if each != usual[key])
-        dialect = 'dialect = "csip"\n' * (key != "dialect" and "dialect" in options)
-        text = f"{key} = {json.dumps([said] if option.multiple else said)}\n"
-        write(here, f"[{command}]\n{dialect}{text}" + 'sample = "1%"\n' * (key == "seed"))
-        word = f"--{key.removeprefix('no-')}" if key.startswith("no-") else f"--no-{key}"
-        found, origin = effective(command)[key]
-        assert found != usual[key]
-        assert "metspack.toml" in origin
-        found, origin = effective(command, word)[key]
-        assert found == usual[key]
-        assert origin.endswith(f"put aside by {word}")
-
-
-def test_a_variable_is_taken_back_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("METSPACK_PACK", "zip")
-    assert effective("build", "--no-pack")["pack"] == (None, "METSPACK_PACK, put aside by --no-pack")
-    assert value("build", "pack", "--no-agent") == "zip"
-    write(here, 'preset = "dbptk"\nmax-files = 4\n')
-    assert value("build", "max-files", "--no-preset") == "4"
-
-
-def test_a_value_and_none_are_not_both_taken(metspack: Commands, here: Path) -> None:
-    del here
-    outcome = metspack("build", "x.siard", "-o", "out", "--pack", "zip", "--no-pack")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: --pack and --no-pack are both given\nhint: ")
-
-
-def test_an_unknown_option_is_not_taken_for_one_that_takes_back(metspack: Commands, here: Path) -> None:
-    del here
-    outcome = metspack("build", "x.siard", "-o", "out", "--no-map-driv")
-    assert outcome.code == 2
-    assert "No such option: --no-map-driv" in outcome.err
-    assert "--no-map-drive" not in outcome.err
-    assert "--map-drive" in metspack("build", "x.siard", "-o", "out", "--map-driv").err
-
-
-def test_a_package_is_made_without_what_a_file_says(metspack: Commands, here: Path, northwind: Path) -> None:
-    write(here, 'pack = "zip"\nquiet = true\nagent = ["A"]\n')
-    said = metspack.fine("build", northwind, "-o", "out", "--no-pack", "--no-quiet", "--no-agent")
-    assert "Published" in said
-    assert (here / "out/Northwind_lobseg_0").is_dir()
-    assert "<mets:name>A</mets:name>" not in (here / "out/mets.xml").read_text(encoding="utf-8")
+def test_a_variable_turns_every_switch_of_a_file_off(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    switches = {key for key, option in commands(ROOT)[command].settable.items() if option.is_flag}
+    write(here, f"[{command}]\n" + "".join(f"{key} = true\n" for key in sorted(switches - {"json", "jsonl"})))
+    for key in switches:
+        monkeypatch.setenv(f"METSPACK_{command}_{key}".upper().replace("-", "_"), "0")
+    found = effective(command)
+    assert [key for key in switches if found[key][0]] == []
 
 
 def test_paths_begin_in_the_folder_of_their_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,10 +260,6 @@ ERRORS = {
     "[profile]\na = 4": (":1: 'profile' holds named profiles here", "Write [profile.NAME]"),
     "max-files = 4\n[profile.a]\nagent = [\n'a',\n'b = 3'\n]\nmax = 4": (":7: there is no option 'max'", ""),
     "[profile.a]\nmax = 4": (":2: there is no option 'max'", ""),
-    "[profile.a]\nextends = 4": (":2: 'extends' takes text, not a whole number", ""),
-    "[profile.a]\nextends = 'b'": (":1: there is no profile 'b'", "There are a."),
-    "[profile.a]\nextends = 'a'": (":1: profiles extend each other in a circle: a -> a", "Take one"),
-    "[profile.a]\nextends='b'\n[profile.b]\nextends='a'": ("in a circle: a -> b -> a", "Take one"),
     "[profile.a.build.x]\ny = 1": (":1: there is no table 'x' of metspack build", ""),
 }
 
@@ -394,11 +348,11 @@ def test_the_nearest_file_above_counts(here: Path, monkeypatch: pytest.MonkeyPat
     folder = here / "a" / "b"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    assert configfiles.project_file() == here / "metspack.toml"
+    assert project_file() == here / "metspack.toml"
     write(here / "a", "max-files = 2\n")
-    assert configfiles.project_file() == here / "a" / "metspack.toml"
+    assert project_file() == here / "a" / "metspack.toml"
     write(folder, "max-files = 3\n")
-    assert configfiles.project_file() == Path("metspack.toml")
+    assert project_file() == Path("metspack.toml")
     assert value("plan", "max-files") == "3"
     assert value("plan", "max-files", "--config", str(here / "metspack.toml")) == "1"
 
@@ -409,7 +363,7 @@ def test_the_search_ends(here: Path, monkeypatch: pytest.MonkeyPatch, boundary: 
     folder = here / "a" / "b"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    assert configfiles.project_file() == above
+    assert project_file() == above
     if boundary == "git":
         (here / "a" / ".git").mkdir()
     elif boundary == "home":
@@ -426,7 +380,7 @@ def test_the_search_ends(here: Path, monkeypatch: pytest.MonkeyPatch, boundary: 
             return os.stat_result(fields)
 
         monkeypatch.setattr(Path, "stat", stat)
-    assert configfiles.project_file() is None
+    assert project_file() is None
 
 
 def test_a_file_counts_once(here: Path) -> None:
@@ -488,7 +442,7 @@ def test_path(metspack: Commands, here: Path) -> None:
 def test_check_says_what_there_is(metspack: Commands, here: Path) -> None:
     assert metspack.fine("config", "check").startswith("There is no configuration file")
     path = user(here, "[profile.q]\n")
-    write(here, "max-files = 1\n[plan]\njson = true\n[profile.p]\nextends = 'q'\nmax-bytes = '1kB'\n")
+    write(here, "max-files = 1\n[plan]\njson = true\n[profile.p]\nmax-bytes = '1kB'\n")
     assert metspack.fine("config", "check").splitlines() == [
         "metspack.toml: 3 settings, profiles p",
         f"{path}: 0 settings, profiles q",
@@ -510,13 +464,6 @@ def test_the_example_has_every_option_and_is_right(metspack: Commands, here: Pat
         for key, option in command.settable.items():
             help_ = " ".join((option.help or "").split())
             assert help_ in " ".join(text.replace("#", "").split()), key
-
-
-def test_a_file_is_read_before_the_example_of_a_profile_is_used(here: Path) -> None:
-    write(here, "[profile.a]\nagent = ['A']\n[profile.b]\nextends = 'a'\ndialect = 'csip'\nprofile = 'sip'\n")
-    found = effective("build", "--use", "b")
-    assert (list(found["agent"][0]), found["profile"][0]) == (["A"], "sip")
-    assert found["agent"][1] == "metspack.toml:2"
 
 
 def test_a_file_says_where_it_is_wrong_only_when_asked(here: Path) -> None:

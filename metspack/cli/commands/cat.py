@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from metspack.cli import choices, console, options
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import argument, option
 from metspack.errors import ConfigError, SourceError
 from metspack.sizes import counted
 
@@ -23,73 +23,62 @@ _USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
 def cat(  # noqa: PLR0917 -- a command's options
     package: Annotated[
         Path | None,
-        typer.Argument(metavar="OUT", help="A package's folder, or its METS file.", show_default=False),
+        argument("OUT", "A package's folder, or its METS file."),
     ] = None,
     lob: Annotated[
         str | None,
-        typer.Argument(metavar="LOB", help="A LOB's id, as in METS: s0.t2.c4.r14.", show_default=False),
+        argument("LOB", "A LOB's id, as in METS: s0.t2.c4.r14."),
     ] = None,
     ranges: Annotated[
         list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="RANGE",
-            help="Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
+        option(
+            "--range RANGE",
+            "Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
             "(the last 500). Repeatable: one after the other.",
-            show_default=False,
         ),
     ] = None,
     no_verify: Annotated[
         bool,
-        typer.Option(
+        option(
             "--no-verify",
-            metavar=options.FLAG,
-            help="Compare nothing with digests; of a range, read that range alone.",
+            "Compare nothing with digests; of a range, read that range alone.",
         ),
     ] = False,
     shard: Annotated[
         Path | None,
-        typer.Option(
-            "--shard",
-            metavar="FILE",
-            help="Give the bytes of the shard that a file describes, as metspack shards writes it or as "
+        option(
+            "--shard FILE",
+            "Give the bytes of the shard that a file describes, as metspack shards writes it or as "
             "shard_metadata of the DOMS.",
-            rich_help_panel="Shard files",
-            show_default=False,
+            "Shard files",
         ),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="The folder that a shard's files lie below; none outside it is opened, nothing is fetched.",
-            rich_help_panel="Shard files",
-            show_default=False,
+        option(
+            "--root DIR",
+            "The folder that a shard's files lie below; none outside it is opened, nothing is fetched.",
+            "Shard files",
         ),
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option(
-            "--unit",
-            autocompletion=choices.of("bytes"),
-            metavar="UNIT",
-            help="What offsets and lengths count in a shard file that does not say it: bytes.",
-            rich_help_panel="Shard files",
-            show_default=False,
+        option(
+            "--unit UNIT",
+            "What offsets and lengths count in a shard file that does not say it: bytes.",
+            "Shard files",
+            choice=choices.of("bytes"),
         ),
     ] = None,
     shard_lob: Annotated[
         str | None,
-        typer.Option(
-            "--lob",
-            metavar="ID",
-            help="Which LOB (or pid), of a shard file with several.",
-            rich_help_panel="Shard files",
-            show_default=False,
+        option(
+            "--lob ID",
+            "Which LOB (or pid), of a shard file with several.",
+            "Shard files",
         ),
     ] = None,
-    budget: options.Budget = None,
+    budget: common.Budget = None,
 ) -> None:
     """Write a LOB to stdout, joined from its parts on the way: nothing else, byte for byte.
 
@@ -114,7 +103,7 @@ def cat(  # noqa: PLR0917 -- a command's options
             raise ConfigError(f"{name} is for shard files", hint=_USE)
     if package is None or lob is None:
         raise ConfigError("nothing says which LOB of which package is meant", hint=_USE)
-    _pour(_of_package(package, lob, asked, options.budgets(budget), verify=not no_verify))
+    _pour(_of_package(package, lob, asked, common.budgets(budget), verify=not no_verify))
 
 
 def _of_package(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from metspack.cli import choices, console, options
-from metspack.cli.dividing import SEGMENTS, Dividing
-from metspack.cli.groups import grouped
-from metspack.cli.options import Locations
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.division import SEGMENTS, DivisionGroup
+from metspack.cli.options.groups import option, values
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -18,59 +17,45 @@ if TYPE_CHECKING:
     from metspack.drafting import Draft
 
 
-@grouped
 def plan(
-    source: options.Source,
+    source: common.Source,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the plan there; build --plan takes it.",
-            show_default=False,
-        ),
+        option("-o --output FILE", "Write the plan there; build --plan takes it."),
     ] = None,
-    dividing: Dividing,
+    division: DivisionGroup,
     dialect: Annotated[
         str | None,
-        typer.Option(
-            "--dialect",
-            autocompletion=choices.dialects,
-            metavar="NAME",
-            help="Plan for a build with this --dialect: without --layout, csip lays out the LOBs of a SIARD "
+        option(
+            "--dialect NAME",
+            "Plan for a build with this --dialect: without --layout, csip lays out the LOBs of a SIARD "
             "2.2 archive as siard22.",
-            rich_help_panel=SEGMENTS,
-            show_default=False,
+            SEGMENTS,
+            choice=choices.dialects,
         ),
     ] = None,
     link_style: Annotated[
         str | None,
-        typer.Option(
-            "--link-style",
-            autocompletion=choices.link_styles,
-            metavar="STYLE",
-            help="With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
-            rich_help_panel=SEGMENTS,
-            show_default=False,
+        option(
+            "--link-style STYLE",
+            "With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
+            SEGMENTS,
+            choice=choices.link_styles,
         ),
     ] = None,
     objid: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            metavar="OBJID",
-            help="OBJID of the parent IP, which those of csip's children are made from.",
-            show_default=False,
+        option(
+            "--id OBJID",
+            "OBJID of the parent IP, which those of csip's children are made from.",
         ),
     ] = None,
-    locations: Locations,
-    base: options.Base = None,
-    name: options.Name = None,
-    budget: options.Budget = None,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    locations: SourceGroup,
+    name: common.Name = None,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Show how an archive's LOBs divide into segments, and write nothing.
 
@@ -80,24 +65,23 @@ def plan(
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
     from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
-    from metspack.identity import DIALECTS  # noqa: PLC0415
+    from metspack.building import BuildOptions  # noqa: PLC0415
+    from metspack.identity import DIALECTS, CsipOptions  # noqa: PLC0415
     from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
-    from metspack.mets.dialects.csip_terms import LINK_STYLES  # noqa: PLC0415
 
-    chosen = options.one_of("--dialect", dialect or DIALECTS[0], DIALECTS)
+    chosen = choices.dialects.read("--dialect", dialect or DIALECTS[0])
     if link_style is not None and chosen != NAME:
         raise ConfigError(f"only the dialect {NAME} has --link-style", hint=f"Add --dialect {NAME}.")
-    settings = drafting.DraftOptions(
-        division=dividing.division(),
+    csip = CsipOptions()
+    if link_style is not None:
+        csip = CsipOptions(link_style=choices.link_styles.read("--link-style", link_style))
+    settings = BuildOptions(
+        **values(division, locations),
         dialect=chosen,
-        by_dialect=dividing.layout is None,
+        csip=csip,
         name=name,
         objid=objid,
-        link_style=options.one_of("--link-style", link_style or LINK_STYLES[0], LINK_STYLES),
-        base=base,
-        grants=locations.grants(),
-        min_size=dividing.smallest(),
-        budgets=options.budgets(budget),
+        budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:
         draft = drafting.drafted(source, settings, progress)

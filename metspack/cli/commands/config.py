@@ -12,9 +12,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperOption
 
-from metspack.cli import configfiles, console, options, settings
-from metspack.cli.configured import (
-    Common,
+from metspack.cli import console
+from metspack.cli.config import files as configuration
+from metspack.cli.config.files import File, Section
+from metspack.cli.config.layers import (
+    ConfigGroup,
     Configured,
     Origins,
     commands,
@@ -23,8 +25,8 @@ from metspack.cli.configured import (
     refusal,
     variables,
 )
-from metspack.cli.groups import grouped
-from metspack.cli.helping import Command, Group
+from metspack.cli.options import choices, common, groups
+from metspack.cli.options.groups import Command, CommandGroup, argument, expanded
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -32,7 +34,7 @@ _WIDTH = 100
 _METS_PROFILE = "profile"
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="Show what options are set to and where, check configuration files, and print an example.",
     no_args_is_help=False,
 )
@@ -55,30 +57,27 @@ def _context(own: typer.Context, command: Configured, given: list[str]) -> tuple
 
 
 @app.command("show", cls=Command)
-@grouped
+@expanded
 def show(
     ctx: typer.Context,
     command: Annotated[
         str | None,
-        typer.Argument(metavar="[COMMAND]", help="Only the options of this command.", show_default=False),
+        argument("[COMMAND]", "Only the options of this command."),
     ] = None,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[-- OPTION...]", help="As if the command were given these.", show_default=False
-        ),
+        argument("[-- OPTION...]", "As if the command were given these."),
     ] = None,
     *,
-    common: Common,
+    config: ConfigGroup,
     origin: Annotated[
         bool,
-        typer.Option(
+        groups.option(
             "--origin",
-            metavar=options.FLAG,
-            help="Say where each value comes from: command line, environment variable, FILE:LINE or default.",
+            "Say where each value comes from: command line, environment variable, FILE:LINE or default.",
         ),
     ] = False,
-    json_output: options.Json = False,
+    json_output: common.Json = False,
 ) -> None:
     """Show what every option is set to, by all that counts.
 
@@ -89,8 +88,8 @@ def show(
     """
     there = commands(ctx.find_root().command)
     if command is not None:
-        options.one_of("COMMAND", command, there)
-    given = [f"--{name}={value}" for name, value in (("config", common.config), ("use", common.use)) if value]
+        choices.of(*there).read("COMMAND", command)
+    given = [f"--{name}={value}" for name, value in (("config", config.config), ("use", config.use)) if value]
     found: dict[tuple[str, str, str], list[str]] = {}
     values: dict[tuple[str, str, str], Any] = {}
     for name, each in there.items():
@@ -127,17 +126,17 @@ def show(
 
 
 @app.command("path", cls=Command)
-@grouped
-def path(*, common: Common) -> None:
+@expanded
+def path(*, config: ConfigGroup) -> None:
     """Tell which configuration files are read: the project's and the user's.
 
     `metspack config path`
     """
-    project = common.config or configfiles.project_file()
-    for what, file in (("project", project), ("user", configfiles.user_file())):
+    project = config.config or configuration.project_file()
+    for what, file in (("project", project), ("user", configuration.user_file())):
         there = file is not None and os.path.lexists(file)
         console.out(
-            f"{what:<8}{settings.FILE_NAME if file is None else file}{'' if there else ' (not there)'}"
+            f"{what:<8}{configuration.FILE_NAME if file is None else file}{'' if there else ' (not there)'}"
         )
 
 
@@ -146,11 +145,7 @@ def check(
     ctx: typer.Context,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="A configuration file; those that are read when left out.",
-            show_default=False,
-        ),
+        argument("[FILE]", "A configuration file; those that are read when left out."),
     ] = None,
 ) -> None:
     """Check configuration files: names, types and values of all settings, whichever profile they are in.
@@ -159,7 +154,7 @@ def check(
     """
     there = commands(ctx.find_root().command)
     read = files(file, known(ctx.find_root().command))
-    settings.layers(read, None)
+    configuration.layers(read, None)
     for each in read:
         number = sum(_checked(there, section) for section in _sections(each))
         profiles = f", profiles {', '.join(each.profiles)}" if each.profiles else ""
@@ -179,13 +174,12 @@ def example(ctx: typer.Context) -> None:
         console.out(line)
 
 
-def _sections(file: settings.File) -> Iterator[settings.Section]:
+def _sections(file: File) -> Iterator[Section]:
     yield file.plain
-    for each in file.profiles.values():
-        yield each.sections
+    yield from file.profiles.values()
 
 
-def _checked(there: dict[str, Configured], section: settings.Section) -> int:
+def _checked(there: dict[str, Configured], section: Section) -> int:
     """Return how many settings a section has; raises ``ConfigError`` for one that no command takes."""
     number = 0
     for name, held in section.items():
@@ -194,7 +188,7 @@ def _checked(there: dict[str, Configured], section: settings.Section) -> int:
             takers = [
                 each
                 for each in there.values()
-                if key in each.settable and name in {settings.EVERY, each.name}
+                if key in each.settable and name in {configuration.EVERY, each.name}
             ]
             for command in takers:
                 option = command.settable[key]
@@ -212,7 +206,7 @@ def _warn_of_variables(there: dict[str, Configured]) -> None:
     names = variables(there)
     for each in sorted(os.environ):
         if each.startswith("METSPACK_") and each not in names:
-            hint = settings.nearest(each, names)
+            hint = configuration.nearest(each, names)
             console.warning(f"the environment variable {each} sets no option. {hint}".rstrip())
 
 
@@ -232,7 +226,7 @@ def _shown(value: Any) -> str:
 
 
 def _example(there: dict[str, Configured]) -> Iterator[str]:
-    """Yield the lines of a configuration file; those that begin with ``#`` and no space are settings."""
+    """Yield the lines of a configuration file; those that begin with ``#`` and no space are configuration."""
     yield from _prose(
         "Settings of metspack: take the # away from a line to set it. The command line goes before the "
         "environment (METSPACK_MAX_FILES), that before a profile, that before this file, and this file "
@@ -268,7 +262,7 @@ def _example(there: dict[str, Configured]) -> Iterator[str]:
         '#preset = "recommendation-0.28"',
         "",
         "#[profile.national-archives-sip]",
-        '#extends = "national-archives"',
+        '#agent = ["National Archives"]',
         '#dialect = "csip"',
         '#profile = "sip"',
         '#submitter = "National Archives"',
@@ -288,7 +282,7 @@ def _prose(text: str) -> Iterator[str]:
 def _line(key: str, option: TyperOption) -> str:
     value = option.default
     if value is None or value == "":
-        allowed = settings.values_of(option)
-        value = allowed[0] if allowed else settings.placeholder(option)
+        allowed = configuration.values_of(option)
+        value = allowed[0] if allowed else configuration.placeholder(option)
         value = [value] if option.multiple else value
     return f"#{key} = {json.dumps(value, ensure_ascii=False)}"

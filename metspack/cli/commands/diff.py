@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metspack.cli import console, options
+from metspack.cli import console
+from metspack.cli.options import common
+from metspack.cli.options.groups import argument, option
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -20,31 +22,28 @@ _SCHEMA_VERSION = 1
 def diff(  # noqa: PLR0917 -- a command's options
     first: Annotated[
         Path,
-        typer.Argument(
-            metavar="A", help="A package: its folder, its METS, a zip or tar file of it.", show_default=False
-        ),
+        argument("A", "A package: its folder, its METS, a zip or tar file of it."),
     ],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The other package.", show_default=False)],
-    root: options.Root = None,
+    second: Annotated[Path, argument("B", "The other package.")],
+    root: common.Root = None,
     root_a: Annotated[
         list[Path] | None,
-        typer.Option("--root-a", metavar="DIR", help="As --root, for A alone.", show_default=False),
+        option("--root-a DIR", "As --root, for A alone."),
     ] = None,
     root_b: Annotated[
         list[Path] | None,
-        typer.Option("--root-b", metavar="DIR", help="As --root, for B alone.", show_default=False),
+        option("--root-b DIR", "As --root, for B alone."),
     ] = None,
     by_bytes: Annotated[
         bool,
-        typer.Option(
+        option(
             "--bytes",
-            metavar=options.FLAG,
-            help="Read every file, listed or not, instead of taking METS's word for sizes and digests.",
+            "Read every file, listed or not, instead of taking METS's word for sizes and digests.",
         ),
     ] = False,
-    json_output: options.Json = False,
-    budget: options.Budget = None,
-    quiet: options.Quiet = False,
+    json_output: common.Json = False,
+    budget: common.Budget = None,
+    quiet: common.Quiet = False,
 ) -> None:
     """Tell what differs between two packages: files and links added, gone, moved or changed.
 
@@ -68,7 +67,7 @@ def diff(  # noqa: PLR0917 -- a command's options
             roots=root or (),
             own_roots=(root_a or (), root_b or ()),
             progress=progress.advance,
-            budgets=options.budgets(budget),
+            budgets=common.budgets(budget),
         ) as comparison:
             for each in comparison.differences():
                 counts[f"{each.what} {each.kind.value}"] += 1

@@ -6,9 +6,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from metspack.cli import choices, console, logfile, making, options
+from metspack.cli import console, log
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import option
+from metspack.cli.options.package import Accept
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -19,65 +20,53 @@ _ARCHIVE = "An archive"
 
 
 def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
-    package: options.Package,
+    package: common.Package,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="TARGET",
-            help="The folder to be made, or with --siard the .siard file, or a folder for it; must not "
-            "exist yet.",
-            show_default=False,
+        option(
+            "-o --output TARGET",
+            "The folder to be made, or with --siard the .siard file, or a folder for it; must not exist yet.",
         ),
     ],
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="ID",
-            help="Only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table (s0.t2). "
-            "Repeatable.",
-            show_default=False,
+        option(
+            "--only ID",
+            "Only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table (s0.t2). Repeatable.",
         ),
     ] = None,
     siard: Annotated[
         bool,
-        typer.Option(
+        option(
             "--siard",
-            metavar=options.FLAG,
-            help="Make one archive, with all its LOBs, instead of files: as it was before it was packaged.",
-            rich_help_panel=_ARCHIVE,
+            "Make one archive, with all its LOBs, instead of files: as it was before it was packaged.",
+            _ARCHIVE,
         ),
     ] = False,
     into: Annotated[
         str | None,
-        typer.Option(
-            "--into",
-            autocompletion=choices.targets,
-            metavar="WHERE",
-            help="With --siard, where the LOBs go: inside (into the archive; the default), or "
+        option(
+            "--into WHERE",
+            "With --siard, where the LOBs go: inside (into the archive; the default), or "
             "folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as SIARD 2.2 has "
             "it; LOBs that stayed inside stay there).",
-            rich_help_panel=_ARCHIVE,
-            show_default=False,
+            _ARCHIVE,
+            choice=choices.places,
         ),
     ] = None,
     archive: Annotated[
         str | None,
-        typer.Option(
-            "--archive",
-            metavar="NAME",
-            help="Whose LOBs are meant, of a package that metspack add put a further archive into: the name "
+        option(
+            "--archive NAME",
+            "Whose LOBs are meant, of a package that metspack add put a further archive into: the name "
             "of its .siard.",
-            rich_help_panel=_ARCHIVE,
-            show_default=False,
+            _ARCHIVE,
         ),
     ] = None,
-    accept: making.Accept = None,
-    budget: options.Budget = None,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    accept: Accept = None,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Give the LOBs of a package back: as whole files, or in one archive.
 
@@ -97,10 +86,10 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
     settings = RestoreOptions(
         only=tuple(only or ()),
         archive=archive,
-        accepted=options.accepted(accept),
-        budgets=options.budgets(budget),
+        accepted=frozenset(choices.accepted.read("--accept", each) for each in accept or ()),
+        budgets=common.budgets(budget),
     )
-    where = archives.Into(options.one_of("--into", into or "inside", (each.value for each in archives.Into)))
+    where = choices.places.read("--into", into or "inside")
     _check(output, siard=siard, into=into, only=only, accept=accept)
     with console.progress(quiet=quiet) as progress:
         if siard:
@@ -110,7 +99,7 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
     for each in restored.warnings:
         console.warning(each)
     document = _document(restored, output, into=where.value if siard else None)
-    logfile.tell("result", **document)
+    log.tell("result", **document)
     if json_output:
         console.document(document)
     elif not quiet:
@@ -130,12 +119,12 @@ def _check(
                 hint="Add --siard for an archive, or name a folder.",
             )
         return
-    for option, given in (("--only", only), ("--accept", accept)):
+    for name, given in (("--only", only), ("--accept", accept)):
         if given:
             raise ConfigError(
-                f"{option} does not go with --siard",
+                f"{name} does not go with --siard",
                 hint="An archive holds all its LOBs, with their right digests"
-                + (": leave --only out." if option == "--only" else "; metspack convert takes --accept."),
+                + (": leave --only out." if name == "--only" else "; metspack convert takes --accept."),
             )
     if into == "folder" and output.suffix.lower() == ".siard":
         raise ConfigError(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import choices, console, options
-from metspack.cli.groups import grouped
-from metspack.cli.options import Locations
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,40 +22,33 @@ _FINDINGS = 1
 _KEPT = 10_000  # faults in a JSON document; --lobs has them all
 
 
-@grouped
 def inspect(
-    source: options.Source,
+    source: common.Source,
     *,
     lobs: Annotated[
         bool,
-        typer.Option(
-            "--lobs", metavar=options.FLAG, help="List every LOB as one line of JSON, in order, instead."
-        ),
+        option("--lobs", "List every LOB as one line of JSON, in order, instead."),
     ] = False,
     verify: Annotated[
         bool,
-        typer.Option(
+        option(
             "--verify",
-            metavar=options.FLAG,
-            help="Read every LOB and compare it with its cell's digest and length, and with its CRC.",
+            "Read every LOB and compare it with its cell's digest and length, and with its CRC.",
         ),
     ] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
-            "--accept",
-            autocompletion=choices.accepted,
-            metavar="WHAT",
-            help="With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
+        option(
+            "--accept WHAT",
+            "With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
             "only that of its last part). Repeatable.",
-            show_default=False,
+            choice=choices.accepted,
         ),
     ] = None,
-    locations: Locations,
-    base: options.Base = None,
-    budget: options.Budget = None,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    locations: SourceGroup,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Show what a source holds: its tables, and its LOBs column by column, where they are and how found.
 
@@ -74,10 +68,10 @@ def inspect(
         )
     if accept and not verify:
         raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
-    takes = options.accepted(accept)
+    takes = frozenset(choices.accepted.read("--accept", each) for each in accept or ())
     grants = locations.grants()
     accepted = takes if verify else None
-    with opening.opened(source, options.budgets(budget), grants, base) as opened:
+    with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:
         if lobs:
             is_bad = _listed(opened, accepted, quiet=quiet)
         else:

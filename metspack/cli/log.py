@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from metspack import clock, fsio
+from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError, TargetError
 from metspack.progress import Progress
 from metspack.version import __version__
@@ -22,34 +21,31 @@ _READ = ("source", "package", "packages", "containers", "first", "second")
 _open: list[fsio.Log] = []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logged:
+@dataclass(frozen=True, kw_only=True)
+class LogGroup(Group):
     """Where a long run tells of itself."""
 
     log: Annotated[
         Path | None,
-        typer.Option(
-            "--log",
-            metavar="FILE",
-            help="Append to this file what the run does, one JSON object a line: its start, stages, "
+        option(
+            "--log FILE",
+            "Append to this file what the run does, one JSON object a line: its start, stages, "
             "warnings, errors, result and exit code, each with the time.",
-            rich_help_panel="Configuration",
-            show_default=False,
+            "Configuration",
         ),
     ] = None
 
+    def begin(self, given: Mapping[str, object]) -> None:
+        """Open the log, if there is to be one.
 
-def begin(logged: Logged, given: Mapping[str, object]) -> None:
-    """Open the log, if there is to be one.
-
-    ``given`` are the command's own options. Raises ``TargetError`` when the log cannot be written, and
-    ``ConfigError`` when it would lie in what the command reads or makes.
-    """
-    if logged.log is not None:
-        _check_outside(logged.log, given)
-        log = fsio.Log(logged.log)
-        _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
-        _open.append(log)
+        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would lie in what the
+        command reads or makes.
+        """
+        if self.log is not None:
+            _check_outside(self.log, given)
+            log = fsio.Log(self.log)
+            _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
+            _open.append(log)
 
 
 def _check_outside(log: Path, given: Mapping[str, object]) -> None:

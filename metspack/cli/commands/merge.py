@@ -2,69 +2,53 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from metspack import clock
-from metspack.cli import choices, console, making, options
-from metspack.cli.groups import grouped
-from metspack.cli.saying import Saying
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options import package as options
+from metspack.cli.options.csip import TermGroup
+from metspack.cli.options.groups import argument, option
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
     from metspack.merging.merged import Merged
 
 
-@grouped
 def merge(
     *,
     containers: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="OUT...",
-            help="Packages of the dialect csip, parent and all children: their folders, zip or tar files, or "
+        argument(
+            "OUT...",
+            "Packages of the dialect csip, parent and all children: their folders, zip or tar files, or "
             "the folder that holds them.",
-            show_default=False,
         ),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for the one package; must not exist yet.",
-            show_default=False,
-        ),
+        option("-o --output DIR", "Folder for the one package; must not exist yet."),
     ],
-    saying: Saying,
+    terms: TermGroup,
     objid: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            metavar="OBJID",
-            help="OBJID of the package, the parent's when left out.",
-            show_default=False,
-        ),
+        option("--id OBJID", "OBJID of the package, the parent's when left out."),
     ] = None,
     checksum: Annotated[
         str,
-        typer.Option(
-            "--checksum",
-            autocompletion=choices.of(*making.ALGORITHMS),
-            metavar="TYPE",
-            help=f"Digest that METS files hold: {', '.join(making.ALGORITHMS)}.",
+        option(
+            "--checksum TYPE",
+            f"Digest that METS files hold: {choices.checksums}.",
+            choice=choices.checksums,
         ),
     ] = "SHA-256",
-    agent: making.Agent = None,
-    verify: making.Verify = False,
-    budget: options.Budget = None,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    agent: options.Agent = None,
+    verify: options.Verify = False,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Put a parent and its children together into one package, with METS, PREMIS and schemas made anew.
 
@@ -74,22 +58,17 @@ def merge(
 
     `metspack merge out -o whole`
     """
-    from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
-    from metspack.merging import merged as merging  # noqa: PLC0415
+    from metspack.merging import merged as merging  # noqa: PLC0415 -- commands load what they need
     from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
-    from metspack.mets.dialects.interface import Software  # noqa: PLC0415
-    from metspack.version import __version__  # noqa: PLC0415
 
-    settings = PackageOptions(
-        created=clock.now(os.environ),
-        software=Software(name="metspack", version=f"metspack {__version__}"),
+    settings = options.package_options(
+        terms,
         objid=objid,
-        checksum=options.one_of("--checksum", checksum, making.ALGORITHMS),
+        checksum=choices.checksums.read("--checksum", checksum),
         agents=tuple(agent or ()),
         dialect=NAME,
-        csip=saying.said(),
         verify=verify,
-        budgets=options.budgets(budget),
+        budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:
         made = merging.merged(containers, output, settings, progress)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metspack.cli import console, logfile, options
+from metspack.cli import console, log
+from metspack.cli.options import common
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ _SHOWN = 20
 
 
 def roundtrip(
-    package: options.Package,
-    budget: options.Budget = None,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    package: common.Package,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Prove that every LOB can be given back, without writing one: all are joined into a hash.
 
@@ -41,7 +42,7 @@ def roundtrip(
     from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring.roundtrip import proven  # noqa: PLC0415
 
-    budgets = options.budgets(budget)
+    budgets = common.budgets(budget)
     with Package(package, budgets) as opened, console.progress(quiet=quiet) as progress:
         proof = proven(opened, progress, budgets)
         if json_output:
@@ -49,7 +50,7 @@ def roundtrip(
         else:
             _listed(proof, quiet=quiet)
     said = proof.summary
-    logfile.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
+    log.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
         _verdict(package, proof.summary)
     if proof.summary.disagreements:

@@ -5,45 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from metspack.cli import console
+from metspack.cli.commands.build import tell
+from metspack.cli.options import common
+from metspack.cli.options import package as options
+from metspack.cli.options.common import LocationGroup
+from metspack.cli.options.csip import DialectGroup
+from metspack.cli.options.division import DivisionGroup
+from metspack.cli.options.groups import argument, option
 
-from metspack.cli import console, making, options
-from metspack.cli.dialects import Dialects
-from metspack.cli.dividing import Dividing
-from metspack.cli.groups import grouped
-from metspack.cli.making import Building, Describing
-from metspack.cli.options import Locations
 
-
-@grouped
 def convert(
     *,
     package: Annotated[
         Path,
-        typer.Argument(
-            metavar="OUT",
-            help="A package's folder, or its METS file; or a folder with a .siard and its LOB folders but "
+        argument(
+            "OUT",
+            "A package's folder, or its METS file; or a folder with a .siard and its LOB folders but "
             "without METS, as DBPTK writes them.",
-            show_default=False,
         ),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="NEW",
-            help="The new package's folder; must not exist yet.",
-            show_default=False,
-        ),
+        option("-o --output NEW", "The new package's folder; must not exist yet."),
     ],
-    dividing: Dividing,
-    building: Building,
-    locations: Locations,
-    describing: Describing,
-    dialects: Dialects,
-    json_output: options.Json = False,
-    quiet: options.Quiet = False,
+    division: DivisionGroup,
+    building: options.BuildGroup,
+    jobs: options.Jobs = None,
+    locations: LocationGroup,
+    description: options.DescriptionGroup,
+    dialect: DialectGroup,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Divide the LOBs of a package anew: other limits, another layout, without a restored copy.
 
@@ -57,7 +50,7 @@ def convert(
     """
     from metspack import converting  # noqa: PLC0415 -- commands load what they need
 
-    settings = building.build_options(describing.package_options(locations, dialects), dividing)
+    settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
     with console.progress(quiet=quiet) as progress:
         built = converting.converted(package, output, settings, progress)
-    making.tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)
+    tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import choices, console, options
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import argument, option
 from metspack.errors import ConfigError, SourceError
 from metspack.sizes import counted
 
@@ -19,40 +21,34 @@ if TYPE_CHECKING:
     from metspack.restoring.shards import Shard
 
 _FINDINGS = 1
-_FORMS = ("json", "doms")
+_FORMS = choices.of("json", "doms")
 _ROW = "{:<20}  {:>15}  {:>15}  {:<24}  {}"
 
 
 def shards(  # noqa: PLR0917 -- a command's options
-    package: options.Package,
+    package: common.Package,
     lob: Annotated[
         str | None,
-        typer.Argument(metavar="LOB", help="Only the LOB with this id.", show_default=False),
+        argument("LOB", "Only the LOB with this id."),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            autocompletion=choices.of(*_FORMS),
-            metavar="FORM",
-            help="json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
-            show_default=False,
+        option(
+            "--format FORM",
+            "json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
+            choice=_FORMS,
         ),
     ] = None,
     base: Annotated[
         str,
-        typer.Option(
-            "--base",
-            metavar="URL",
-            help="What stands before the files' URLs, which are relative to OUT without it.",
-            show_default=False,
+        option(
+            "--base URL",
+            "What stands before the files' URLs, which are relative to OUT without it.",
         ),
     ] = "",
-    json_output: Annotated[
-        bool, typer.Option("--json", metavar=options.FLAG, help="The same as --format json.")
-    ] = False,
-    budget: options.Budget = None,
-    quiet: options.Quiet = False,
+    json_output: Annotated[bool, option("--json", "The same as --format json.")] = False,
+    budget: common.Budget = None,
+    quiet: common.Quiet = False,
 ) -> None:
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
@@ -68,10 +64,10 @@ def shards(  # noqa: PLR0917 -- a command's options
     from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
 
     if form is not None:
-        options.one_of("--format", form, _FORMS)
+        _FORMS.read("--format", form)
     if json_output and form == "doms":
         raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
-    budgets = options.budgets(budget)
+    budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
         listing = _Listing(opened, lob, base, budgets)
         if form is not None or json_output:

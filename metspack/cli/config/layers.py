@@ -1,4 +1,4 @@
-"""Commands whose options can be set in more places than the command line, and what counts when they are.
+"""Commands whose options can be set in several places, and the order in which these count.
 
 Command line, environment, chosen profile, project's file, user's file, default: the first that says
 something counts. Click does the looking up; here it is told where, and what to leave out.
@@ -16,11 +16,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperOption
 
-from metspack.cli import configfiles, settings
-from metspack.cli.dialects import Dialects
-from metspack.cli.dividing import Dividing
-from metspack.cli.helping import Command
-from metspack.cli.making import Building
+from metspack.cli.config import files as configuration
+from metspack.cli.config.files import File, Known, Setting
+from metspack.cli.options import groups
+from metspack.cli.options.choices import Choice
+from metspack.cli.options.csip import DialectGroup
+from metspack.cli.options.division import DivisionGroup
+from metspack.cli.options.groups import Command, Group
+from metspack.cli.options.package import BuildGroup
 from metspack.errors import ConfigError
 
 _PREFIX = "METSPACK"
@@ -45,11 +48,11 @@ _OF_THE_JOB = {
 }
 """Options that say what is done to what, which is said anew each time."""
 
-_DIVIDING = {each.name for each in fields(Dividing)}
-_OF_CSIP = {each.name for each in fields(Dialects)} - {"dialect"}
+_DIVIDING = {each.name for each in fields(DivisionGroup)}
+_OF_CSIP = {each.name for each in fields(DialectGroup)} - {"dialect"}
 _PUTS_ASIDE: Mapping[str, set[str]] = {
     "plan": _DIVIDING,
-    "in_place": {*_DIVIDING, *(each.name for each in fields(Building)), *_OF_CSIP, "dialect"} - {"jobs"},
+    "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *_OF_CSIP, "dialect"},
     "preset": {"max_files", "max_bytes"},
     "dbptk_files": {"max_files"},
     "dbptk_bytes": {"max_bytes"},
@@ -62,45 +65,41 @@ _PUTS_ASIDE: Mapping[str, set[str]] = {
 """An option given in a higher place puts those aside that lower places say, where both cannot count."""
 
 
-def _profiles(incomplete: str) -> list[str]:
-    """Return the names of profiles that begin so, for the shell; none when a file is not right."""
+def _profiles() -> list[str]:
+    """Return the names of profiles, for the shell; none when a file is not right."""
     from metspack.cli.app import app  # noqa: PLC0415 -- it imports this module
 
     try:
-        names = {name for each in files(None, known(typer.main.get_command(app))) for name in each.profiles}
+        return sorted(
+            {name for each in files(None, known(typer.main.get_command(app))) for name in each.profiles}
+        )
     except ConfigError:
         return []
-    return sorted(each for each in names if each.startswith(incomplete))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
+@dataclass(frozen=True, kw_only=True)
+class ConfigGroup(Group):
     """Which settings count."""
 
     config: Annotated[
         Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Take this configuration in place of the project's metspack.toml. What a file or a variable "
-            "says of an option, --no-OPTION takes back: --no-pack, --no-agent.",
+        groups.option(
+            "--config FILE",
+            "Take this configuration in place of the project's metspack.toml.",
+            _PANEL,
             envvar=f"{_PREFIX}_CONFIG",
             show_envvar=False,
-            rich_help_panel=_PANEL,
-            show_default=False,
         ),
     ] = None
     use: Annotated[
         str | None,
-        typer.Option(
-            "--use",
-            metavar="NAME",
-            help="Take the settings of this profile of the configuration ([profile.NAME]).",
+        groups.option(
+            "--use NAME",
+            "Take the settings of this profile of the configuration ([profile.NAME]).",
+            _PANEL,
+            choice=Choice(_profiles),
             envvar=f"{_PREFIX}_USE",
             show_envvar=False,
-            rich_help_panel=_PANEL,
-            show_default=False,
-            autocompletion=_profiles,
         ),
     ] = None
 
@@ -115,25 +114,17 @@ class Configured(Command):
             word = key.upper().replace("-", "_")
             option.envvar = [f"{_PREFIX}_{(name or '').upper()}_{word}", f"{_PREFIX}_{word}"]
             option.show_envvar = False
-            if option.multiple and not settings.is_path(option):
+            if option.multiple and not configuration.is_path(option):
                 # Names of organisations hold spaces, at which Click would cut; paths are cut at os.pathsep.
                 vars(option)["split_envvar_value"] = str.splitlines
 
     def _settable(self) -> Iterable[tuple[str, TyperOption]]:
-        common = {each.name for each in fields(Common)}
+        common = {each.name for each in fields(ConfigGroup)}
         for option in self.params:
             if isinstance(option, TyperOption) and not option.hidden and option.name not in common:
                 of_shards = self.name == "cat" and option.name == "root"
                 if option.name not in _OF_THE_JOB and not of_shards:
                     yield key_of(option), option
-
-    def make_parser(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Return a parser that also knows the words which take back what other places say."""
-        parser = super().make_parser(ctx)
-        for key, option in self.settable.items():
-            word = _negation(key)
-            parser.add_option(obj=option, opts=[f"--{word}"], dest=word, action="store_const", const=True)
-        return parser
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse arguments with what other places say for defaults; raises ``ConfigError``."""
@@ -147,16 +138,9 @@ class Configured(Command):
                 origins.read(ctx, given)
             rest = super().parse_args(ctx, args)
         except typer.TyperException as error:
-            self._forget_denials(error)
             raise refusal(error, origins.named(ctx, error.format_message())) from None
         origins.put_aside(ctx)
         return rest
-
-    def _forget_denials(self, error: typer.TyperException) -> None:
-        """Leave out of what an unknown option may have meant the words that only take others back."""
-        if names := getattr(error, "possibilities", None):
-            denials = {f"--{_negation(key)}" for key in self.settable}
-            vars(error)["possibilities"] = [each for each in names if each not in denials]
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command; an error about a setting tells where that was set."""
@@ -173,25 +157,17 @@ class Origins:
     def __init__(self, command: Configured) -> None:
         self.command = command
         self.aside: dict[str, str] = {}
-        self._set: dict[str, tuple[int, settings.Setting]] = {}
-        self._denied: dict[str, str] = {}
+        self._set: dict[str, tuple[int, Setting]] = {}
 
     def read(self, ctx: typer.Context, given: Mapping[str, Any]) -> None:
         """Read the files that count, and make them the context's defaults; raises ``ConfigError``."""
         common = {each.name: each for each in self.command.params if each.name in {"config", "use"}}
         found = {name: option.consume_value(ctx, given)[0] for name, option in common.items()}
         root = ctx.find_root().command
-        layers = settings.layers(
+        layers = configuration.layers(
             files(Path(found["config"]) if found["config"] else None, known(root)), found["use"]
         )
         for key, option in self.command.settable.items():
-            if given.get(_negation(key)):
-                if option.name in given:
-                    raise ConfigError(
-                        f"--{key} and --{_negation(key)} are both given",
-                        hint="Say one of them: a value, or that there is none.",
-                    )
-                self._denied[option.name] = f"--{_negation(key)}"
             for number, layer in enumerate(layers):
                 setting = layer.setting(self.command.name or "", key, option)
                 if setting is not None:
@@ -200,9 +176,7 @@ class Origins:
         ctx.default_map = {name: setting.value for name, (_, setting) in self._set.items()}
 
     def put_aside(self, ctx: typer.Context) -> None:
-        """Take back settings that are denied, or that do not go with what a higher place says."""
-        for name, word in self._denied.items():
-            self._take_back(ctx, name, word)
+        """Take back settings that do not go with what a higher place says."""
         for strong, others in _PUTS_ASIDE.items():
             if ctx.params.get(strong):
                 for each in others & ctx.params.keys():
@@ -270,11 +244,6 @@ def key_of(option: TyperOption) -> str:
     return next(each for each in option.opts if each.startswith("--")).removeprefix("--")
 
 
-def _negation(key: str) -> str:
-    """Return the word that takes an option back, without dashes: ``no-pack``; of ``no-verify`` ``verify``."""
-    return key.removeprefix("no-") if key.startswith("no-") else f"no-{key}"
-
-
 def key_of_name(command: Configured, name: str) -> str:
     """Return the same by the name of the parameter."""
     return next(
@@ -300,14 +269,14 @@ def commands(root: Any) -> dict[str, Configured]:
     return {name: each for name, each in root.commands.items() if isinstance(each, Configured)}
 
 
-def known(root: Any) -> settings.Known:
+def known(root: Any) -> Known:
     """Return the options that can be set, by command and name."""
     return {name: each.settable for name, each in commands(root).items()}
 
 
-def files(config: Path | None, options: settings.Known) -> list[settings.File]:
+def files(config: Path | None, options: Known) -> list[File]:
     """Return the files that count, the strongest first; raises ``ConfigError``."""
-    project = configfiles.project_file() if config is None else config
-    user = configfiles.user_file()
+    project = configuration.project_file() if config is None else config
+    user = configuration.user_file()
     paths = [each for each in (project, user if os.path.lexists(user) else None) if each is not None]
-    return [settings.File.of(each, options) for each in dict.fromkeys(paths)]
+    return [File.of(each, options) for each in dict.fromkeys(paths)]

@@ -1,13 +1,14 @@
-"""What a ``metspack.toml`` says: read, held against the commands' own options, and put into layers.
+"""Configuration files, ``metspack.toml``: where they lie, and what they say, held against the options.
 
 A file has lines for every command that knows the option, tables for one command (``[build]``), and named
-profiles (``[profile.NAME]``, ``[profile.NAME.build]``) that may extend another.
+profiles (``[profile.NAME]``, ``[profile.NAME.build]``).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ EVERY = ""
 """The key under which a section holds what is for every command."""
 
 _PROFILE = "profile"
-_EXTENDS = "extends"
 _LONGEST = 1 << 20
 _EXAMPLE = "metspack config example shows every option."
 
@@ -59,15 +59,6 @@ class Layer:
             return own
         every = self.sections.get(EVERY, {}).get(key)
         return every if every is not None and not _unknown(option, every.value) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """A named set of settings of one file."""
-
-    sections: Section
-    extends: str | None
-    origin: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +117,9 @@ class File:
         return self._section({name: value for name, value in self._document.items() if name != _PROFILE}, ())
 
     @cached_property
-    def profiles(self) -> dict[str, Profile]:
+    def profiles(self) -> dict[str, Section]:
         """The named profiles."""
-        return {name: self._profile(name, table) for name, table in self._tables().items()}
+        return {name: self._section(table, (_PROFILE, name)) for name, table in self._tables().items()}
 
     def _tables(self) -> dict[str, Any]:
         tables = self._document.get(_PROFILE, {})
@@ -139,18 +130,6 @@ class File:
             f"{self.origin(_PROFILE)}: {_PROFILE!r} holds named profiles here, each a table",
             hint=f"Write [profile.NAME] and its options below{knows}.",
         )
-
-    def _profile(self, name: str, table: dict[str, Any]) -> Profile:
-        place = (_PROFILE, name)
-        extends = table.get(_EXTENDS)
-        if extends is not None and not isinstance(extends, str):
-            raise ConfigError(
-                f"{self.origin(*place, _EXTENDS)}: {_EXTENDS!r} takes text, not {_named(extends)}",
-                hint='Write the name of another profile: extends = "NAME".',
-            )
-        # METS's own profile can be said inside a named one; only on the first level it is a table of those.
-        settings = {key: value for key, value in table.items() if key != _EXTENDS}
-        return Profile(sections=self._section(settings, place), extends=extends, origin=self.origin(*place))
 
     def _section(self, table: Mapping[str, Any], place: tuple[str, ...]) -> Section:
         section: Section = {EVERY: {}}
@@ -172,7 +151,7 @@ class File:
         if not options:
             names = {name for each in commands for name in each}
             if len(commands) > 1:
-                names |= {*self.known, *([_PROFILE] if len(place) == 1 else [_EXTENDS])}
+                names |= {*self.known, *([_PROFILE] if len(place) == 1 else ())}
             what = "table" if isinstance(value, dict) else "option"
             raise ConfigError(
                 f"{origin}: there is no {what} {key!r}"
@@ -200,44 +179,20 @@ class File:
 
 
 def layers(files: Iterable[File], use: str | None) -> list[Layer]:
-    """Return the layers of files, the strongest first: the chosen profile, what it extends, the files' own.
+    """Return the layers of files, the strongest first: the chosen profile, the files' own.
 
     ``files`` are in that order too. All of them are checked. Raises ``ConfigError``.
     """
     files = list(files)
     plain = [Layer(name=str(file.path), sections=file.plain) for file in files]
-    for file in files:
-        for name in file.profiles:
-            for _ in _extended(files, name):
-                pass
-    return [*(() if use is None else _extended(files, use)), *plain]
-
-
-def _extended(files: list[File], use: str) -> Iterator[Layer]:
-    """Yield a profile and what it extends, one after the other; raises ``ConfigError``."""
-    seen: list[str] = []
-    wanted: str | None = use
-    asked_in = ""
-    while wanted is not None:
-        found = [file.profiles[wanted] for file in files if wanted in file.profiles]
-        if not found:
-            names = sorted({name for file in files for name in file.profiles})
-            there = f"There are {', '.join(names)}." if names else "No configuration file has profiles."
-            raise ConfigError(
-                f"{asked_in}there is no profile {wanted!r}", hint=f"{nearest(wanted, names)}{there}"
-            )
-        if wanted in seen:
-            circle = " -> ".join([*seen[seen.index(wanted) :], wanted])
-            raise ConfigError(
-                f"{found[0].origin}: profiles extend each other in a circle: {circle}",
-                hint="Take one 'extends' out.",
-            )
-        seen.append(wanted)
-        for each in found:
-            yield Layer(name=f"profile {wanted}", sections=each.sections)
-        extending = next((each for each in found if each.extends is not None), None)
-        wanted = extending.extends if extending else None
-        asked_in = f"{extending.origin}: " if extending else ""
+    names = sorted({name for file in files for name in file.profiles})
+    if use is None:
+        return plain
+    if use not in names:
+        there = f"There are {', '.join(names)}." if names else "No configuration file has profiles."
+        raise ConfigError(f"there is no profile {use!r}", hint=f"{nearest(use, names)}{there}")
+    chosen = [file.profiles[use] for file in files if use in file.profiles]
+    return [*(Layer(name=f"profile {use}", sections=each) for each in chosen), *plain]
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
@@ -341,3 +296,36 @@ def _path(toml: str) -> tuple[str, ...]:
         name, value = next(iter(value.items()))
         path.append(name)
     return tuple(path)
+
+
+def project_file() -> Path | None:
+    """Return the ``metspack.toml`` of the current folder, or of the nearest folder above, if there is one.
+
+    The search ends with a folder that holds ``.git``, with the home folder, and where another file system
+    begins; above the current one, no folder is looked into that everybody may write to, such as /tmp.
+    """
+    here = Path.cwd()
+    for folder in _searched(here):
+        if os.path.lexists(folder / FILE_NAME):
+            return Path(FILE_NAME) if folder == here else folder / FILE_NAME
+    return None
+
+
+def user_file() -> Path:
+    """Return where the user's own file is looked for: $XDG_CONFIG_HOME, ~/.config, or as macOS has it."""
+    return Path(typer.get_app_dir("metspack")) / FILE_NAME
+
+
+def _searched(here: Path) -> Iterator[Path]:
+    yield here
+    home = Path.home()
+    device = here.stat().st_dev
+    below = here
+    for folder in here.parents:
+        if below == home or os.path.lexists(below / ".git"):
+            return
+        status = folder.stat()
+        if status.st_dev != device or status.st_mode & stat.S_IWOTH:
+            return
+        yield folder
+        below = folder

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metspack.cli import choices, console, options
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import option
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -14,23 +16,22 @@ if TYPE_CHECKING:
 
     from metspack.checking.graph import Graph
 
-_FORMATS = ("tree", "table", "json", "mermaid", "svg")
+_FORMS = choices.of("tree", "table", "json", "mermaid", "svg")
 
 
 def links(
-    packages: options.Packages,
-    root: options.Root = None,
+    packages: common.Packages,
+    root: common.Root = None,
     form: Annotated[
         str,
-        typer.Option(
-            "--format",
-            autocompletion=choices.of(*_FORMATS),
-            metavar="FORM",
-            help="tree, table, json, mermaid or svg.",
+        option(
+            "--format FORM",
+            "tree, table, json, mermaid or svg.",
+            choice=_FORMS,
         ),
     ] = "tree",
-    json_output: options.Json = False,
-    budget: options.Budget = None,
+    json_output: common.Json = False,
+    budget: common.Budget = None,
 ) -> None:
     """Show which packages name which, both ways, and where each of them lies.
 
@@ -43,8 +44,8 @@ def links(
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
-    form = options.one_of("--format", "json" if json_output else form, _FORMATS)
-    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=options.budgets(budget))
+    form = _FORMS.read("--format", "json" if json_output else form)
+    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
     for _ in run:
         pass
     _print(run.graphs, form)
