@@ -1,4 +1,4 @@
-"""The commands."""
+"""The commands, with the options that surround them, as one Typer application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees: results on stdout, everything else on stderr."""
+"""Output for a person: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def pour(block: bytes) -> None:
     _check_stdout()
     if sys.stdout.isatty() and not _is_plain(block):
         raise ConfigError(
-            "this is no plain text, and stdout is a terminal", hint="Send it to a file: > FILE."
+            "this is not plain text, and stdout is a terminal", hint="Send it to a file: > FILE."
         )
     with _delivered():
         sys.stdout.buffer.write(block)

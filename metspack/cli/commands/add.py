@@ -1,4 +1,4 @@
-"""``metspack add``."""
+"""``metspack add``: a further archive for a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metspack build``."""
+"""``metspack build``: a package from an archive, and METS beside one that is divided already."""
 
 from __future__ import annotations
 

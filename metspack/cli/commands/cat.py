@@ -1,4 +1,4 @@
-"""``metspack cat``."""
+"""``metspack cat``: the bytes of a LOB."""
 
 from __future__ import annotations
 

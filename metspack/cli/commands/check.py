@@ -1,4 +1,4 @@
-"""``metspack check``."""
+"""``metspack check``: links, files, digests and cells of packages, with reports."""
 
 from __future__ import annotations
 

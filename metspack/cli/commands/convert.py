@@ -1,4 +1,4 @@
-"""``metspack convert``."""
+"""``metspack convert``: a package divided anew."""
 
 from __future__ import annotations
 

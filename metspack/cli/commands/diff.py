@@ -1,4 +1,4 @@
-"""``metspack diff``."""
+"""``metspack diff``: the differences between two packages."""
 
 from __future__ import annotations
 

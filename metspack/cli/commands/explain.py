@@ -1,4 +1,4 @@
-"""``metspack explain``."""
+"""``metspack explain``: the meaning of a finding's code."""
 
 from __future__ import annotations
 

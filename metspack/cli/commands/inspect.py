@@ -1,4 +1,4 @@
-"""``metspack inspect``."""
+"""``metspack inspect``: the tables and LOBs of a source."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def inspect(
         )
     if accept and not verify:
         raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
-    takes = frozenset(choices.accepted.read("--accept", each) for each in accept or ())
+    takes = choices.accepted.read_all("--accept", accept)
     grants = locations.grants()
     accepted = takes if verify else None
     with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:

@@ -1,4 +1,4 @@
-"""``metspack links``."""
+"""``metspack links``: parents and children, as a tree, a table or a graph."""
 
 from __future__ import annotations
 

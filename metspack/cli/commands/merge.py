@@ -1,4 +1,4 @@
-"""``metspack merge``."""
+"""``metspack merge``: a CSIP parent and its children, put together."""
 
 from __future__ import annotations
 

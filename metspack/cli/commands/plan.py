@@ -1,4 +1,4 @@
-"""``metspack plan``."""
+"""``metspack plan``: the segments of a build, before it."""
 
 from __future__ import annotations
 

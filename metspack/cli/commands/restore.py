@@ -1,4 +1,4 @@
-"""``metspack restore``."""
+"""``metspack restore``: the LOBs of a package as files, or in one archive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ARCHIVE = "An archive"
 
 
-def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
+def restore(  # noqa: PLR0917 -- a command's options
     package: common.Package,
     output: Annotated[
         Path,
@@ -86,7 +86,7 @@ def restore(  # noqa: PLR0917 -- Typer makes an option of every argument
     settings = RestoreOptions(
         only=tuple(only or ()),
         archive=archive,
-        accepted=frozenset(choices.accepted.read("--accept", each) for each in accept or ()),
+        accepted=choices.accepted.read_all("--accept", accept),
         budgets=common.budgets(budget),
     )
     where = choices.places.read("--into", into or "inside")

@@ -1,4 +1,4 @@
-"""``metspack roundtrip``."""
+"""``metspack roundtrip``: proof that every LOB can be given back."""
 
 from __future__ import annotations
 

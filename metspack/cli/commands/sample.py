@@ -1,4 +1,4 @@
-"""``metspack sample``."""
+"""``metspack sample``: archives to try things on."""
 
 from __future__ import annotations
 

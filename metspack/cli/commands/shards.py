@@ -1,4 +1,4 @@
-"""``metspack shards``."""
+"""``metspack shards``: the files that each LOB consists of."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shards(  # noqa: PLR0917 -- a command's options
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
     For tools that know nothing of METS or SIARD. **metspack cat --shard** reads both forms. A LOB that
-    stayed in the .siard is no file and not listed.
+    stayed in the .siard is not a file and is not listed.
 
     Exits with 1 when the parts in the children are not those that the parent's map names (consistsOf),
     a LOB's parts are not complete, a file is missing or has another size than METS says, or a cell names

@@ -33,6 +33,10 @@ class Choice:
                 return each
         raise ConfigError(f"{option} {text!r} is not known", hint=f"Choose one of {self}.")
 
+    def read_all(self, option: str, texts: Iterable[str] | None) -> frozenset[Any]:
+        """Return the values that texts mean; raises ``ConfigError``."""
+        return frozenset(self.read(option, each) for each in texts or ())
+
 
 def _name(value: Any) -> str:
     return str(value.value if isinstance(value, Enum) else value)

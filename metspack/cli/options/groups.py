@@ -1,4 +1,4 @@
-"""How options are declared: one line each, alone or as the fields of groups that several commands share."""
+"""Declarations of options: one line each, alone or as fields of groups that several commands share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Option(OptionInfo):
         if self.choice is None:
             return tuple(value) if isinstance(value, list) else value
         if isinstance(value, list | tuple):
-            return frozenset(self.choice.read(self.name, each) for each in value)
+            return self.choice.read_all(self.name, value)
         return self.choice.read(self.name, value)
 
 
@@ -102,10 +102,16 @@ class Group:
         }
 
     def _given(self) -> Iterator[tuple[Field[Any], Option]]:
-        hints = get_type_hints(type(self), include_extras=True)
-        for each in fields(self):
+        for each, option in declared(type(self)):
             if getattr(self, each.name) not in (each.default, None, [], ()):
-                yield each, get_args(hints[each.name])[1]
+                yield each, option
+
+
+def declared(group: type[Group]) -> Iterator[tuple[Field[Any], Option]]:
+    """Yield the fields of a group, each with its option."""
+    hints = get_type_hints(group, include_extras=True)
+    for each in fields(group):
+        yield each, get_args(hints[each.name])[1]
 
 
 def values(*groups: Group) -> dict[str, Any]:

@@ -525,7 +525,7 @@ def test_a_terminal_gets_plain_text_alone(
         )
         assert done.returncode == (0 if is_plain else 2), done.stderr
         if not is_plain:
-            assert b"error: this is no plain text, and stdout is a terminal" in done.stderr
+            assert b"error: this is not plain text, and stdout is a terminal" in done.stderr
     finally:
         os.close(its)
         os.close(ours)
