@@ -10,19 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metspack.access import cat, open_lob, restore, restore_siard, roundtrip, shards
     from metspack.api import (
         add,
         build,
+        cat,
         check,
         convert,
         describe,
         merge,
+        open_lob,
         plan,
+        restore,
+        restore_siard,
+        roundtrip,
+        shards,
     )
-    from metspack.building import Built
+    from metspack.building import BuildOptions, Built
     from metspack.checking import Level, Profile
+    from metspack.checking.looking import CheckOptions
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+    from metspack.identity import PackageOptions
     from metspack.inplace import Described
     from metspack.layouts import FolderStyle
     from metspack.merging.merged import Merged
@@ -33,14 +40,16 @@ if TYPE_CHECKING:
     from metspack.restoring.held import Disagreement
     from metspack.restoring.shards import Shard, ShardFile
     from metspack.restoring.siard import Into
-    from metspack.restoring.staged import Restored
+    from metspack.restoring.staged import Restored, RestoreOptions
     from metspack.siard.archive import Grants
     from metspack.version import __version__
 
 __all__ = [
     "Agents",
     "Budgets",
+    "BuildOptions",
     "Built",
+    "CheckOptions",
     "ConfigError",
     "CsipOptions",
     "Described",
@@ -53,8 +62,10 @@ __all__ = [
     "Limits",
     "Merged",
     "MetspackError",
+    "PackageOptions",
     "PlanError",
     "Profile",
+    "RestoreOptions",
     "Restored",
     "Segment",
     "Severity",
@@ -80,19 +91,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "access": ("cat", "open_lob", "restore", "restore_siard", "roundtrip", "shards"),
     "api": (
-        "add",
-        "build",
-        "check",
-        "convert",
-        "describe",
-        "merge",
-        "plan",
+        *("add", "build", "cat", "check", "convert", "describe", "merge", "open_lob", "plan"),
+        *("restore", "restore_siard", "roundtrip", "shards"),
     ),
-    "building": ("Built",),
+    "building": ("BuildOptions", "Built"),
     "checking": ("Level", "Profile"),
+    "checking.looking": ("CheckOptions",),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
+    "identity": ("PackageOptions",),
     "inplace": ("Described",),
     "layouts": ("FolderStyle",),
     "merging.merged": ("Merged",),
@@ -103,7 +110,7 @@ _HOMES = {
     "restoring.held": ("Disagreement",),
     "restoring.shards": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
-    "restoring.staged": ("Restored",),
+    "restoring.staged": ("RestoreOptions", "Restored"),
     "siard.archive": ("Grants",),
 }
 

@@ -33,7 +33,7 @@ from metspack.mets.dialects.interface import ParentContent, SegmentSpot, Segment
 from metspack.model import Limits, Segment
 from metspack.packing import Packing
 from metspack.planfile import PlanFile
-from metspack.planning import Division, Split
+from metspack.planning import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress, Silent
 from metspack.relocating import Relocation
 from metspack.segments import SegmentTask, TaskPlaced
@@ -50,15 +50,17 @@ from metspack.staging import staged
 class BuildOptions(PackageOptions):
     """How a package is built.
 
-    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number.
-    ``layout`` None is the dialect's for archives of that version of SIARD.
+    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
+    more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
+    file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
+    dialect's for archives of that version of SIARD.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
     that is a folder one file.
     """
 
-    limits: Limits
+    limits: Limits = PRESETS[DEFAULT_PRESET]
     layout: str | None = None
     split: Split = Split.FILL
     lob_folder_style: FolderStyle = FolderStyle.DILCIS
@@ -133,11 +135,7 @@ class Work:
         self.options = options
         self.progress = progress
         self.plan = PlanFile(options.plan) if options.plan else None
-        self.division = (
-            self.plan.header.division
-            if self.plan
-            else Division(limits=options.limits, layout=_layout(options, self.archive), split=options.split)
-        )
+        self.division = self.plan.header.division if self.plan else division(options, self.archive)
         self.name = identity.name(options, source.stem, self.plan.header.name if self.plan else None)
         self.objid = identity.objid(options, self.name, self.archive)
         if self.objid.startswith(identifiers.child_objid(f"{self.name}_").removesuffix("_mets")):
@@ -270,7 +268,7 @@ class Work:
                 dialect=self.dialect,
                 layout=self.layout,
                 packing=self.packing,
-                add_digests=segments.digest_for_cells(self.options.checksum)
+                add_digests=segments.digest_for_cells(self.options.algorithm)
                 if self.options.add_digests
                 else None,
                 accepted=self.options.accepted,
@@ -325,7 +323,7 @@ class Work:
             target,
             departures,
             self.options.lob_folder_style,
-            placing.algorithms(self.options.checksum),
+            placing.algorithms(self.options.algorithm),
             self.progress.advance,
         )
 
@@ -337,7 +335,7 @@ class Work:
         placed: list[TaskPlaced],
     ) -> dict[str, Hashers]:
         """Write the parent's documents; returns the files beside the segments."""
-        checksum = self.options.checksum
+        checksum = self.options.algorithm
         root = self._parent_root(staging)
         files = accompanying.written(
             root,
@@ -368,7 +366,7 @@ class Work:
             path = self.dialect.archive_path(self.objid, self.name)
             with Container.opened(self._parent_root(staging) / path, self.options.budgets) as written:
                 zip64 = written.zip64
-            checksum = siard.digest(self.options.checksum).value
+            checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
         children = {number: child for task in placed for number, child in task.by_number()}
         split = [task.number for task in placed if task.is_split]
@@ -410,6 +408,8 @@ class Work:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
 
 
-def _layout(options: BuildOptions, archive: Archive | None) -> Layout:
-    given = None if options.layout is None else layouts.LAYOUTS[options.layout]
-    return identity.layout(options.dialect, given, archive)
+def division(options: BuildOptions, archive: Archive | None) -> Division:
+    """Return how the LOBs of a source are divided; raises ``ConfigError`` for a layout there is not."""
+    given = None if options.layout is None else layouts.named(options.layout)
+    layout = identity.layout(options.dialect, given, archive)
+    return Division(limits=options.limits, layout=layout, split=options.split)

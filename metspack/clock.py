@@ -27,3 +27,16 @@ def now(environment: Mapping[str, str]) -> str:
 def written(moment: datetime) -> str:
     """Return a moment with a time zone as xs:dateTime in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def stated(text: str) -> str:
+    """Return a moment as a person wrote it as xs:dateTime; raises ``ConfigError`` without a time zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ConfigError(
+            f"{text!r} is not a time with a time zone", hint="Write it as 2026-05-01T12:00:00Z."
+        )
+    return written(moment)

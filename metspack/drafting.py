@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import identifiers, identity, planfile, staying
+from metspack import building, identifiers, identity, planfile, staying
+from metspack.building import BuildOptions
 from metspack.identity import PackageOptions
-from metspack.mets import dialects
-from metspack.mets.dialects.interface import Dialect, DialectOptions, SegmentSpot, SegmentWords, Software
-from metspack.model import Budgets, Segment
+from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
+from metspack.model import Segment
 from metspack.planfile import PlanHeader
-from metspack.planning import Division, planned
+from metspack.planning import planned
 from metspack.progress import Progress, Silent
 from metspack.sharing import Sharing
-from metspack.siard.archive import Archive, Grants
+from metspack.siard.archive import Archive
 from metspack.sources import opening
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftOptions:
-    """How a plan is made; what is not of ``division`` is as in ``building.BuildOptions``.
-
-    ``by_dialect``: the layout is what the dialect asks for, in place of that of ``division``. ``objid`` and
-    ``dialect_options`` are for the OBJIDs of the children alone.
-    """
-
-    division: Division
-    dialect: str = dialects.DEFAULT
-    dialect_options: DialectOptions | None = None
-    by_dialect: bool = False
-    name: str | None = None
-    objid: str | None = None
-    base: Path | None = None
-    grants: Grants = field(default_factory=Grants)
-    min_size: int | None = None
-    budgets: Budgets = field(default_factory=Budgets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +70,10 @@ class Draft:
         return self.dialect.spot(words)
 
 
-def drafted(path: Path, options: DraftOptions, progress: Progress | None = None) -> Draft:
+def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
     """Return the plan of a source, the same that ``building.build`` follows with the same options.
+
+    Options that say nothing of segments, names and OBJIDs are not looked at.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
@@ -103,7 +85,7 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
         opening.opened(path, options.budgets, options.grants, options.base) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
-        division = _division(options, source if isinstance(source, Archive) else None)
+        division = building.division(options, source if isinstance(source, Archive) else None)
         stays = staying.chosen(source, options.min_size, progress)
         own = (
             lob
@@ -142,20 +124,10 @@ def drafted(path: Path, options: DraftOptions, progress: Progress | None = None)
         )
 
 
-def _division(options: DraftOptions, archive: Archive | None) -> Division:
-    if not options.by_dialect:
-        return options.division
-    return replace(options.division, layout=identity.layout(options.dialect, None, archive))
-
-
-def _identity(options: DraftOptions, name: str, archive: Archive | None) -> tuple[Dialect, str]:
+def _identity(options: BuildOptions, name: str, archive: Archive | None) -> tuple[Dialect, str]:
     """Return the dialect of the package, and the parent's OBJID as far as it is known."""
     package = PackageOptions(
-        created="",  # a plan says no time
-        software=Software(name="", version=""),
-        objid=options.objid,
-        dialect=options.dialect,
-        dialect_options=options.dialect_options,
+        objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
     )
     objid = identity.objid(package, name, archive)
     return identity.dialect(package, name, objid, archive), objid

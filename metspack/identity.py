@@ -12,24 +12,31 @@ from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOption
 from metspack.model import Budgets
 from metspack.siard import markup
 from metspack.siard.archive import Archive, Grants
+from metspack.version import __version__
+
+SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
+"""The agent that every package names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """How a package is named, described and proven. ``created`` is the one clock value, as xs:dateTime.
+    """How a package is named, described and proven.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs by their bytes; ``verify``
-    reads every byte once more at the end. ``dialect`` is of ``dialects.DIALECTS``; ``mets_profile`` and
-    ``dialect_options``, those that it alone takes, are as it has them when None.
+    ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
+    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
+    beside that of the archive. ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs
+    by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of ``dialects.DIALECTS``;
+    ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes, are as it has them when
+    None.
     """
 
-    created: str
-    software: Software
+    created: str = ""
+    software: Software = SOFTWARE
     name: str | None = None
     objid: str | None = None
     grants: Grants = field(default_factory=Grants)
     accepted: frozenset[str] = frozenset()
-    checksum: str = dialects.facts(dialects.DEFAULT).checksum
+    checksum: str | None = None
     agents: tuple[str, ...] = ()
     mets_profile: str | None = None
     href_style: str = HREF_STYLES[0]
@@ -39,6 +46,11 @@ class PackageOptions:
     verify: bool = False
     check_message_digest: bool = True
     budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
+        return self.checksum or dialects.facts(self.dialect).checksum
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
@@ -85,7 +97,7 @@ def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | N
         name=name,
         metadata=None if archive is None else archive.metadata,
         created=options.created,
-        checksum_type=options.checksum,
+        checksum_type=options.algorithm,
         software=options.software,
         agents=options.agents,
         mets_profile=options.mets_profile,

@@ -103,7 +103,7 @@ class _Work:
         options = self.options
         with (
             Archive(self.root / name, options.budgets, options.grants) as archive,
-            Standing(archive, self.folder, options.checksum) as standing,
+            Standing(archive, self.folder, options.algorithm) as standing,
         ):
             package = _Package(archive, options)
             self.warnings += identifiers.name_words(archive.stem, options.name)

@@ -5,19 +5,32 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import metspack
-from metspack import ConfigError, FolderStyle, Grants, Level, Limits, Severity, Split
+from metspack import (
+    BuildOptions,
+    CheckOptions,
+    ConfigError,
+    FolderStyle,
+    Grants,
+    Level,
+    Limits,
+    PackageOptions,
+    RestoreOptions,
+    Severity,
+    Split,
+)
 from tests import siards
 from tests.restoring.damages import without_map
 from tests.trees import tree
 
-SMALL = Limits(files=4, bytes=45_000)
-CREATED = datetime(2016, 2, 23, tzinfo=UTC)
+CREATED = "2016-02-23T00:00:00Z"
+SMALL = BuildOptions(limits=Limits(files=4, bytes=45_000), created=CREATED)
+PARTS = BuildOptions(limits=Limits(bytes=5_000), created=CREATED)
 
 
 def test_every_name_of_the_public_api_is_there_and_no_other() -> None:
@@ -30,34 +43,22 @@ def test_every_name_of_the_public_api_is_there_and_no_other() -> None:
 def test_a_plan_is_its_segments(northwind: Path) -> None:
     segments = list(metspack.plan(northwind, SMALL))
     assert [(each.files, each.bytes) for each in segments] == [(4, 44_021), (3, 35_749), (1, 12_069)]
-    by_column = list(metspack.plan(northwind, SMALL, layout="siard22", split=Split.NEVER))
+    by_column = list(metspack.plan(northwind, replace(SMALL, layout="siard22", split=Split.NEVER)))
     assert [each.container for each in by_column] == ["s0_t2_c4"] * 3
-    assert list(metspack.plan(northwind, min_size=1_000_000)) == []
+    assert list(metspack.plan(northwind, BuildOptions(min_size=1_000_000))) == []
 
 
 def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> None:
-    assert [each.container for each in metspack.plan(northwind, SMALL, dialect="csip")] == ["s0_t2_c4"] * 3
-    by_layout = metspack.plan(northwind, SMALL, dialect="csip", layout="lobseg")
+    agents = metspack.Agents(submitter="National Archives")
+    small = replace(SMALL, dialect_options=metspack.CsipOptions(package_type="AIP", agents=agents))
+    csip = replace(small, dialect="csip")
+    assert [each.container for each in metspack.plan(northwind, csip)] == ["s0_t2_c4"] * 3
+    by_layout = metspack.plan(northwind, replace(csip, layout="lobseg"))
     assert [each.container for each in by_layout] == [""] * 3
-    csip = metspack.CsipOptions(package_type="AIP", agents=metspack.Agents(submitter="National Archives"))
     for dialect in ("recommendation", "csip"):
-        metspack.build(
-            northwind,
-            tmp_path / dialect,
-            limits=SMALL,
-            dialect=dialect,
-            dialect_options=csip,
-            created=CREATED,
-        )
+        metspack.build(northwind, tmp_path / dialect, replace(small, dialect=dialect))
     for dialect, other in (("recommendation", "csip"), ("csip", "recommendation")):
-        converted = metspack.convert(
-            tmp_path / other,
-            tmp_path / "new",
-            limits=SMALL,
-            dialect=dialect,
-            dialect_options=csip,
-            created=CREATED,
-        )
+        converted = metspack.convert(tmp_path / other, tmp_path / "new", replace(small, dialect=dialect))
         assert converted.layout == ("siard22" if dialect == "csip" else "lobseg")
         assert tree(tmp_path / "new") == tree(tmp_path / dialect)
         shutil.rmtree(tmp_path / "new")
@@ -66,10 +67,8 @@ def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> 
 
 def test_add_takes_what_the_command_takes(northwind: Path, northwind_full: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    metspack.build(northwind, out, limits=SMALL, created=CREATED)
-    added = metspack.add(
-        out,
-        northwind_full,
+    metspack.build(northwind, out, SMALL)
+    full = BuildOptions(
         limits=Limits(files=30),
         layout="siard22",
         split=Split.NEVER,
@@ -80,17 +79,16 @@ def test_add_takes_what_the_command_takes(northwind: Path, northwind_full: Path,
         created=CREATED,
         verify=True,
     )
+    added = metspack.add(out, northwind_full, full)
     assert (added.target, added.name, added.layout, added.kept > 0) == (out, "Full", "siard22", True)
     assert [each for each in metspack.check(out) if each.severity is Severity.ERROR] == []
     with pytest.raises(ConfigError, match="holds an archive of the name Full already"):
-        metspack.add(out, northwind_full, name="Full")
+        metspack.add(out, northwind_full, BuildOptions(name="Full"))
 
 
 def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    built = metspack.build(
-        northwind,
-        out,
+    options = BuildOptions(
         limits=Limits(bytes=12_000),
         layout="siard22",
         split=Split.ALONE,
@@ -99,12 +97,13 @@ def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> 
         objid="ID.N",
         grants=Grants(lob_roots=(tmp_path,)),
         created=CREATED,
-        agents=["Archive"],
+        agents=("Archive",),
         verify=True,
     )
+    built = metspack.build(northwind, out, options)
     assert (built.name, built.objid, built.layout, built.files, built.kept) == ("N", "ID.N", "siard22", 8, 0)
     assert built.split == sum(1 for name in tree(out) if name.endswith("_part001")) > 0
-    found = metspack.check(out, Level.FULL)
+    found = metspack.check(out, CheckOptions(level=Level.FULL))
     assert not [each for each in found if each.severity is Severity.ERROR]
 
 
@@ -118,21 +117,28 @@ def test_a_plan_file_is_followed(northwind: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan"
     plan.write_text(f"{json.dumps(head)}\n", encoding="utf-8")
     with pytest.raises(metspack.PlanError, match="no longer fits its source: planned for size 1 byte"):
-        metspack.build(northwind, tmp_path / "out", plan=plan)
+        metspack.build(northwind, tmp_path / "out", BuildOptions(plan=plan))
 
 
-@pytest.mark.parametrize("wrong", [{"layout": "dbptk"}, {"accept": ["anything"]}, {"dialect": "dbptk"}])
-def test_values_that_there_are_not_are_refused(
-    northwind: Path, tmp_path: Path, wrong: dict[str, object]
-) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        BuildOptions(layout="dbptk"),
+        BuildOptions(accepted=frozenset({"anything"})),
+        BuildOptions(dialect="dbptk"),
+        BuildOptions(pack="rar"),
+        BuildOptions(created="2016-02-23"),
+    ],
+)
+def test_values_that_there_are_not_are_refused(northwind: Path, tmp_path: Path, wrong: BuildOptions) -> None:
     with pytest.raises(ConfigError):
-        metspack.build(northwind, tmp_path / "out", **wrong)  # type: ignore[arg-type]
+        metspack.build(northwind, tmp_path / "out", wrong)
     assert not list(tmp_path.iterdir())
 
 
 def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> None:
     out, lob = tmp_path / "out", "s0.t2.c4.r2"
-    metspack.build(northwind, out, limits=Limits(bytes=5_000), created=CREATED)
+    metspack.build(northwind, out, PARTS)
     with zipfile.ZipFile(northwind) as archive:
         picture = archive.read("content/schema0/table2/lob4/record1.bin")
     assert b"".join(metspack.cat(out, lob)) == picture
@@ -144,23 +150,22 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     assert len(list(metspack.shards(out, base="file:///x/"))) == 8
     assert list(metspack.roundtrip(out)) == []
 
-    restored = metspack.restore(out, tmp_path / "lobs", only=[lob])
+    restored = metspack.restore(out, tmp_path / "lobs", RestoreOptions(only=(lob,)))
     assert (restored.lobs, restored.split, restored.bytes) == (1, 1, len(picture))
     assert (tmp_path / "lobs/content/schema0/table2/lob4/record1.bin").read_bytes() == picture
     assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
     assert metspack.restore_siard(out, tmp_path / "folder", metspack.Into.FOLDER).lobs == 8
 
-    other = metspack.convert(
-        out, tmp_path / "other", layout="siard22", split=Split.ALONE, limits=Limits(files=2), created=CREATED
-    )
+    alone = BuildOptions(layout="siard22", split=Split.ALONE, limits=Limits(files=2), created=CREATED)
+    other = metspack.convert(out, tmp_path / "other", alone)
     assert (other.layout, other.files) == ("siard22", 8)
-    metspack.convert(tmp_path / "other", tmp_path / "back", limits=Limits(bytes=5_000), created=CREATED)
+    metspack.convert(tmp_path / "other", tmp_path / "back", PARTS)
     assert tree(tmp_path / "back") == tree(out)
 
 
 def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    metspack.build(northwind, out, limits=Limits(bytes=5_000), created=CREATED)
+    metspack.build(northwind, out, PARTS)
     part = out / next(metspack.shards(out)).files[1].url
     part.write_bytes(part.read_bytes() + b"#")
     with pytest.raises(
@@ -175,9 +180,9 @@ def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) 
 def test_a_folder_in_segments_is_described(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     source = siards.siard(tmp_path / "Small.siard", b"one", b"two")
-    metspack.build(source, folder, limits=Limits(files=1), created=CREATED)
+    metspack.build(source, folder, BuildOptions(limits=Limits(files=1)))
     for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
         path.unlink()
-    made = metspack.describe(folder, objid="ID.S", created=CREATED)
+    made = metspack.describe(folder, PackageOptions(objid="ID.S", created=CREATED))
     assert (made.objid, made.segments, made.files, made.bytes) == ("ID.S", 2, 2, 6)
     assert not [each for each in metspack.check(folder) if each.severity is Severity.ERROR]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from metspack import access, building, checking
+from metspack import api, building, checking
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError
 from metspack.mets.dialects.csip.dialect import CsipOptions
@@ -152,18 +152,18 @@ def test_the_same_input_gives_the_same_bytes_whoever_does_the_work(package: Path
 @pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
 def test_every_lob_is_given_back(tmp_path: Path, style: str, layout: str) -> None:
     package = built(tmp_path, replace(csip(link_style=style), objid="urn:example:N", layout=layout))
-    access.restore(package, tmp_path / "tree")
+    api.restore(package, tmp_path / "tree")
     lobs = {
         name.rpartition("/")[2]: data for name, data in tree(tmp_path / "tree").items() if "record" in name
     }
     assert lobs == {f"record{number}.bin": data for number, data in enumerate(CONTENTS)}
-    access.restore_siard(package, tmp_path / "again.siard")
+    api.restore_siard(package, tmp_path / "again.siard")
     with zipfile.ZipFile(tmp_path / "again.siard") as archive:
         found = [archive.read(name) for name in archive.namelist() if "record" in name]
     assert sorted(found) == sorted(CONTENTS)
-    with access.open_lob(package, "s0.t0.c2.r3") as lob:
+    with api.open_lob(package, "s0.t0.c2.r3") as lob:
         assert lob.read() == CONTENTS[2]
-    assert list(access.roundtrip(package)) == []
+    assert list(api.roundtrip(package)) == []
 
 
 def test_parent_and_children_name_each_other_by_identity_and_place(package: Path) -> None:

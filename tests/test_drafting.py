@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from metspack.drafting import DraftOptions, drafted
+from metspack.building import BuildOptions
+from metspack.drafting import drafted
 from metspack.errors import ConfigError
-from metspack.layouts import siard22
 from metspack.model import Limits
-from metspack.planning import Division
 from tests import siards
 
-OPTIONS = DraftOptions(division=Division(limits=Limits(files=4)))
+OPTIONS = BuildOptions(limits=Limits(files=4))
 
 
 class Told:
@@ -34,7 +33,7 @@ class Told:
 
 def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
     told = Told()
-    options = DraftOptions(division=OPTIONS.division, min_size=3_000)
+    options = BuildOptions(limits=OPTIONS.limits, min_size=3_000)
     drafted(northwind_full, options, told)
     assert told.stages.keys() == {"Looking at sizes", "Planning"}
     for total, done in told.stages.values():
@@ -61,8 +60,7 @@ def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
 
 def test_a_draft_knows_the_folders_of_its_segments(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Small.siard", b"one", b"three")
-    division = Division(limits=Limits(bytes=4), layout=siard22.LAYOUT)
-    draft = drafted(source, DraftOptions(division=division, name="N"))
+    draft = drafted(source, BuildOptions(limits=Limits(bytes=4), layout="siard22", name="N"))
     folders = [draft.folder(each) for each in draft.segments]
     assert folders == [f"N_lobs/s0_t0_c2/seg_{n}" for n in range(2)]
     assert (draft.lobs, draft.split, draft.files, draft.bytes) == (2, 1, 3, 8)
@@ -70,4 +68,4 @@ def test_a_draft_knows_the_folders_of_its_segments(tmp_path: Path) -> None:
 
 def test_a_name_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds a path separator"):
-        drafted(tmp_path / "none", DraftOptions(division=OPTIONS.division, name="a/b"))
+        drafted(tmp_path / "none", BuildOptions(name="a/b"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from metspack import access, building, checking, converting, identification, inplace
+from metspack import api, building, checking, converting, identification, inplace
 from metspack.adding.added import added
 from metspack.building import BuildOptions
 from metspack.errors import ConfigError
@@ -198,7 +198,7 @@ def test_the_same_is_said_whoever_does_the_work_and_packed_or_not(tmp_path: Path
 
 def test_shards_say_the_format_of_whole_files(tmp_path: Path) -> None:
     package = built(tmp_path, CSIP, PNG, LONG, UNKNOWN)
-    found = {each.lob: [file.format_uri for file in each.files] for each in access.shards(package)}
+    found = {each.lob: [file.format_uri for file in each.files] for each in api.shards(package)}
     assert found == {
         "s0.t0.c2.r1": ["info:pronom/fmt/11"],
         "s0.t0.c2.r2": [None, None, None],

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from metspack import access, api, building, checking, fsio
+from metspack import api, building, checking, fsio
 from metspack.errors import SourceError, TargetError
 from metspack.identity import PackageOptions
 from metspack.merging.merged import Merged, merged
@@ -101,13 +101,13 @@ def test_the_manifests_are_those_of_the_files(made: Path, tmp_path: Path) -> Non
 
 def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:
     put_together(made, target=tmp_path / "whole")
-    assert list(access.roundtrip(tmp_path / "whole")) == []
-    access.restore(tmp_path / "whole", tmp_path / "lobs")
+    assert list(api.roundtrip(tmp_path / "whole")) == []
+    api.restore(tmp_path / "whole", tmp_path / "lobs")
     records = [tmp_path / f"lobs/content/schema0/table0/lob2/record{n}.bin" for n in range(len(CONTENTS))]
     assert [each.read_bytes() for each in records] == list(CONTENTS)
-    assert b"".join(access.cat(tmp_path / "whole", "s0.t0.c2.r3")) == CONTENTS[2]
-    access.restore_siard(made, tmp_path / "a.siard")
-    access.restore_siard(tmp_path / "whole", tmp_path / "b.siard")
+    assert b"".join(api.cat(tmp_path / "whole", "s0.t0.c2.r3")) == CONTENTS[2]
+    api.restore_siard(made, tmp_path / "a.siard")
+    api.restore_siard(tmp_path / "whole", tmp_path / "b.siard")
     assert (tmp_path / "a.siard").read_bytes() == (tmp_path / "b.siard").read_bytes()
 
 
@@ -135,7 +135,7 @@ def test_every_style_of_links_and_layout_is_put_together(tmp_path: Path, style: 
     )
     assert data(tmp_path / "whole") == data(package)
     assert findings(tmp_path / "whole") == []
-    assert list(access.roundtrip(tmp_path / "whole")) == []
+    assert list(api.roundtrip(tmp_path / "whole")) == []
     for each in (tmp_path / "whole").rglob("METS.xml"):
         assert list(mets_faults(each)) == []
         assert b"E-ARK-SIP-v2-2-0.xml" in each.read_bytes()
@@ -475,7 +475,7 @@ def test_folders_that_hold_no_containers_are_refused(made: Path, tmp_path: Path)
 
 
 def test_no_errors_are_told_by_a_check_of_the_whole(made: Path, tmp_path: Path) -> None:
-    api.merge([made], tmp_path / "whole", verify=True)
+    api.merge([made], tmp_path / "whole", PackageOptions(verify=True))
     assert [each.code for each in checking.check(tmp_path / "whole")] == ["S010"]
 
 
@@ -487,7 +487,7 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
     assert findings(tmp_path / "out") == []
     put_together(tmp_path / "out", target=tmp_path / "whole")
     assert findings(tmp_path / "whole") == []
-    assert list(access.roundtrip(tmp_path / "whole")) == []
+    assert list(api.roundtrip(tmp_path / "whole")) == []
 
 
 @pytest.mark.parametrize("named", [str.upper, lambda objid: f" urn:NA.dk:{objid} "], ids=["case", "prefix"])
@@ -504,8 +504,8 @@ def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
     for manifest in package.glob("manifest-*.txt"):
         manifest.unlink()  # they prove the METS, which was changed
     assert [each for each in checking.check(package) if each.severity is Severity.ERROR] == []
-    assert list(access.shards(package))
-    assert list(access.roundtrip(package)) == []
+    assert list(api.shards(package))
+    assert list(api.roundtrip(package)) == []
     put_together(package, target=tmp_path / "whole")
     assert data(tmp_path / "whole") == data(package)
 

@@ -18,7 +18,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import xmlschema
 
-from metspack import reading, resources, samples
+from metspack import reading, resources
+from metspack.cli.commands.sample import copy_sample
 from metspack.errors import ConfigError, TargetError
 from tests.shared_data import shared
 
@@ -333,30 +334,26 @@ def test_columns_of_metadata_and_grammar_agree(opened: Opened) -> None:
         assert [cell.get("minOccurs") == "0" for cell in row] == [each == "true" for each in nullable]
 
 
-def test_names_of_the_samples() -> None:
-    assert samples.names() == ("northwind",)
-
-
-def test_written_copies_the_archives_and_leaves_them_alone_the_second_time(tmp_path: Path) -> None:
+def test_copying_writes_the_archives_and_leaves_them_alone_the_second_time(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "deeper"
-    paths = list(samples.written("northwind", folder))
+    paths = copy_sample("northwind", folder)
     assert paths == [folder / name for name in ARCHIVES]
     for path in paths:
         assert path.read_bytes() == (CHECKOUT / "samples" / "northwind" / path.name).read_bytes()
     before = [path.stat().st_mtime_ns for path in paths]
-    assert list(samples.written("northwind", folder)) == paths
+    assert copy_sample("northwind", folder) == paths
     assert [path.stat().st_mtime_ns for path in paths] == before
 
 
-def test_written_adds_only_what_is_missing(tmp_path: Path) -> None:
-    first, second = samples.written("northwind", tmp_path)
+def test_copying_adds_only_what_is_missing(tmp_path: Path) -> None:
+    first, second = copy_sample("northwind", tmp_path)
     first.unlink()
-    assert list(samples.written("northwind", tmp_path)) == [first, second]
+    assert copy_sample("northwind", tmp_path) == [first, second]
     assert first.stat().st_size == (CHECKOUT / "samples" / "northwind" / first.name).stat().st_size
 
 
 @pytest.mark.parametrize("kind", ["longer", "same size", "folder", "dangling link"])
-def test_written_refuses_to_replace_what_is_there_and_writes_nothing(tmp_path: Path, kind: str) -> None:
+def test_copying_refuses_to_replace_what_is_there_and_writes_nothing(tmp_path: Path, kind: str) -> None:
     occupied = tmp_path / "Northwind-full.siard"
     size = (CHECKOUT / "samples" / "northwind" / occupied.name).stat().st_size
     if kind == "folder":
@@ -366,20 +363,20 @@ def test_written_refuses_to_replace_what_is_there_and_writes_nothing(tmp_path: P
     else:
         occupied.write_bytes(bytes(size + (kind == "longer")))
     with pytest.raises(TargetError, match=r"Northwind-full\.siard is there already") as refused:
-        list(samples.written("northwind", tmp_path))
+        copy_sample("northwind", tmp_path)
     assert "another folder" in refused.value.hint
     assert list(tmp_path.iterdir()) == [occupied]
 
 
-def test_written_says_when_the_folder_is_a_file(tmp_path: Path) -> None:
+def test_copying_says_when_the_folder_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(TargetError, match="cannot write"):
-        list(samples.written("northwind", tmp_path / "file"))
+        copy_sample("northwind", tmp_path / "file")
 
 
 def test_a_sample_that_does_not_exist_is_an_error_that_names_those_that_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'southwind'") as refused:
-        list(samples.written("southwind", tmp_path))
+        copy_sample("southwind", tmp_path)
     assert "northwind" in refused.value.hint
 
 

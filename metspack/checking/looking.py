@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import total_ordering
+from pathlib import Path
 
+from metspack.checking import grammar, sampling, schema
 from metspack.checking.grammar import Grammar
 from metspack.checking.rules.profiles import Profile
 from metspack.checking.sampling import FileSample
@@ -76,3 +78,40 @@ class Looking:
                 f"at the level {self.level.value} no files are hashed, so none can be sampled",
                 hint="Choose the level fixity or full, or leave the sample out.",
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """How packages are checked, in the words of a person; ``looking`` is what the check makes of them.
+
+    ``roots`` are further folders in which children may lie, found by their OBJID. ``sample`` is the share
+    (``1%``) or number (``250``) of files to hash, chosen by ``seed``. METS documents are judged by the
+    schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``. ``profile`` is which of
+    the E-ARK standards each is held against, by itself those that it says it follows (docs/rules.md).
+    ``jobs`` processes hash files; with more than one the calling module must be importable.
+    """
+
+    level: Level = Level.FULL
+    roots: tuple[Path, ...] = ()
+    sample: str | None = None
+    seed: int = sampling.SEED
+    schema_dir: Path | None = None
+    strict_schema: bool = False
+    jobs: int | None = 1
+    profile: Profile = Profile.AUTO
+    budgets: Budgets = field(default_factory=Budgets)
+
+    def looking(self) -> Looking:
+        """Return how the check goes about it; raises ``ConfigError`` when one of these cannot be had."""
+        judged_by = None if self.schema_dir is None else grammar.of_folder(self.schema_dir)
+        if self.strict_schema:
+            schema.check_second_engine(judged_by)
+        return Looking(
+            level=self.level,
+            budgets=self.budgets,
+            sample=None if self.sample is None else sampling.parsed(self.sample, self.seed),
+            grammar=judged_by,
+            strict=self.strict_schema,
+            jobs=self.jobs,
+            profile=self.profile,
+        )

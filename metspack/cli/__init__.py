@@ -50,7 +50,7 @@ def _run() -> int:
     if sys.platform == "win32":
         sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
         return EXIT_TARGET
-    from metspack.cli import logfile  # noqa: PLC0415 -- heavy: only once it is clear that we run
+    from metspack.cli import log  # noqa: PLC0415 -- heavy: only once it is clear that we run
 
     # From here on: before, there is nothing to clean up, and the signal's own way to end is right.
     for number in _ENDING:
@@ -58,7 +58,7 @@ def _run() -> int:
             signal.signal(number, _interrupt)
 
     code = _ended()
-    logfile.end(code)
+    log.end(code)
     return code
 
 
@@ -90,7 +90,7 @@ def _called() -> int:
     from typer import TyperException  # noqa: PLC0415
 
     from metspack.cli.app import app  # noqa: PLC0415
-    from metspack.cli.configured import refusal  # noqa: PLC0415
+    from metspack.cli.config.layers import refusal  # noqa: PLC0415
 
     code: object = None
     try:

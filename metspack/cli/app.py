@@ -1,4 +1,4 @@
-"""The commands."""
+"""The commands, with the options that surround them, as one Typer application."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from metspack.cli import (
+from metspack.cli.commands import (
     add,
     build,
     cat,
@@ -15,26 +15,24 @@ from metspack.cli import (
     config,
     convert,
     diff,
+    explain,
     inspect,
     links,
-    logfile,
     merge,
-    options,
     plan,
     restore,
     roundtrip,
     sample,
     shards,
 )
-from metspack.cli.configured import Common, Configured
-from metspack.cli.groups import extended
-from metspack.cli.helping import Command, Group
-from metspack.cli.logfile import Logged
+from metspack.cli.config.layers import ConfigGroup, Configured
+from metspack.cli.log import LogGroup
+from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
 from metspack.version import __version__
 
 app = typer.Typer(
     name="metspack",
-    cls=Group,
+    cls=CommandGroup,
     invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -55,10 +53,9 @@ def metspack(
     ctx: typer.Context,
     version: Annotated[
         bool,
-        typer.Option(
+        option(
             "--version",
-            metavar=options.FLAG,
-            help="Print the version.",
+            "Print the version.",
             callback=_version,
             is_eager=True,
         ),
@@ -79,26 +76,28 @@ def metspack(
         raise typer.Exit(2)
 
 
-def _add(name: str, function: Callable[..., None], *, is_long: bool = True) -> None:
-    """Add a command that can be configured; one that works long may write a log."""
-    if is_long:
-        function = extended(function, Logged, logfile.begin)
-    app.command(name, cls=Configured)(extended(function, Common))
+def _add(command: Callable[..., None], *around: type[Group]) -> None:
+    """Add a command: one that can be configured, if there are groups around it."""
+    cls = Configured if around else Command
+    app.command(command.__name__, cls=cls)(expanded(command, *around))
 
 
-_add("inspect", inspect.inspect)
-_add("plan", plan.plan)
-_add("build", build.build)
-_add("add", add.add)
-_add("check", check.check)
-app.command("explain", cls=Command)(check.explain)
-_add("links", links.links)
-_add("diff", diff.diff)
-_add("convert", convert.convert)
-_add("merge", merge.merge)
-_add("restore", restore.restore)
-_add("cat", cat.cat)
-_add("shards", shards.shards)
-_add("roundtrip", roundtrip.roundtrip)
-_add("sample", sample.sample, is_long=False)
+_LONG = (LogGroup, ConfigGroup)
+"""What a command has that may work for long."""
+
+_add(inspect.inspect, *_LONG)
+_add(plan.plan, *_LONG)
+_add(build.build, *_LONG)
+_add(add.add, *_LONG)
+_add(check.check, *_LONG)
+_add(explain.explain)
+_add(links.links, *_LONG)
+_add(diff.diff, *_LONG)
+_add(convert.convert, *_LONG)
+_add(merge.merge, *_LONG)
+_add(restore.restore, *_LONG)
+_add(cat.cat, *_LONG)
+_add(shards.shards, *_LONG)
+_add(roundtrip.roundtrip, *_LONG)
+_add(sample.sample, ConfigGroup)
 app.add_typer(config.app, name="config")

@@ -1,4 +1,4 @@
-"""What a person sees: results on stdout, everything else on stderr."""
+"""Output for a person: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from metspack.cli import logfile
+from metspack.cli import log
 from metspack.errors import ConfigError, TargetError
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
@@ -46,7 +46,7 @@ def escaped(text: str) -> str:
 def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print an error, what it sums up line by line, and what to do about it."""
     details = tuple(details)
-    logfile.tell("error", message=message, details=details, hint=hint)
+    log.tell("error", message=message, details=details, hint=hint)
     _errors.print("error:", style="bold red", end=" ")
     _errors.print(escaped(message), markup=False)
     for each in details:
@@ -58,14 +58,14 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
 
 def warning(message: str) -> None:
     """Print a warning."""
-    logfile.tell("warning", message=message)
+    log.tell("warning", message=message)
     _errors.print("warning:", style="bold yellow", end=" ")
     _errors.print(escaped(message), markup=False)
 
 
 def fault() -> None:
     """Print the traceback of an error that is ours, and how to report it."""
-    logfile.tell("fault", traceback=traceback.format_exc())
+    log.tell("fault", traceback=traceback.format_exc())
     traceback.print_exc()
     error(
         "this is a fault of metspack, not of your archive",
@@ -144,7 +144,7 @@ def pour(block: bytes) -> None:
     _check_stdout()
     if sys.stdout.isatty() and not _is_plain(block):
         raise ConfigError(
-            "this is no plain text, and stdout is a terminal", hint="Send it to a file: > FILE."
+            "this is not plain text, and stdout is a terminal", hint="Send it to a file: > FILE."
         )
     with _delivered():
         sys.stdout.buffer.write(block)
@@ -266,9 +266,9 @@ def progress(*, quiet: bool) -> Iterator[Shown]:
     The log, if there is one, is told the stages in any case.
     """
     if quiet:
-        yield logfile.telling(Silent())
+        yield log.telling(Silent())
     elif _errors.is_terminal:
         with _Bar() as bar:
-            yield logfile.telling(bar)
+            yield log.telling(bar)
     else:
-        yield logfile.telling(_Lines())
+        yield log.telling(_Lines())

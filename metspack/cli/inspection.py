@@ -1,4 +1,4 @@
-"""What a person sees of an inspection."""
+"""Printed form of an inspection: tables, lists and sentences."""
 
 from __future__ import annotations
 

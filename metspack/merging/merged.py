@@ -201,11 +201,11 @@ class _Work:
 
     def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
         """Copy the data, proving each file; yields it as METS is to list it."""
-        algorithms = placing.algorithms(self.options.checksum)
+        algorithms = placing.algorithms(self.options.algorithm)
         made: set[Path] = set()
         for file in self.found.files():
             hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-            whole = wholes.hashers(file, self.options.checksum)
+            whole = wholes.hashers(file, self.options.algorithm)
             place = target / file.path
             if place.parent not in made:
                 fsio.make_directories(place.parent)
@@ -218,7 +218,7 @@ class _Work:
                     copy.write(block)
                     self.progress.advance(len(block))
                 check_fixity(str(source), file.said, hashers)
-            placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.checksum)
+            placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.algorithm)
             yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
         wholes.end()
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import metspack
-from metspack import access, building, converting, identifiers, manifests
+from metspack import api, building, converting, identifiers, manifests
 from metspack.adding.added import added
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
@@ -26,6 +26,7 @@ from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Limits
 from metspack.planning import Split
 from metspack.restoring.siard import Into
+from metspack.restoring.staged import RestoreOptions
 from tests import siards
 from tests.adding.packages import (
     DIALECTS,
@@ -114,30 +115,30 @@ def test_lobs_are_given_back_from_both(out: Path, source: Path, tmp_path: Path) 
     add(out, source)
     for number, data in enumerate(FIRST, 1):
         for lob in (f"First.s0.t0.c2.r{number}", *([f"s0.t0.c2.r{number}"] if number > len(SECOND) else [])):
-            assert b"".join(access.cat(out, lob)) == data
+            assert b"".join(api.cat(out, lob)) == data
     for number, data in enumerate(SECOND, 1):
-        with access.open_lob(out, f"Orders.s0.t0.c2.r{number}") as file:
+        with api.open_lob(out, f"Orders.s0.t0.c2.r{number}") as file:
             assert file.read() == data
-        assert b"".join(access.cat(out, f"Orders.s0.t0.c2.r{number}", ["-1"])) == data[-1:]
+        assert b"".join(api.cat(out, f"Orders.s0.t0.c2.r{number}", ["-1"])) == data[-1:]
     for name, contents in (("First", FIRST), ("Orders", SECOND)):
         again = tmp_path / name
-        access.restore(out, again, archive=name)
+        api.restore(out, again, RestoreOptions(archive=name))
         tail = "content/schema0/table0/lob2/record{}.bin"
         assert [(again / tail.format(n)).read_bytes() for n in range(len(contents))] == list(contents)
         one = tmp_path / f"{name}.only"
-        access.restore(out, one, archive=name, only=["s0.t0.c2.r2"])
+        api.restore(out, one, RestoreOptions(archive=name, only=("s0.t0.c2.r2",)))
         assert [path.read_bytes() for path in one.rglob("record*")] == [contents[1]]
-        access.restore(out, tmp_path / f"{name}.named", only=[f"{name}.s0.t0.c2.r2"])
+        api.restore(out, tmp_path / f"{name}.named", RestoreOptions(only=(f"{name}.s0.t0.c2.r2",)))
         assert tree(tmp_path / f"{name}.named") == tree(one)
         for into in Into:
             given = tmp_path / f"{name}-{into.value}"
-            access.restore_siard(out, given, into, archive=name)
-    assert list(access.roundtrip(out)) == []
-    assert [each.lob for each in access.shards(out)] == [
+            api.restore_siard(out, given, into, archive=name)
+    assert list(api.roundtrip(out)) == []
+    assert [each.lob for each in api.shards(out)] == [
         *(f"s0.t0.c2.r{n}" for n in range(1, len(FIRST) + 1)),
         *(f"Orders.s0.t0.c2.r{n}" for n in range(1, len(SECOND) + 1)),
     ]
-    (shard,) = access.shards(out, "Orders.s0.t0.c2.r2")
+    (shard,) = api.shards(out, "Orders.s0.t0.c2.r2")
     assert len(shard.files) > 1
 
 
@@ -146,7 +147,7 @@ def test_an_archive_given_back_makes_the_package_that_it_makes_alone(
 ) -> None:
     add(out, source)
     given = tmp_path / "again.siard"
-    access.restore_siard(out, given, archive="Orders")
+    api.restore_siard(out, given, archive="Orders")
     for name, from_ in (("x", source), ("y", given)):
         building.build(from_, tmp_path / name, replace(OPTIONS, name="Orders"))
     assert tree(tmp_path / "x") == tree(tmp_path / "y")
@@ -162,20 +163,20 @@ def test_the_lobs_of_one_archive_are_never_taken_for_those_of_another(tmp_path: 
     assert "Z010" in codes(out)
     assert "P118" not in codes(out)
     for asked in (
-        lambda: list(access.cat(out, "Orders.s0.t0.c2.r1")),
-        lambda: access.restore(out, tmp_path / "x", archive="Orders"),
+        lambda: list(api.cat(out, "Orders.s0.t0.c2.r1")),
+        lambda: api.restore(out, tmp_path / "x", RestoreOptions(archive="Orders")),
     ):
         with pytest.raises(SourceError):
             asked()
-    assert list(access.cat(out, "First.s0.t0.c2.r1")) == [b"x"]
+    assert list(api.cat(out, "First.s0.t0.c2.r1")) == [b"x"]
 
 
 def test_a_bare_id_that_both_have_is_refused(out: Path, source: Path) -> None:
     add(out, source)
     asked: tuple[Callable[[], object], ...] = (
-        lambda: list(access.cat(out, "s0.t0.c2.r2")),
-        lambda: access.open_lob(out, "s0.t0.c2.r2"),
-        lambda: list(access.shards(out, "s0.t0.c2.r2")),
+        lambda: list(api.cat(out, "s0.t0.c2.r2")),
+        lambda: api.open_lob(out, "s0.t0.c2.r2"),
+        lambda: list(api.shards(out, "s0.t0.c2.r2")),
     )
     for each in asked:
         with pytest.raises(SourceError, match=r"several archives of the package have a LOB s0\.t0") as caught:
@@ -183,15 +184,15 @@ def test_a_bare_id_that_both_have_is_refused(out: Path, source: Path) -> None:
         assert "First.s0.t0.c2.r2 or Orders.s0.t0.c2.r2" in caught.value.hint
     for lob in ("Other.s0.t0.c2.r2", "Orders.s0.t0.c2.r99", "s0.t0.c2.r99"):
         with pytest.raises(SourceError):
-            list(access.cat(out, lob))
+            list(api.cat(out, lob))
 
 
 def test_what_needs_one_archive_says_how_to_choose(out: Path, source: Path, tmp_path: Path) -> None:
     add(out, source)
     target = tmp_path / "x"
     asked: tuple[tuple[Callable[[], object], str], ...] = (
-        (lambda: access.restore(out, target), "--archive NAME"),
-        (lambda: access.restore_siard(out, target), "--archive NAME"),
+        (lambda: api.restore(out, target), "--archive NAME"),
+        (lambda: api.restore_siard(out, target), "--archive NAME"),
         (lambda: converting.converted(out, target, OPTIONS), "metspack restore OUT --siard --archive NAME"),
     )
     for each, hint in asked:
@@ -200,7 +201,7 @@ def test_what_needs_one_archive_says_how_to_choose(out: Path, source: Path, tmp_
         assert hint in caught.value.hint
         assert not target.exists()
     with pytest.raises(SourceError, match="holds no archive 'Other'") as caught:
-        access.restore(out, target, archive="Other")
+        api.restore(out, target, RestoreOptions(archive="Other"))
     assert "First, Orders" in caught.value.hint
 
 
@@ -250,10 +251,10 @@ def test_a_third_archive(out: Path, source: Path, tmp_path: Path) -> None:
     anew = made_anew(out)
     assert all(after[name] == each for name, each in before.items() if name not in anew)
     assert codes(out) == []
-    assert b"".join(access.cat(out, "_2020-log.s0.t0.c2.r1")) == b"z" * 300
-    assert b"".join(access.cat(out, "Orders.s0.t0.c2.r1")) == SECOND[0]
-    assert b"".join(access.cat(out, "First.s0.t0.c2.r1")) == FIRST[0]
-    assert list(access.roundtrip(out)) == []
+    assert b"".join(api.cat(out, "_2020-log.s0.t0.c2.r1")) == b"z" * 300
+    assert b"".join(api.cat(out, "Orders.s0.t0.c2.r1")) == SECOND[0]
+    assert b"".join(api.cat(out, "First.s0.t0.c2.r1")) == FIRST[0]
+    assert list(api.roundtrip(out)) == []
     for path in sorted((*out.rglob("mets.xml"), *out.rglob("METS.xml"))):
         assert list(mets_faults(path)) == [], path
 
@@ -287,16 +288,16 @@ def test_lobs_that_stay_inside(out: Path, tmp_path: Path) -> None:
     add(out, siard(tmp_path, "Orders", *SECOND), min_size=1_000)
     assert codes(out) == []
     with pytest.raises(SourceError, match="several archives of the package have a LOB"):
-        access.cat(out, "s0.t0.c2.r1").__next__()
-    assert b"".join(access.cat(out, f"s0.t0.c2.r{len(FIRST)}")) == FIRST[-1]
+        api.cat(out, "s0.t0.c2.r1").__next__()
+    assert b"".join(api.cat(out, f"s0.t0.c2.r{len(FIRST)}")) == FIRST[-1]
     for name, contents in (("First", FIRST), ("Orders", SECOND)):
-        access.restore(out, tmp_path / name, archive=name)
+        api.restore(out, tmp_path / name, RestoreOptions(archive=name))
         found = sorted((tmp_path / name).rglob("record*"))
         assert [path.read_bytes() for path in found] == list(contents)
     for number, data in enumerate(SECOND, 1):
-        assert b"".join(access.cat(out, f"Orders.s0.t0.c2.r{number}")) == data
-        assert b"".join(access.cat(out, f"First.s0.t0.c2.r{number}")) == FIRST[number - 1]
-    assert list(access.roundtrip(out)) == []
+        assert b"".join(api.cat(out, f"Orders.s0.t0.c2.r{number}")) == data
+        assert b"".join(api.cat(out, f"First.s0.t0.c2.r{number}")) == FIRST[number - 1]
+    assert list(api.roundtrip(out)) == []
 
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
@@ -308,7 +309,7 @@ def test_the_layout_is_the_packages_unless_said(tmp_path: Path, dialect: str, la
     other = next(each for each in sorted(LAYOUTS) if each != layout)
     add(out, siard(tmp_path, "Other", *SECOND), layout=other)
     assert codes(out) == []
-    assert list(access.roundtrip(out)) == []
+    assert list(api.roundtrip(out)) == []
 
 
 @pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
@@ -343,7 +344,7 @@ def test_children_of_a_parent_with_an_id_of_its_own(
     assert names(out) - before >= {"NW-1_Full_s0_t2_c4_seg_0"}
     assert all(each.startswith("NW-1_Full_") for each in names(out) - before)
     assert codes(out) == []
-    assert list(access.roundtrip(out)) == []
+    assert list(api.roundtrip(out)) == []
 
 
 def test_agents_terms_and_references_are_those_of_the_package(tmp_path: Path) -> None:
@@ -424,7 +425,7 @@ def test_every_lob_of_both_is_given_back_and_nothing_is_touched(
     assert codes(out) == []
     for name, contents in (("First", first), ("Orders", second)):
         for number, data in enumerate(contents, 1):
-            assert b"".join(access.cat(out, f"{name}.s0.t0.c2.r{number}")) == data
+            assert b"".join(api.cat(out, f"{name}.s0.t0.c2.r{number}")) == data
     shutil.rmtree(folder)
 
 

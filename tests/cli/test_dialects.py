@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.cli import choices
+from metspack.cli.options import choices
 from metspack.mets import dialects
 from tests.adding.packages import FIRST, SECOND, siard
 from tests.cli.conftest import Commands
@@ -18,8 +18,8 @@ def test_the_command_line_knows_what_the_registry_has(
     monkeypatch.setitem(dialects.DIALECTS, "toy", "tests.mets.dialects.toy")
     first, second = siard(tmp_path, "First", *FIRST), siard(tmp_path, "Orders", *SECOND)
     out = tmp_path / "out"
-    assert choices.dialects("t") == ["toy"]
-    assert choices.of_dialects("motto")("f") == ["fancy"]
+    assert choices.dialects.begun("t") == ["toy"]
+    assert choices.of_dialects("motto").begun("f") == ["fancy"]
     assert metspack("plan", first, "--dialect", "toy").code == 0
     assert metspack("build", first, "-o", out, "--dialect", "toy", "--max-files", "3").code == 0
     assert 'CHECKSUMTYPE="SHA-512"' in (out / "METS.xml").read_text(encoding="utf-8")

@@ -1,0 +1,65 @@
+"""``metspack add``: a further archive for a package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from metspack.cli import console
+from metspack.cli.commands.build import tell
+from metspack.cli.options import common
+from metspack.cli.options import package as options
+from metspack.cli.options.common import LocationGroup
+from metspack.cli.options.division import DivisionGroup
+from metspack.cli.options.groups import argument, option
+
+
+def add(
+    *,
+    package: Annotated[
+        Path,
+        argument(
+            "OUT",
+            "The folder of a package that metspack build made; in the dialect csip the one that holds "
+            "parent and children.",
+        ),
+    ],
+    source: Annotated[
+        Path,
+        argument(
+            "SOURCE",
+            "The SIARD archive to be added (.siard file, its parts, or unpacked).",
+        ),
+    ],
+    division: DivisionGroup,
+    archive: options.ArchiveGroup,
+    jobs: options.Jobs = None,
+    locations: LocationGroup,
+    naming: options.NameGroup,
+    representation: Annotated[
+        str | None,
+        option(
+            "--representation NAME",
+            "In the dialect csip, the name of the new representation; the next number when left out: rep2.",
+        ),
+    ] = None,
+    proof: options.ProofGroup,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Add a further archive to a package, with segments of its own; what is there stays as it is.
+
+    New are the archive (in the dialect csip in a representation of its own) and its children; made anew, with
+    all that they said, are the parent's METS, its PREMIS and the manifests. Dialect, digests, agents and
+    terms are the package's. In METS the ids of the new LOBs begin with the archive's name:
+    Orders.s0.t2.c4.r1. The package is checked before and after; what was interrupted leaves it as it was, and
+    what was killed is ended by the same command again.
+
+    `metspack add out Orders.siard --max-bytes 4GB`
+    """
+    from metspack.adding.added import added  # noqa: PLC0415 -- commands load what they need
+
+    settings = options.build_options(division, archive, locations, naming, proof, jobs=jobs)
+    with console.progress(quiet=quiet) as progress:
+        built = added(package, source, settings, representation, progress)
+    tell(built, package, verify=settings.verify, json_output=json_output, quiet=quiet, added=True)

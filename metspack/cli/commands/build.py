@@ -1,0 +1,195 @@
+"""``metspack build``: a package from an archive, and METS beside one that is divided already."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metspack.cli import console, log
+from metspack.cli.options import common
+from metspack.cli.options import package as options
+from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.csip import DialectGroup
+from metspack.cli.options.division import LIMITS, DivisionGroup
+from metspack.cli.options.groups import option
+from metspack.errors import ConfigError
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from metspack.building import Built
+    from metspack.inplace import Described
+
+_DIVIDED = "A folder that is divided already"
+
+
+def build(
+    source: common.Source,
+    *,
+    output: Annotated[
+        Path | None,
+        option(
+            "-o --output OUT",
+            "The package's folder; must not exist yet. Needed, but for --in-place.",
+        ),
+    ] = None,
+    division: DivisionGroup,
+    plan: Annotated[
+        Path | None,
+        option(
+            "--plan FILE",
+            "Build exactly this plan (of metspack plan -o), with its limits, layout and --min-size; "
+            "refused when it no longer fits the source.",
+            LIMITS,
+        ),
+    ] = None,
+    locations: SourceGroup,
+    building: options.BuildGroup,
+    jobs: options.Jobs = None,
+    description: options.DescriptionGroup,
+    dialect: DialectGroup,
+    keep_segments: Annotated[
+        bool,
+        option(
+            "--keep-segments",
+            "SOURCE is a folder with a .siard whose LOBs lie in segment folders already, of DBPTK or of "
+            "metspack: leave them as they are. Goes with --in-place.",
+            _DIVIDED,
+        ),
+    ] = False,
+    in_place: Annotated[
+        bool,
+        option(
+            "--in-place",
+            "Write METS files and manifests into SOURCE itself, and nothing else. Goes with --keep-segments.",
+            _DIVIDED,
+        ),
+    ] = False,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Make a parent package and numbered child packages from an archive.
+
+    OUT holds the archive without its LOBs, a folder with METS for every segment, the parent's METS and
+    the manifests that md5sum -c and sha256sum -c read. Every LOB is checked against its cell's digest
+    and length on the way; the source is only read. OUT appears complete or not at all.
+
+    `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
+    """
+    from metspack import inplace  # noqa: PLC0415 -- commands load what they need
+    from metspack.building import build as built_by  # noqa: PLC0415
+
+    if _is_in_place(keep_segments=keep_segments, in_place=in_place):
+        given = [each for group in (division, building, dialect) for each in group.given()]
+        given += [
+            name for name, value in (("-o", output), ("--plan", plan), ("--base", locations.base)) if value
+        ]
+        _refuse("--in-place", given, "It leaves segments and archive as they are")
+        settings = options.package_options(description, locations)
+        with console.progress(quiet=quiet) as progress:
+            described = inplace.described(source, settings, progress)
+        _tell_described(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
+        return
+    if output is None:
+        raise ConfigError(
+            "build is not told where to put the package",
+            hint="Name a folder that does not exist yet: -o OUT.",
+        )
+    if plan is not None:
+        _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
+    made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
+    with console.progress(quiet=quiet) as progress:
+        built = built_by(source, output, made, progress)
+    tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
+
+
+def _is_in_place(*, keep_segments: bool, in_place: bool) -> bool:
+    if keep_segments == in_place:
+        return in_place
+    given, other = ("--keep-segments", "--in-place") if keep_segments else ("--in-place", "--keep-segments")
+    raise ConfigError(
+        f"{given} goes with {other}",
+        hint="Together they write METS files and manifests into a folder whose LOBs lie in segments already.",
+    )
+
+
+def _refuse(option: str, given: Sequence[str], why: str) -> None:
+    """Raise ``ConfigError`` when one of the other options was given."""
+    if given:
+        raise ConfigError(
+            f"{option} does not go with {', '.join(given)}", hint=f"{why}: leave {', '.join(given)} out."
+        )
+
+
+def tell(
+    made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, added: bool = False
+) -> None:
+    """Print what was built, or ``added``: its warnings, and the result as lines or as JSON."""
+    _tell(
+        made,
+        output,
+        facts={"layout": made.layout, "split_lobs": made.split, "kept_inside": made.kept},
+        split=made.split,
+        inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
+        done="Added" if added else "Published",
+        child="further child IP" if added else "child IP",
+        verify=verify,
+        json_output=json_output,
+        quiet=quiet,
+    )
+
+
+def _tell_described(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    """Print what was described where it stands, as ``tell`` does for what was built."""
+    _tell(
+        made,
+        folder,
+        facts={"kept_inside": made.inside, "unreferenced_files": made.unreferenced},
+        split=0,
+        inside=f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else "",
+        done="METS files and manifests were added, nothing else was touched",
+        verify=verify,
+        json_output=json_output,
+        quiet=quiet,
+    )
+
+
+def _tell(
+    made: Built | Described,
+    target: Path,
+    *,
+    facts: dict[str, object],
+    split: int,
+    inside: str,
+    done: str,
+    verify: bool,
+    json_output: bool,
+    quiet: bool,
+    child: str = "child IP",
+) -> None:
+    for each in made.warnings:
+        console.warning(each)
+    document = {
+        "target": str(target),
+        "objid": made.objid,
+        "name": made.name,
+        "children": made.segments,
+        "lobs": made.files,
+        **facts,
+        "bytes": made.bytes,
+        "checked": "full" if verify else "structure",
+    }
+    log.tell("result", **document)
+    if json_output:
+        console.document(document | {"warnings": list(made.warnings)})
+    elif not quiet:
+        words = (
+            f"{target}: parent IP {made.objid} with {counted(made.segments, child)}",
+            counted(made.files, "LOB") + (f" ({split:,} in parts)" if split else ""),
+            counted(made.bytes, "byte"),
+            inside,
+        )
+        console.out(", ".join(filter(None, words)))
+        proof = "every byte was read back" if verify else "its structure was checked"
+        console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")

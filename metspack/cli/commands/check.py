@@ -1,0 +1,286 @@
+"""``metspack check``: links, files, digests and cells of packages, with reports."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metspack import clock
+from metspack.cli import Interrupted, console, log
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import Group, option, values
+from metspack.errors import ConfigError
+from metspack.model import Limits, Severity
+from metspack.sizes import count, size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metspack.checking.package import Checking
+    from metspack.reporting.kept import FindingStore
+    from metspack.reporting.model import Frame, ReportFacts
+
+_NEVER = "never"
+_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
+_ALL = 0
+_REPORTS = "Reports"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookGroup(Group):
+    """How far a check looks, and what METS documents are judged by."""
+
+    level: Annotated[
+        str,
+        option(
+            "--level LEVEL",
+            "How far to look: links (METS files only), structure (all that needs no LOB's bytes), "
+            "fixity (size and digests of every file, not into the archive), full (every byte).",
+            choice=choices.levels,
+        ),
+    ] = "full"
+    sample: Annotated[
+        str | None,
+        option(
+            "--sample SHARE",
+            "Hash only a percentage (1%) or a number (250) of each package's files, for one seed always "
+            "the same ones; the rest is looked at without its bytes. With level fixity or full.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        option(
+            "--seed N",
+            "Sample other files.",
+            show_default="0",
+            min=0,
+        ),
+    ] = None
+    schema_dir: Annotated[
+        Path | None,
+        option(
+            "--schema-dir DIR",
+            "Judge METS files by the schemas in this folder instead of metspack's own. Found by their "
+            "namespaces: METS and XLink, and the CSIP and SIP attributes if they are there.",
+        ),
+    ] = None
+    strict_schema: Annotated[
+        bool,
+        option(
+            "--strict-schema",
+            "Have METS files judged by a second engine, xmlschema, too; it holds each in memory. "
+            "What it finds is an error (M027).",
+        ),
+    ] = False
+
+    def values(self) -> dict[str, Any]:
+        """Return how far to look; raises ``ConfigError`` for a seed of no sample."""
+        if self.seed is not None and self.sample is None:
+            raise ConfigError("--seed means nothing without --sample", hint="Say how much: --sample 1%.")
+        return super().values()
+
+
+def check(
+    packages: common.Packages,
+    *,
+    root: common.Root = None,
+    look: LookGroup,
+    jobs: Annotated[
+        int | None,
+        option(
+            "-j --jobs N",
+            "Processes that list and hash files, as many as help when left out; the result is always "
+            "the same.",
+            min=1,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        str,
+        option(
+            "--fail-on SEVERITY",
+            "Exit with 1 from which severity on: error, warning, info, or never.",
+            choice=_SEVERITIES,
+        ),
+    ] = "error",
+    limit: Annotated[
+        int,
+        option(
+            "--max-per-code --limit N",
+            "Show at most N findings of a code; 0 shows all. Report files hold all (.html: 500).",
+            min=0,
+        ),
+    ] = 10,
+    report: Annotated[
+        list[Path] | None,
+        option(
+            "--report FILE",
+            "Write a report too, in the form that its name ends in: .html, .json, .jsonl, .sarif, .txt, "
+            ".xml (JUnit). An earlier report is replaced. Repeatable.",
+            _REPORTS,
+        ),
+    ] = None,
+    json_output: common.Json = False,
+    jsonl_output: Annotated[
+        bool,
+        option(
+            "--jsonl",
+            "Print the result as JSON lines: head, each finding, result.",
+        ),
+    ] = False,
+    created: Annotated[
+        str | None,
+        option(
+            "--created TIME",
+            "The time that reports give for themselves, such as 2026-05-01T12:00:00Z, or now; without "
+            "it they give SOURCE_DATE_EPOCH's or none, and two reports of one check are the same.",
+            _REPORTS,
+        ),
+    ] = None,
+    max_files: Annotated[
+        str | None,
+        option(
+            "--max-files N",
+            "Draw the segments in .html against this limit of files.",
+            _REPORTS,
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        str | None,
+        option(
+            "--max-bytes SIZE",
+            "Draw the segments in .html against this limit of bytes: 45000, 4GB, 4GiB.",
+            _REPORTS,
+        ),
+    ] = None,
+    profile: Annotated[
+        str,
+        option(
+            "--profile PROFILE",
+            "The E-ARK standards that each METS is held against: those it says it follows (auto), none "
+            "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+            choice=choices.checked_profiles,
+        ),
+    ] = "auto",
+    budget: common.Budget = None,
+    quiet: common.Quiet = False,
+) -> None:
+    """Check that parent and children name each other, and that every file is what METS and manifests say.
+
+    Reads only what lies on disk, of any package. Children that are not in their places are looked
+    for by OBJID under each **--root** and in the packages given. Every finding has a code; **metspack
+    explain** says what it means and what to do. Exits with 1 when there is an error. Interrupted, it
+    reports what it found until then, and says so.
+
+    `metspack check out --report report.html`
+    """
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+    from metspack.checking.looking import CheckOptions  # noqa: PLC0415
+    from metspack.reporting import facts  # noqa: PLC0415
+    from metspack.reporting.files import ReportFiles  # noqa: PLC0415
+    from metspack.reporting.kept import FindingStore  # noqa: PLC0415
+    from metspack.reporting.model import Frame  # noqa: PLC0415
+
+    fail_on = _SEVERITIES.read("--fail-on", fail_on)
+    looking = CheckOptions(
+        **values(look),
+        roots=tuple(root or ()),
+        jobs=jobs,
+        profile=choices.checked_profiles.read("--profile", profile),
+        budgets=common.budgets(budget),
+    ).looking()
+    chosen = looking.level
+    if json_output and jsonl_output:
+        raise ConfigError(
+            "--json and --jsonl exclude each other", hint="Choose one; --report writes the other."
+        )
+    limits = Limits(
+        files=count(max_files, "--max-files") if max_files else None,
+        bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
+    )
+    moment = _created(created)
+    several = len(packages) > 1
+    figures: list[ReportFacts] = []
+    folders: dict[str, Path] = {}
+
+    def gather(checked: checking.Checked) -> None:
+        above = checked.package.shown if several else ""
+        folders[above] = checked.package.root
+        figures.append(facts.facts_of(checked, chosen, prefix=above))
+
+    with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
+        with console.progress(quiet=quiet) as progress:
+            is_weighed = chosen.hashes and looking.sample is None and not quiet
+            progress.stage("Checking", checking.weight(packages) if is_weighed else None)
+            # What is printed needs no figures.
+            observer = gather if report else None
+            run = checking.Checking(packages, looking, progress.advance, root or (), observer)
+            interrupted = _interrupted(run, kept)
+        frame = Frame(
+            path=", ".join(map(str, packages)),
+            level=chosen.value,
+            summary=run.summary,
+            sample=looking.sample,
+            is_complete=interrupted is None,
+            created=moment,
+            fail_on=None if fail_on == _NEVER else Severity(fail_on),
+            limits=limits,
+            facts=facts.together(figures),
+        )
+        _print(
+            frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
+        )
+        log.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
+        files.write(frame, kept, folders)
+    if interrupted is not None:
+        raise interrupted
+    if frame.is_failed:
+        raise typer.Exit(1)
+
+
+def _folders(packages: Sequence[Path]) -> list[Path]:
+    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
+    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
+
+
+def _is_unpacked(path: Path) -> bool:
+    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
+
+
+def _created(given: str | None) -> str:
+    """Return the time that reports give for themselves, empty for none."""
+    if given is None:
+        return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
+    if given.strip().lower() == "now":
+        return clock.now(os.environ)
+    try:
+        return clock.stated(given)
+    except ConfigError as error:
+        raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
+
+
+def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
+    """Take all findings of a check; returns what ended it before its time, if anything did."""
+    try:
+        kept.add_all(run)
+    except Interrupted as interrupted:
+        run.stop()
+        return interrupted
+    return None
+
+
+def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
+    from metspack.reporting import json, text  # noqa: PLC0415 -- commands load what they need
+
+    if form:
+        for block in (json.document if form == "json" else json.lines)(frame, kept):
+            console.pour(block.encode())
+    elif not quiet:
+        width = console.width()
+        for line in chain(text.grouped(kept, None if limit == _ALL else limit), text.verdict(frame)):
+            for row in (line,) if width is None else text.wrapped(line, width):
+                console.styled((piece.text, piece.tone.value) for piece in row)

@@ -1,0 +1,56 @@
+"""``metspack convert``: a package divided anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from metspack.cli import console
+from metspack.cli.commands.build import tell
+from metspack.cli.options import common
+from metspack.cli.options import package as options
+from metspack.cli.options.common import LocationGroup
+from metspack.cli.options.csip import DialectGroup
+from metspack.cli.options.division import DivisionGroup
+from metspack.cli.options.groups import argument, option
+
+
+def convert(
+    *,
+    package: Annotated[
+        Path,
+        argument(
+            "OUT",
+            "A package's folder, or its METS file; or a folder with a .siard and its LOB folders but "
+            "without METS, as DBPTK writes them.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        option("-o --output NEW", "The new package's folder; must not exist yet."),
+    ],
+    division: DivisionGroup,
+    building: options.BuildGroup,
+    jobs: options.Jobs = None,
+    locations: LocationGroup,
+    description: options.DescriptionGroup,
+    dialect: DialectGroup,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Divide the LOBs of a package anew: other limits, another layout, without a restored copy.
+
+    NEW is what metspack build would make of the archive as it was, with the name and the OBJID of OUT; with
+    the options and the time (SOURCE_DATE_EPOCH) that OUT was built with it has the same bytes. Every LOB
+    is compared with the digests of its parts and of the whole in the METS of OUT and with its cell while
+    it is copied. LOBs inside the archive move out, but for those that --min-size leaves there. OUT is only
+    read; NEW appears complete or not at all.
+
+    `metspack convert out -o new --layout siard22 --max-bytes 1TB`
+    """
+    from metspack import converting  # noqa: PLC0415 -- commands load what they need
+
+    settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
+    with console.progress(quiet=quiet) as progress:
+        built = converting.converted(package, output, settings, progress)
+    tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

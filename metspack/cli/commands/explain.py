@@ -1,0 +1,34 @@
+"""``metspack explain``: the meaning of a finding's code."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from metspack.cli import console
+from metspack.cli.options import choices
+from metspack.cli.options.groups import argument
+
+
+def explain(
+    code: Annotated[
+        str,
+        argument(
+            "CODE",
+            "A finding's code, such as L001, or a requirement of E-ARK's: CSIP66.",
+            choice=choices.codes,
+        ),
+    ],
+) -> None:
+    """Say what a finding's code means, where the rule stands, and what to do.
+
+    `metspack explain L001`
+    """
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+
+    said = checking.explained(code)
+    console.out(f"{said.code}  {said.title} ({said.severity.value})")
+    console.out()
+    console.out(said.meaning)
+    console.out()
+    console.out(f"Rule:  {said.clause}")
+    console.out(f"To do: {said.remedy}")

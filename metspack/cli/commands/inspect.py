@@ -1,0 +1,158 @@
+"""``metspack inspect``: the tables and LOBs of a source."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.groups import option
+from metspack.errors import ConfigError
+
+if TYPE_CHECKING:
+    from metspack.progress import Progress
+    from metspack.sources.opening import Source
+    from metspack.verifying import Verdict, Verification
+
+_FINDINGS = 1
+_KEPT = 10_000  # faults in a JSON document; --lobs has them all
+
+
+def inspect(
+    source: common.Source,
+    *,
+    lobs: Annotated[
+        bool,
+        option("--lobs", "List every LOB as one line of JSON, in order, instead."),
+    ] = False,
+    verify: Annotated[
+        bool,
+        option(
+            "--verify",
+            "Read every LOB and compare it with its cell's digest and length, and with its CRC.",
+        ),
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        option(
+            "--accept WHAT",
+            "With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
+            "only that of its last part). Repeatable.",
+            choice=choices.accepted,
+        ),
+    ] = None,
+    locations: SourceGroup,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Show what a source holds: its tables, and its LOBs column by column, where they are and how found.
+
+    A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
+    **found by** is the rule that led to it: C is the statement on the location of LOBs, other letters
+    are what real archives do. Files that no cell names are listed too.
+
+    Exits with 1 when a LOB cannot be had (missing, refused or ambiguous), or when --verify finds a fault.
+
+    `metspack inspect Northwind.siard`
+    """
+    from metspack.sources import opening  # noqa: PLC0415 -- commands load what they need
+
+    if lobs and json_output:
+        raise ConfigError(
+            "--lobs and --json are two forms of the result", hint="--lobs is JSON already; leave one out."
+        )
+    if accept and not verify:
+        raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
+    takes = choices.accepted.read_all("--accept", accept)
+    grants = locations.grants()
+    accepted = takes if verify else None
+    with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:
+        if lobs:
+            is_bad = _listed(opened, accepted, quiet=quiet)
+        else:
+            is_bad = _inspected(opened, accepted, json_output=json_output, quiet=quiet)
+    if is_bad:
+        raise typer.Exit(_FINDINGS)
+
+
+def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool) -> bool:
+    """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
+    from metspack.cli import inspection  # noqa: PLC0415
+    from metspack.inspecting import inspected  # noqa: PLC0415
+    from metspack.reporting import inspections  # noqa: PLC0415
+
+    with console.progress(quiet=quiet) as progress:
+        found = inspected(source, progress)
+    if not json_output:
+        if not quiet:
+            inspection.show(source, found, inspection.width())
+        for sentence in found.warnings:
+            console.warning(sentence)
+        for column in found.columns:
+            inspection.errors(column)
+    verification: Verification | None = None
+    faults: list[Verdict] = []
+    if accepted is not None:
+        console.finish()  # what was found is seen while LOBs are read
+        with console.progress(quiet=quiet) as progress:
+            progress.stage("Verifying", found.bytes)
+            verification = _verified(source, accepted, progress, faults if json_output else None)
+        if not json_output and not quiet:
+            inspection.verified(verification)
+    if json_output:
+        console.document(inspections.document(source, found, verification, faults))
+    return found.lost > 0 or (verification is not None and verification.failed > 0)
+
+
+def _verified(
+    source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
+) -> Verification:
+    """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
+    from metspack.verifying import Verifier, failures  # noqa: PLC0415
+
+    with Verifier(source, accepted, progress) as verifier:
+        for verdict in failures(source, verifier):
+            if faults is None:
+                console.error(verdict.message, verdict.hint)
+            elif len(faults) < _KEPT:
+                faults.append(verdict)
+    return verifier.counts
+
+
+def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
+    """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
+    from metspack import surveying  # noqa: PLC0415
+    from metspack.cli import inspection  # noqa: PLC0415
+    from metspack.reporting import inspections  # noqa: PLC0415
+    from metspack.siard.archive import Archive  # noqa: PLC0415
+    from metspack.verifying import Verifier  # noqa: PLC0415
+
+    is_bad, held = False, None
+    # A bar and lines on one terminal would write over each other.
+    with (
+        console.progress(quiet=quiet or inspection.width() is not None) as progress,
+        Verifier(source, accepted or frozenset(), progress) as verifier,
+    ):
+        # When LOBs are verified their bytes count, and how many there are is not known yet.
+        weight = source.weight() if isinstance(source, Archive) and accepted is None else None
+        progress.stage("Listing LOBs", weight)
+        for batch in surveying.batches(source, None if weight is None else progress.advance):
+            for each in batch.lobs:
+                verdict = None if accepted is None or each.lob is None else verifier.verified(each.lob)
+                is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
+                paths: tuple[str, ...] = ()
+                if each.lob is not None:
+                    held = surveying.holdings(source, each.lob, held)
+                    paths = surveying.paths(held, each.lob)
+                console.out(json.dumps(inspections.lob(each, paths, verdict)))
+            console.finish()  # who reads along gets a table's LOBs when it has been read
+        verifier.unchanged()
+    if isinstance(source, Archive):
+        for sentence in source.conventions():
+            console.warning(sentence)
+    return is_bad

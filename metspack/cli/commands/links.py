@@ -1,0 +1,73 @@
+"""``metspack links``: parents and children, as a tree, a table or a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import option
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metspack.checking.graph import Graph
+
+_FORMS = choices.of("tree", "table", "json", "mermaid", "svg")
+
+
+def links(
+    packages: common.Packages,
+    root: common.Root = None,
+    form: Annotated[
+        str,
+        option(
+            "--format FORM",
+            "tree, table, json, mermaid or svg.",
+            choice=_FORMS,
+        ),
+    ] = "tree",
+    json_output: common.Json = False,
+    budget: common.Budget = None,
+) -> None:
+    """Show which packages name which, both ways, and where each of them lies.
+
+    Reads the METS files alone; children and parents that are not in their places are looked for
+    by OBJID under each **--root**, also in zip and tar files. A link is ok, elsewhere (found by
+    OBJID), one-way, broken or missing. Exits with 1 when one is at fault; **metspack check** says
+    what is wrong.
+
+    `metspack links out --root /mnt/disk2 --format svg > links.svg`
+    """
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+
+    form = _FORMS.read("--format", "json" if json_output else form)
+    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
+    for _ in run:
+        pass
+    _print(run.graphs, form)
+    summary = run.summary
+    if summary.errors and form in {"tree", "table"}:
+        console.out(f"{counted(summary.errors, 'error')}: metspack check --level links says what is wrong")
+    if summary.errors or any(graph.is_broken for graph in run.graphs):
+        raise typer.Exit(1)
+
+
+def _print(graphs: Sequence[Graph], form: str) -> None:
+    from metspack.reporting import linkgraph as forms  # noqa: PLC0415
+
+    if form == "json":
+        console.document(forms.document(graphs))
+    elif form == "table":
+        console.table(forms.HEADER, (row for graph in graphs for row in forms.rows(graph)), frozenset())
+    elif form == "tree":
+        for graph in graphs:
+            for line in forms.tree(graph):
+                console.out(line)
+    else:
+        for text in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
+            for line in text.splitlines():
+                console.out(line)

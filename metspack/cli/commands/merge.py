@@ -1,0 +1,101 @@
+"""``metspack merge``: a CSIP parent and its children, put together."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options import package as options
+from metspack.cli.options.csip import TermGroup
+from metspack.cli.options.groups import argument, option
+from metspack.mets import dialects
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from metspack.merging.merged import Merged
+
+
+def merge(
+    *,
+    containers: Annotated[
+        list[Path],
+        argument(
+            "OUT...",
+            "Packages of the dialect csip, parent and all children: their folders, zip or tar files, or "
+            "the folder that holds them.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        option("-o --output DIR", "Folder for the one package; must not exist yet."),
+    ],
+    terms: TermGroup,
+    objid: Annotated[
+        str | None,
+        option("--id OBJID", "OBJID of the package, the parent's when left out."),
+    ] = None,
+    checksum: Annotated[
+        str,
+        option(
+            "--checksum TYPE",
+            f"Digest that METS files hold: {choices.checksums}.",
+            choice=choices.checksums,
+        ),
+    ] = dialects.facts(dialects.that_merge()[0]).checksum,
+    agent: options.Agent = None,
+    verify: options.Verify = False,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Put a parent and its children together into one package, with METS, PREMIS and schemas made anew.
+
+    The data of all lie in it as they are, in representations/rep1/data: every file is compared with the
+    digest in its METS while it is copied, and nothing is overwritten. The parent's descriptive metadata and
+    documentation go along, unless options name others. OUT is only read; DIR appears complete or not at all.
+
+    `metspack merge out -o whole`
+    """
+    from metspack.merging import merged as merging  # noqa: PLC0415 -- commands load what they need
+
+    (dialect, *_) = dialects.that_merge()
+    settings = options.package_options(
+        objid=objid,
+        checksum=choices.checksums.read("--checksum", checksum),
+        agents=tuple(agent or ()),
+        dialect=dialect,
+        dialect_options=terms.of(dialect),
+        verify=verify,
+        budgets=common.budgets(budget),
+    )
+    with console.progress(quiet=quiet) as progress:
+        made = merging.merged(containers, output, settings, progress)
+    _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
+
+
+def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    for each in made.warnings:
+        console.warning(each)
+    if json_output:
+        document = {
+            "target": str(output),
+            "objid": made.objid,
+            "containers": made.containers,
+            "files": made.files,
+            "bytes": made.bytes,
+            "checked": "full" if verify else "structure",
+            "warnings": list(made.warnings),
+        }
+        console.document(document)
+    elif not quiet:
+        words = (
+            f"{output}: {made.objid}, put together of {counted(made.containers, 'package')}",
+            counted(made.files, "data file"),
+            counted(made.bytes, "byte"),
+        )
+        console.out(", ".join(words))
+        proof = "every byte was read back" if verify else "its structure was checked"
+        console.out(f"Published; {proof}. Any time later: metspack check {shlex.quote(str(output))}")

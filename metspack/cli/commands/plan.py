@@ -1,0 +1,169 @@
+"""``metspack plan``: the segments of a build, before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.division import SEGMENTS, DivisionGroup
+from metspack.cli.options.groups import option, values
+from metspack.errors import ConfigError
+from metspack.mets import dialects
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from metspack.drafting import Draft
+
+
+def plan(
+    source: common.Source,
+    *,
+    output: Annotated[
+        Path | None,
+        option("-o --output FILE", "Write the plan there; build --plan takes it."),
+    ] = None,
+    division: DivisionGroup,
+    dialect: Annotated[
+        str | None,
+        option(
+            "--dialect NAME",
+            "Plan for a build with this --dialect: without --layout, csip lays out the LOBs of a SIARD "
+            "2.2 archive as siard22.",
+            SEGMENTS,
+            choice=choices.dialects,
+        ),
+    ] = None,
+    link_style: Annotated[
+        str | None,
+        option(
+            "--link-style STYLE",
+            "With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
+            SEGMENTS,
+            choice=choices.of_dialects("link_style"),
+        ),
+    ] = None,
+    objid: Annotated[
+        str | None,
+        option(
+            "--id OBJID",
+            "OBJID of the parent IP, which those of csip's children are made from.",
+        ),
+    ] = None,
+    locations: SourceGroup,
+    name: common.Name = None,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Show how an archive's LOBs divide into segments, and write nothing.
+
+    LOBs keep their order: a segment closes when the next one would exceed the limit on files or on
+    bytes, whichever comes first. The parts of a LOB that is cut count as files.
+
+    `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
+    """
+    from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
+    from metspack.building import BuildOptions  # noqa: PLC0415
+
+    chosen = choices.dialects.read("--dialect", dialect or dialects.DEFAULT)
+    given: dict[str, object] = {}
+    if link_style is not None:
+        if "link_style" not in dialects.facts(chosen).options:
+            others = " or ".join(dialects.that_take("link_style"))
+            raise ConfigError(f"only the dialect {others} has --link-style", hint=f"Add --dialect {others}.")
+        given["link_style"] = choices.of_dialects("link_style").read("--link-style", link_style)
+    settings = BuildOptions(
+        **values(division, locations),
+        dialect=chosen,
+        dialect_options=dialects.named(chosen).options(given),
+        name=name,
+        objid=objid,
+        budgets=common.budgets(budget),
+    )
+    with console.progress(quiet=quiet) as progress:
+        draft = drafting.drafted(source, settings, progress)
+    for each in draft.warnings:
+        console.warning(each)
+    if output is not None:
+        with fsio.NewFile(output) as file:
+            for line in planfile.lines(draft.header, draft.segments):
+                file.write(line.encode())
+    if json_output:
+        console.document(_document(draft))
+    elif not quiet:
+        written = f"The plan is in {output}." if output else "Nothing was written."
+        _show(source.resolve().name, draft, written)
+
+
+def _document(draft: Draft) -> dict[str, object]:
+    from metspack import planfile  # noqa: PLC0415
+
+    head = draft.header
+    limits = head.division.limits
+    return {
+        "name": head.name,
+        "objid": draft.objid or None,
+        "siard_version": draft.version,
+        "layout": head.division.layout.name,
+        "split": head.division.split.value,
+        "limits": {"max_files": limits.files, "max_bytes": limits.bytes},
+        "min_size": head.min_size,
+        "lobs": draft.lobs,
+        "split_lobs": draft.split,
+        "kept_inside": draft.kept,
+        "files": draft.files,
+        "bytes": draft.bytes,
+        "segments": [
+            {
+                "name": draft.folder(each),
+                "objid": draft.child_objid(each),
+                **planfile.described(each),
+            }
+            for each in draft.segments
+        ],
+        "warnings": list(draft.warnings),
+    }
+
+
+def _show(name: str, draft: Draft, written: str) -> None:
+    # Those that are called by their OBJIDs, and not by the segments in them.
+    with_objids = any(draft.spot(each).ip != draft.folder(each) for each in draft.segments)
+    division = draft.header.division
+    limits = division.limits
+    what = "no SIARD archive" if draft.version is None else f"SIARD {draft.version}"
+    console.out(f"{name}: {what}, at most {_words(limits.files, limits.bytes)} in a segment")
+    if draft.segments:
+        console.table(
+            ("segment", "files", "bytes", "closed by", *(("child IP",) if with_objids else ())),
+            (
+                (
+                    draft.folder(each),
+                    each.files,
+                    each.bytes,
+                    each.closed_by.value,
+                    *((draft.child_objid(each),) if with_objids else ()),
+                )
+                for each in draft.segments
+            ),
+            frozenset({1, 2}),
+        )
+    parts = draft.files - draft.lobs + draft.split
+    words = [
+        counted(len(draft.segments), "segment"),
+        counted(draft.lobs, "LOB") + (f" ({draft.split:,} in {parts:,} parts)" if draft.split else ""),
+        counted(draft.bytes, "byte"),
+        *([f"{counted(draft.kept, 'LOB')} kept inside"] if draft.kept else ()),
+    ]
+    console.out(f"{', '.join(words)}. {written}")
+
+
+def _words(files: int | None, size: int | None) -> str:
+    return " and ".join(
+        (
+            "any number of files" if files is None else counted(files, "file"),
+            "any number of bytes" if size is None else counted(size, "byte"),
+        )
+    )

@@ -1,0 +1,173 @@
+"""``metspack restore``: the LOBs of a package as files, or in one archive."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metspack.cli import console, log
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import option
+from metspack.cli.options.package import Accept
+from metspack.errors import ConfigError
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from metspack.restoring.staged import Restored
+
+_ARCHIVE = "An archive"
+
+
+def restore(  # noqa: PLR0917 -- a command's options
+    package: common.Package,
+    output: Annotated[
+        Path,
+        option(
+            "-o --output TARGET",
+            "The folder to be made, or with --siard the .siard file, or a folder for it; must not exist yet.",
+        ),
+    ],
+    only: Annotated[
+        list[str] | None,
+        option(
+            "--only ID",
+            "Only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table (s0.t2). Repeatable.",
+        ),
+    ] = None,
+    siard: Annotated[
+        bool,
+        option(
+            "--siard",
+            "Make one archive, with all its LOBs, instead of files: as it was before it was packaged.",
+            _ARCHIVE,
+        ),
+    ] = False,
+    into: Annotated[
+        str | None,
+        option(
+            "--into WHERE",
+            "With --siard, where the LOBs go: inside (into the archive; the default), or "
+            "folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as SIARD 2.2 has "
+            "it; LOBs that stayed inside stay there).",
+            _ARCHIVE,
+            choice=choices.places,
+        ),
+    ] = None,
+    archive: Annotated[
+        str | None,
+        option(
+            "--archive NAME",
+            "Whose LOBs are meant, of a package that metspack add put a further archive into: the name "
+            "of its .siard.",
+            _ARCHIVE,
+        ),
+    ] = None,
+    accept: Accept = None,
+    budget: common.Budget = None,
+    json_output: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Give the LOBs of a package back: as whole files, or in one archive.
+
+    The files lie as in the archive, content/schema0/table2/lob4/record0.bin, without segments, with two
+    manifests that md5sum -c and sha256sum -c read. Parts are joined; every LOB is compared with the digests
+    of its parts and of the whole in METS and with its cell while it is written. TARGET appears complete or
+    not at all; the package is only read.
+
+    `metspack restore out -o lobs`
+
+    `metspack restore out -o Northwind.siard --siard`
+    """
+    from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
+    from metspack.restoring import siard as archives  # noqa: PLC0415
+    from metspack.restoring.staged import RestoreOptions  # noqa: PLC0415
+
+    settings = RestoreOptions(
+        only=tuple(only or ()),
+        archive=archive,
+        accepted=choices.accepted.read_all("--accept", accept),
+        budgets=common.budgets(budget),
+    )
+    where = choices.places.read("--into", into or "inside")
+    _check(output, siard=siard, into=into, only=only, accept=accept)
+    with console.progress(quiet=quiet) as progress:
+        if siard:
+            restored = archives.restored_siard(package, output, where, settings, progress)
+        else:
+            restored = files.restored_files(package, output, settings, progress)
+    for each in restored.warnings:
+        console.warning(each)
+    document = _document(restored, output, into=where.value if siard else None)
+    log.tell("result", **document)
+    if json_output:
+        console.document(document)
+    elif not quiet:
+        _tell(restored, output, siard=siard)
+
+
+def _check(
+    output: Path, *, siard: bool, into: str | None, only: list[str] | None, accept: list[str] | None
+) -> None:
+    """Raise ``ConfigError`` for options that contradict each other."""
+    if not siard:
+        if into is not None:
+            raise ConfigError("--into goes with --siard", hint="Add --siard, or leave --into out.")
+        if output.suffix.lower() == ".siard":
+            raise ConfigError(
+                f"{output} is the name of an archive, and LOBs are restored as files",
+                hint="Add --siard for an archive, or name a folder.",
+            )
+        return
+    for name, given in (("--only", only), ("--accept", accept)):
+        if given:
+            raise ConfigError(
+                f"{name} does not go with --siard",
+                hint="An archive holds all its LOBs, with their right digests"
+                + (": leave --only out." if name == "--only" else "; metspack convert takes --accept."),
+            )
+    if into == "folder" and output.suffix.lower() == ".siard":
+        raise ConfigError(
+            f"{output} does not name a folder",
+            hint="Name the folder that is to hold the archive and its LOBs, without .siard at its end.",
+        )
+
+
+def _document(restored: Restored, output: Path, *, into: str | None) -> dict[str, object]:
+    document: dict[str, object] = {
+        "target": str(output),
+        "lobs": restored.lobs,
+        "joined_lobs": restored.split,
+        "bytes": restored.bytes,
+    }
+    if into is None:
+        document["from_inside"] = restored.inside
+    else:
+        document |= {
+            "into": into,
+            "stayed_inside": restored.inside,
+            "archive_bytes": restored.size,
+            "archive_sha256": restored.sha256,
+        }
+    return document | {"warnings": list(restored.warnings)}
+
+
+def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
+    inside = "stayed inside" if siard else "from inside the archive"
+    words = [
+        f"{output}: {counted(restored.lobs, 'LOB')}"
+        + (f" ({restored.split:,} joined from parts)" if restored.split else ""),
+        counted(restored.bytes, "byte"),
+        *([f"{counted(restored.inside, 'LOB')} {inside}"] if restored.inside else ()),
+    ]
+    console.out(", ".join(words))
+    if siard and output.suffix.lower() == ".siard":
+        console.out(
+            f"Published; every LOB was proven. The archive has {counted(restored.size or 0, 'byte')}, "
+            f"SHA-256 {restored.sha256}"
+        )
+        return
+    console.out(
+        "Published; every LOB was proven. Any time later: "
+        f"cd {shlex.quote(str(output))} && sha256sum -c manifest-sha256.txt"
+    )

@@ -1,0 +1,79 @@
+"""``metspack sample``: archives to try things on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from metspack import fsio, reading, resources
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import argument
+from metspack.errors import ConfigError, TargetError
+
+_FILES = {"northwind": ("Northwind.siard", "Northwind-full.siard")}
+
+
+def sample(
+    name: Annotated[
+        str,
+        argument(
+            "NAME",
+            "Which sample: northwind.",
+            choice=choices.of(*_FILES),
+        ),
+    ],
+    folder: Annotated[Path, argument("DIR", "Where to write it.")],
+    quiet: common.Quiet = False,
+) -> None:
+    """Write sample archives to try things on.
+
+    **northwind** is the E-ARK recommendation's example: 13 tables, 8 pictures. Its second
+    archive, Northwind-full, has photographs, text LOBs and nested ones too.
+
+    `metspack sample northwind .`
+    """
+    paths = copy_sample(name, folder)
+    if quiet:
+        return
+    for path in paths:
+        console.out(str(path))
+    console.out(f"Try: metspack plan {shlex.quote(str(paths[0]))} --max-files 4 --max-bytes 45000")
+
+
+def copy_sample(name: str, folder: Path) -> list[Path]:
+    """Copy the files of a sample into a folder; return their paths.
+
+    The folder is made when it is missing. An identical file is left as it is; a different one of the
+    same name is refused with ``TargetError`` before anything is written. Raises ``ConfigError`` for a
+    name that is not known.
+    """
+    if name not in _FILES:
+        raise ConfigError(f"there is no sample {name!r}", hint=f"The samples are: {', '.join(_FILES)}.")
+    contents = {folder / file: _content(resources.sample_folder(name), file) for file in _FILES[name]}
+    there = {path for path, content in contents.items() if _is_there(path, content)}
+    fsio.make_directories(folder)
+    for path, content in contents.items():
+        if path not in there:
+            with fsio.NewFile(path) as file:
+                file.write(content)
+    return list(contents)
+
+
+def _content(folder: Path, *segments: str) -> bytes:
+    with reading.opening(folder, segments) as descriptor:
+        return b"".join(reading.chunks(descriptor))
+
+
+def _is_there(path: Path, content: bytes) -> bool:
+    """Tell whether a file is there already; raises ``TargetError`` when another one stands in its place."""
+    with fsio.explained(path):
+        if not (path.exists() or path.is_symlink()):
+            return False
+        if path.is_file() and path.stat().st_size == len(content) and _content(path) == content:
+            return True
+    raise TargetError(
+        f"{path} is there already and is not the sample of that name",
+        hint="Choose another folder, or move that file away.",
+    )

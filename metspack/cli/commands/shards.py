@@ -1,0 +1,155 @@
+"""``metspack shards``: the files that each LOB consists of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import argument, option
+from metspack.errors import ConfigError, SourceError
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from metspack.model import Budgets
+    from metspack.restoring.held import Disagreement, HeldLob
+    from metspack.restoring.package import Package
+    from metspack.restoring.shards import Shard
+
+_FINDINGS = 1
+_FORMS = choices.of("json", "doms")
+_ROW = "{:<20}  {:>15}  {:>15}  {:<24}  {}"
+
+
+def shards(  # noqa: PLR0917 -- a command's options
+    package: common.Package,
+    lob: Annotated[
+        str | None,
+        argument("LOB", "Only the LOB with this id."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        option(
+            "--format FORM",
+            "json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
+            choice=_FORMS,
+        ),
+    ] = None,
+    base: Annotated[
+        str,
+        option(
+            "--base URL",
+            "What stands before the files' URLs, which are relative to OUT without it.",
+        ),
+    ] = "",
+    json_output: Annotated[bool, option("--json", "The same as --format json.")] = False,
+    budget: common.Budget = None,
+    quiet: common.Quiet = False,
+) -> None:
+    """List the files that each LOB consists of, in order, with offset and length in bytes.
+
+    For tools that know nothing of METS or SIARD. **metspack cat --shard** reads both forms. A LOB that
+    stayed in the .siard is not a file and is not listed.
+
+    Exits with 1 when the parts in the children are not those that the parent's map names (consistsOf),
+    a LOB's parts are not complete, a file is missing or has another size than METS says, or a cell names
+    a LOB that no METS lists; the others are listed all the same.
+
+    `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
+    """
+    from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
+
+    if form is not None:
+        _FORMS.read("--format", form)
+    if json_output and form == "doms":
+        raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
+    budgets = common.budgets(budget)
+    with Package(package, budgets) as opened:
+        listing = _Listing(opened, lob, base, budgets)
+        if form is not None or json_output:
+            _written(listing.shards(), form or "json")
+        else:
+            _shown(listing.shards(), quiet=quiet)
+    if listing.is_bad:
+        raise typer.Exit(_FINDINGS)
+
+
+class _Listing:
+    """The shards of a package, or of one LOB; what is wrong with it is told on stderr as it comes."""
+
+    def __init__(self, package: Package, lob: str | None, base: str, budgets: Budgets) -> None:
+        self._package = package
+        self._lob = lob
+        self._base = base
+        self._budgets = budgets
+        self.is_bad = False
+
+    def shards(self) -> Iterator[Shard]:
+        from metspack.restoring.shards import shard  # noqa: PLC0415
+
+        for each in self._related():
+            yield shard(self._package.objid, each, base=self._base)
+
+    def _related(self) -> Iterator[HeldLob]:
+        from metspack.restoring.relations import misplaced, unlisted, unrelated  # noqa: PLC0415
+        from metspack.restoring.shards import held  # noqa: PLC0415
+
+        lob = None if self._lob is None else held(self._package, self._lob)
+        for fault in self._package.faults if lob is None else ():
+            self._told(fault)
+        told = self._disagreed(unrelated(self._package, lob))
+        for each in self._package.ids() if lob is None else (lob,):
+            try:
+                held_lob = self._package.lob(each)
+            except SourceError as error:
+                if self._lob is not None and not told:
+                    raise
+                if each not in told:
+                    self._told(error)
+                continue
+            if not self._disagreed(misplaced(self._package.root, held_lob)):
+                yield held_lob
+        if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
+            self._disagreed(unlisted(self._package, self._budgets))
+
+    def _disagreed(self, disagreements: Iterable[Disagreement]) -> set[str]:
+        """Tell disagreements; return the LOBs that they are about."""
+        told = set()
+        for each in disagreements:
+            self.is_bad = True
+            told.add(each.lob)
+            console.error(each.message)
+        return told
+
+    def _told(self, error: SourceError) -> None:
+        self.is_bad = True
+        console.error(error.message, error.hint)
+
+
+def _written(found: Iterable[Shard], form: str) -> None:
+    from metspack.restoring.shards import doms_document, to_json  # noqa: PLC0415
+
+    for text in doms_document(found) if form == "doms" else map(to_json, found):
+        for line in text.splitlines():
+            console.out(line)
+
+
+def _shown(found: Iterable[Shard], *, quiet: bool) -> None:
+    """Print a table, row by row: there may be millions."""
+    lobs = files = size = 0
+    for shard in found:
+        if not (lobs or quiet):
+            console.out(_ROW.format("LOB", "offset", "length", "media type", "file"))
+        lobs += 1
+        for file in shard.files:
+            files += 1
+            size += file.length
+            if not quiet:
+                row = (shard.lob, f"{file.offset:,}", f"{file.length:,}", file.media_type or "", file.url)
+                console.out(_ROW.format(*row))
+    if not quiet:
+        console.out(f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}")

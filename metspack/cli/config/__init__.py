@@ -1,0 +1,1 @@
+"""Options set in configuration files and in the environment."""

@@ -1,0 +1,118 @@
+"""The values that options choose from: completed by the shell, and the only ones accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any
+
+from metspack import planning
+from metspack.errors import ConfigError
+from metspack.layouts import LAYOUTS, FolderStyle
+from metspack.mets import dialects as registry
+
+
+class Choice:
+    """Values that an option chooses from, loaded when they are asked for: texts, or an enumeration's."""
+
+    def __init__(self, values: Callable[[], Iterable[Any]]) -> None:
+        self._values = values
+
+    def __str__(self) -> str:
+        """The values, as help and hints name them."""
+        return ", ".join(self.begun(""))
+
+    def begun(self, incomplete: str) -> list[str]:
+        """Return the values that begin so, for the shell."""
+        return [name for name in map(_name, self._values()) if name.startswith(incomplete)]
+
+    def read(self, option: str, text: str) -> Any:
+        """Return the value that a text means; raises ``ConfigError`` when there is none."""
+        for each in self._values():
+            if _name(each) == text:
+                return each
+        raise ConfigError(f"{option} {text!r} is not known", hint=f"Choose one of {self}.")
+
+    def read_all(self, option: str, texts: Iterable[str] | None) -> frozenset[Any]:
+        """Return the values that texts mean; raises ``ConfigError``."""
+        return frozenset(self.read(option, each) for each in texts or ())
+
+
+def _name(value: Any) -> str:
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+def of(*values: str) -> Choice:
+    """Return the choice between these values."""
+    return Choice(lambda: values)
+
+
+def of_dialects(name: str) -> Choice:
+    """Return the choice between the values of an option of dialects, in all that take it."""
+    return Choice(lambda: registry.values(name))
+
+
+checksums = of("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
+presets = Choice(lambda: planning.PRESETS)
+splits = Choice(lambda: planning.Split)
+layouts = Choice(lambda: LAYOUTS)
+folder_styles = Choice(lambda: FolderStyle)
+dialects = Choice(lambda: registry.DIALECTS)
+
+# What is heavy to import is loaded only when its values are asked for.
+
+
+@Choice
+def href_styles() -> Iterable[Any]:
+    """How METS files name files."""
+    from metspack.mets.dialects.interface import HREF_STYLES  # noqa: PLC0415
+
+    return HREF_STYLES
+
+
+@Choice
+def forms() -> Iterable[Any]:
+    """How IPs are packed."""
+    from metspack.packing import FORMS  # noqa: PLC0415
+
+    return FORMS
+
+
+@Choice
+def accepted() -> Iterable[Any]:
+    """What is taken that would be refused."""
+    from metspack.copying import ACCEPTABLE  # noqa: PLC0415
+
+    return ACCEPTABLE
+
+
+@Choice
+def levels() -> Iterable[Any]:
+    """How far a check looks."""
+    from metspack.checking.looking import Level  # noqa: PLC0415
+
+    return Level
+
+
+@Choice
+def checked_profiles() -> Iterable[Any]:
+    """The standards that METS files are held against."""
+    from metspack.checking.rules.profiles import Profile  # noqa: PLC0415
+
+    return Profile
+
+
+@Choice
+def places() -> Iterable[Any]:
+    """Where the LOBs of a restored archive go."""
+    from metspack.restoring.siard import Into  # noqa: PLC0415
+
+    return Into
+
+
+@Choice
+def codes() -> Iterable[Any]:
+    """The codes of findings."""
+    from metspack.checking.codes import ALL_CODES  # noqa: PLC0415
+
+    return (each.id for each in ALL_CODES)

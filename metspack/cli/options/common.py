@@ -1,0 +1,145 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metspack.cli.options.groups import Group, argument, option
+from metspack.errors import ConfigError
+from metspack.model import Budgets
+
+if TYPE_CHECKING:
+    from metspack.siard.archive import Grants
+
+SAFETY = "Safety"
+_LOCATIONS = "Where LOBs lie"
+_DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
+
+
+def budgets(given: Sequence[str] | None) -> Budgets:
+    """Return the budgets that options ask for; raises ``ConfigError``."""
+    names = [each.name for each in fields(Budgets)]
+    found = Budgets()
+    for text in given or ():
+        name, _, value = text.partition("=")
+        if name not in names or not re.fullmatch(r"[0-9]{1,18}", value):
+            raise ConfigError(
+                f"--budget {text!r} is not a budget",
+                hint=f"Write one of {', '.join(names)}, = and a whole number.",
+            )
+        found = replace(found, **{name: int(value)})
+    return found
+
+
+Source = Annotated[
+    Path,
+    argument(
+        "SOURCE",
+        "A SIARD archive (.siard file, its parts, or unpacked), a folder of LOBs (content/schema0/...), "
+        "or a list of them (.csv).",
+    ),
+]
+Packages = Annotated[
+    list[Path], argument("PATH", "Packages: their folders, METS files, or zip or tar files of them.")
+]
+Package = Annotated[Path, argument("OUT", "A package's folder, or its METS file.")]
+Name = Annotated[
+    str | None,
+    option(
+        "--name NAME", "Name of the .siard, the folders and the ids; the archive's file name when left out."
+    ),
+]
+Root = Annotated[
+    list[Path] | None,
+    option(
+        "--root DIR",
+        "Where children or parents may lie that are not in their places: a folder, a disk, a zip or tar "
+        "file. They are found by OBJID. Repeatable.",
+    ),
+]
+Json = Annotated[bool, option("--json", "Print the result as JSON.")]
+Quiet = Annotated[bool, option("-q --quiet", "Print nothing but errors and warnings.")]
+Budget = Annotated[
+    list[str] | None,
+    option(
+        "--budget WHAT=N",
+        "How much a source may ask of the reader before it is refused: "
+        "entries, ratio, depth, attribute, metadata. Repeatable.",
+        SAFETY,
+        to="budgets",
+        read=budgets,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationGroup(Group):
+    """Where LOBs may lie beside the archive's own folder, and what may be read there."""
+
+    lob_root: Annotated[
+        list[Path] | None,
+        option(
+            "--lob-root DIR",
+            "Another folder that LOBs outside the archive may be read from, beside that of the .siard. "
+            "Repeatable.",
+            _LOCATIONS,
+            to=None,
+        ),
+    ] = None
+    map_drive: Annotated[
+        list[str] | None,
+        option(
+            "--map-drive S:=DIR",
+            "The folder that a drive letter stands for in the archive. Repeatable.",
+            _LOCATIONS,
+            to=None,
+        ),
+    ] = None
+    mapping: Annotated[
+        Path | None,
+        option(
+            "--mapping FILE",
+            "Where segment folders were moved to, in the form of SIARD 2.2; a mapping.txt beside the "
+            ".siard is read without being named.",
+            _LOCATIONS,
+            to=None,
+        ),
+    ] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return the folders that are granted, beside the rest."""
+        return {**super().values(), "grants": self.grants()}
+
+    def grants(self) -> Grants:
+        """Return the folders that are granted; raises ``ConfigError``."""
+        from metspack.siard.archive import Grants  # noqa: PLC0415 -- commands load what they need
+
+        drives: dict[str, Path] = {}
+        for text in self.map_drive or ():
+            found = _DRIVE.fullmatch(text)
+            if found is None:
+                raise ConfigError(
+                    f"--map-drive {text!r} maps no drive",
+                    hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
+                )
+            drive, folder = found[1].upper(), Path(found[2])
+            if drives.setdefault(drive, folder) != folder:
+                raise ConfigError(
+                    f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
+                    hint="A drive stands for one folder; --lob-root grants further ones.",
+                )
+        return Grants(lob_roots=tuple(self.lob_root or ()), drives=drives, mapping=self.mapping)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceGroup(LocationGroup):
+    """Where LOBs may lie, also those of a list."""
+
+    base: Annotated[
+        Path | None,
+        option("--base DIR", "The folder that the paths in a list (.csv) begin in.", _LOCATIONS),
+    ] = None

@@ -1,0 +1,191 @@
+"""Options on the dialect of a package, and on all that a package of the dialect csip says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metspack.cli.options import choices
+from metspack.cli.options.groups import Group, option
+from metspack.errors import ConfigError
+from metspack.mets import dialects
+
+if TYPE_CHECKING:
+    from metspack.mets.dialects.interface import DialectOptions
+
+CSIP = "E-ARK (--dialect csip)"
+_DIALECT = "Dialect"
+
+
+def _choice() -> str:
+    """Return the names of the dialects, each with what it is."""
+    words = {name: dialects.facts(name).summary for name in dialects.DIALECTS}
+    words[dialects.DEFAULT] += "; the default"
+    return " or ".join(f"{name} ({summary})" for name, summary in words.items())
+
+
+def default_checksums() -> str:
+    """Return the digests that METS files hold when none is asked for, in words."""
+    first = dialects.facts(dialects.DEFAULT).checksum
+    others = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
+    return first + "".join(f", in the dialect {name} {own}" for name, own in others.items() if own != first)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermGroup(Group):
+    """What E-ARK's specifications want to know of a package."""
+
+    profile: Annotated[
+        str | None,
+        option(
+            "--profile NAME",
+            "Whose METS profile the packages declare: csip (the default), cits-siard or sip.",
+            CSIP,
+            choice=choices.of_dialects("profile"),
+        ),
+    ] = None
+    package_type: Annotated[
+        str | None,
+        option(
+            "--type TYPE",
+            "OAIS package type: SIP (the default), AIP or DIP.",
+            CSIP,
+            choice=choices.of_dialects("package_type"),
+        ),
+    ] = None
+    content_type: Annotated[
+        str | None,
+        option(
+            "--content-type TYPE",
+            "Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
+            CSIP,
+            choice=choices.of_dialects("content_type"),
+        ),
+    ] = None
+    submitter: Annotated[
+        str | None,
+        option(
+            "--submitter NAME",
+            "Organisation that submits the package; --profile sip needs it.",
+            CSIP,
+        ),
+    ] = None
+    submitter_code: Annotated[
+        str | None,
+        option(
+            "--submitter-code CODE",
+            "The submitter's identification code.",
+            CSIP,
+        ),
+    ] = None
+    archival_creator: Annotated[
+        str | None,
+        option(
+            "--archival-creator NAME",
+            "Organisation that created the data.",
+            CSIP,
+        ),
+    ] = None
+    archival_creator_code: Annotated[
+        str | None,
+        option(
+            "--archival-creator-code CODE",
+            "The archival creator's identification code.",
+            CSIP,
+        ),
+    ] = None
+    preservation_agent: Annotated[
+        str | None,
+        option(
+            "--preservation-agent NAME",
+            "Organisation that preserves the package.",
+            CSIP,
+        ),
+    ] = None
+    descriptive: Annotated[
+        Path | None,
+        option(
+            "--descriptive FILE",
+            "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; when left out, Dublin "
+            "Core made of what the archive says of itself.",
+            CSIP,
+        ),
+    ] = None
+    documentation: Annotated[
+        Path | None,
+        option(
+            "--documentation DIR",
+            "Folder of documentation for the parent.",
+            CSIP,
+        ),
+    ] = None
+    schemas: Annotated[
+        Path | None,
+        option(
+            "--schemas DIR",
+            "Folder of XML schemas (*.xsd) for every package, such as the official ones; metspack's own "
+            "when left out.",
+            CSIP,
+        ),
+    ] = None
+
+    def of(self, dialect: str) -> DialectOptions | None:
+        """Return the dialect's own options; raises ``ConfigError`` for those that it does not take."""
+        given = {each.name: (option, getattr(self, each.name)) for each, option in self.stated()}
+        given.pop("dialect", None)
+        if strange := [name for name in given if name not in dialects.facts(dialect).options]:
+            flags = ", ".join(given[name][0].name for name in strange)
+            others = " or ".join(dialects.that_take(*strange))
+            raise ConfigError(
+                f"only the dialect {others} has {flags}",
+                hint=f"Add --dialect {others}, or leave {flags} out.",
+            )
+        values = {name: option.read(value) for name, (option, value) in given.items()}
+        return dialects.named(dialect).options(values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialectGroup(TermGroup):
+    """The dialect of a package, and all that the CSIP dialect says beside."""
+
+    dialect: Annotated[
+        str | None,
+        option(
+            "--dialect NAME",
+            f"How the package is described: {_choice()}.",
+            _DIALECT,
+            choice=choices.dialects,
+        ),
+    ] = None
+    link_style: Annotated[
+        str | None,
+        option(
+            "--link-style STYLE",
+            "How parent and children name each other: aip (E-ARK AIP; the default), csip-large (CSIP's "
+            "text on large packages) or recommendation.",
+            CSIP,
+            choice=choices.of_dialects("link_style"),
+        ),
+    ] = None
+    roda_ancestors: Annotated[
+        bool,
+        option(
+            "--roda-ancestors",
+            "Name the parent in the children's structMap that RODA reads as well.",
+            CSIP,
+        ),
+    ] = False
+    representation: Annotated[
+        str | None,
+        option(
+            "--representation NAME",
+            "Name of the representation in every package, rep1 when left out.",
+            CSIP,
+        ),
+    ] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return the dialect and its own options; raises ``ConfigError`` for those that it does not take."""
+        name = choices.dialects.read("--dialect", self.dialect or dialects.DEFAULT)
+        return {"dialect": name, "dialect_options": self.of(name)}

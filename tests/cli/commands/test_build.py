@@ -1,0 +1,519 @@
+"""``metspack build``: what a package is, option by option."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from metspack import checking
+from tests import siards
+from tests.cli.conftest import Commands, Program
+from tests.official import mets_faults
+from tests.shared_data import shared
+from tests.trees import names, tree
+
+SMALL = ("--max-files", "4", "--max-bytes", "45000")
+METS = "{http://www.loc.gov/METS/}"
+HREF = "{http://www.w3.org/1999/xlink}href"
+
+
+def parsed(document: Path) -> ET.Element:
+    return ET.parse(document).getroot()  # noqa: S314 -- our own file
+
+
+def lob_files(package: Path) -> dict[str, list[str]]:
+    """Return the LOB files of every segment, in the order of its METS."""
+    return {
+        child.parent.name: [each.attrib[HREF] for each in parsed(child).iter(f"{METS}FLocat")]
+        for child in sorted(package.glob("*/mets.xml"))
+    }
+
+
+def all_mets(package: Path) -> list[Path]:
+    return [package / "mets.xml", *sorted(package.glob("*/mets.xml"))]
+
+
+def cells(siard: Path) -> list[str]:
+    """Return the ``file`` of every cell that has one."""
+    with zipfile.ZipFile(siard) as container:
+        documents = [name for name in container.namelist() if re.search(r"/table[0-9]+\.xml$", name)]
+        return [
+            found
+            for name in documents
+            for found in re.findall(r' file="([^"]*)"', container.read(name).decode())
+        ]
+
+
+@pytest.fixture(
+    params=["Northwind", "Northwind-full", "shared Northwind", "shared Sakila 2.2", "dbptk example"]
+)
+def archive(request: pytest.FixtureRequest, northwind: Path, northwind_full: Path) -> Path:
+    """Archives of this project and of others."""
+    name: str = request.param
+    if name.startswith("Northwind"):
+        return northwind if name == "Northwind" else northwind_full
+    places = {
+        "shared Northwind": ("northwind", "Northwind.siard"),
+        "shared Sakila 2.2": ("siard", "sfdbsakila-2.2.siard"),
+        "dbptk example": ("siard", "dbptk-example.siard"),
+    }
+    return shared("data", *places[name])
+
+
+def limits(archive: Path) -> tuple[str, ...]:
+    """Return limits that give an archive more than one segment, and not thousands."""
+    return ("--max-files", "500") if archive.stat().st_size > 1_000_000 else SMALL
+
+
+def test_northwind_gives_the_segments_of_the_recommendations_example(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    said = metspack.fine("build", northwind, "-o", out, *SMALL)
+    assert re.fullmatch(
+        rf"{re.escape(str(out))}: parent IP urn:uuid:[0-9a-f-]{{36}} with 3 child IPs, 8 LOBs, 91,839 bytes\n"
+        rf"Published; its structure was checked\. Any time later: metspack check {re.escape(str(out))}\n",
+        said,
+    )
+    column = "content/schema0/table2/lob4"
+    assert lob_files(out) == {
+        "Northwind_lobseg_0": [f"{column}/record{n}.bin" for n in range(4)],
+        "Northwind_lobseg_1": [f"{column}/record{n}.bin" for n in range(4, 7)],
+        "Northwind_lobseg_2": [f"{column}/record7.bin"],
+    }
+    sizes = {
+        segment: sum((out / segment / file).stat().st_size for file in files)
+        for segment, files in lob_files(out).items()
+    }
+    assert sizes == {"Northwind_lobseg_0": 44_021, "Northwind_lobseg_1": 35_749, "Northwind_lobseg_2": 12_069}
+    assert names(out) == {
+        *("mets.xml", "Northwind.siard", "manifest-md5.txt", "manifest-sha256.txt"),
+        *sizes,
+    }
+    assert names(tmp_path) == {"out"}
+
+
+def test_the_example_archive_gives_exactly_the_expected_plan(metspack: Commands, tmp_path: Path) -> None:
+    source = shared("data", "northwind", "Northwind.siard")
+    expected: Any = json.loads(shared("data", "northwind", "expected-plan.json").read_bytes())
+    out = tmp_path / "out"
+    metspack("build", source, "-o", out, "--id", "ID.AVID.RA.18005", *SMALL)
+    assert parsed(out / "mets.xml").attrib["OBJID"] == "ID.AVID.RA.18005"
+    found = []
+    for segment in sorted(path for path in out.iterdir() if path.is_dir()):
+        files, sizes = [], []
+        for each in parsed(segment / "mets.xml").iter(f"{METS}file"):
+            path = next(each.iter(f"{METS}FLocat")).attrib[HREF]
+            data = (segment / path).read_bytes()
+            assert each.attrib["SIZE"] == str(len(data))
+            assert each.attrib["CHECKSUM"] == siards.md5(data)
+            sizes.append(len(data))
+            files.append({"path": path, "size": len(data), "md5": each.attrib["CHECKSUM"]})
+        found.append({"name": segment.name, "bytes": sum(sizes), "files": files})
+    assert found == expected["segments"]
+
+
+def test_every_tool_an_archivist_has_accepts_the_package(
+    metspack: Commands, archive: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert metspack("build", archive, "-o", out, *limits(archive)).code == 0
+    files = {name for name in tree(out) if not name.endswith("/")}
+    for algorithm in ("md5", "sha256"):
+        lines = (out / f"manifest-{algorithm}.txt").read_text(encoding="utf-8").splitlines()
+        paths = [line.partition("  ")[2] for line in lines]
+        for line, path in zip(lines, paths, strict=True):
+            assert line.startswith(f"{hashlib.new(algorithm, (out / path).read_bytes()).hexdigest()}  ")
+        assert paths == sorted(paths, key=str.encode)
+        assert set(paths) == {file for file in files if not file.startswith("manifest-")}
+    siard = next(out.glob("*.siard")).name
+    commands = (
+        ["md5sum", "--quiet", "--strict", "-c", "manifest-md5.txt"],
+        ["sha256sum", "--quiet", "--strict", "-c", "manifest-sha256.txt"],
+        ["unzip", "-tq", siard],
+    )
+    there = [command for command in commands if shutil.which(command[0])]
+    for command in there:
+        done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    if len(there) < len(commands):
+        pytest.skip("all but this held: not every one of md5sum, sha256sum and unzip is installed")
+
+
+def test_every_mets_is_valid_and_every_link_leads_somewhere(
+    metspack: Commands, archive: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert metspack("build", archive, "-o", out, *limits(archive), "--agent", 'Archive "A" & B <x>').code == 0
+    faults = [fault for document in all_mets(out) for fault in mets_faults(document)]
+    assert not faults, "\n".join(faults)
+    parent = parsed(out / "mets.xml")
+    objids = [parsed(document).attrib["OBJID"] for document in all_mets(out)[1:]]
+    pointers = [each.attrib[HREF] for each in parent.iter(f"{METS}mptr")]
+    assert sorted(pointers) == sorted(objids)
+    assert set(pointers) <= {each.attrib["ID"] for each in parent.iter(f"{METS}file")}
+    for document in all_mets(out)[1:]:
+        assert [e.attrib[HREF] for e in parsed(document).iter(f"{METS}mptr")] == [parent.attrib["OBJID"]]
+    for document in all_mets(out):
+        for each in parsed(document).iter(f"{METS}file"):
+            data = (document.parent / next(each.iter(f"{METS}FLocat")).attrib[HREF]).read_bytes()
+            assert (each.attrib["SIZE"], each.attrib["CHECKSUM"]) == (str(len(data)), siards.md5(data))
+    assert not list(checking.check(out, checking.Level.FULL))
+
+
+def test_the_archives_cells_name_the_moved_files_and_no_lob_stays(
+    metspack: Commands, northwind_full: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind_full, "-o", out, *SMALL)
+    moved = [f"{segment}/{file}" for segment, files in lob_files(out).items() for file in files]
+    assert sorted(cells(out / "Northwind-full.siard")) == sorted(moved)
+    assert all((out / file).is_file() for file in moved)
+    with zipfile.ZipFile(out / "Northwind-full.siard") as container:
+        assert not [name for name in container.namelist() if "/lob" in name]
+    with zipfile.ZipFile(northwind_full) as before:
+        inside = {siards.md5(before.read(name)) for name in cells(northwind_full)}
+    assert inside == {siards.md5((out / file).read_bytes()) for file in moved}
+
+
+def test_the_same_input_gives_the_same_bytes_wherever_and_however_it_is_built(
+    program: Program, northwind_full: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b" / "deep").mkdir(parents=True)
+    copy = tmp_path / "b" / northwind_full.name
+    copy.write_bytes(northwind_full.read_bytes())
+    clock = {"SOURCE_DATE_EPOCH": "1456185600"}
+    first = program("build", northwind_full, "-o", "one", *SMALL, "-j", "1", cwd=tmp_path / "a", **clock)
+    second = program(
+        *("build", "../Northwind-full.siard", "-o", tmp_path / "two", *SMALL, "-j", "4"),
+        cwd=tmp_path / "b" / "deep",
+        TZ="Pacific/Kiritimati",
+        LC_ALL="C",
+        PYTHONHASHSEED="7",
+        **clock,
+    )
+    assert (first.code, second.code) == (0, 0), (first, second)
+    one, two = tree(tmp_path / "a" / "one"), tree(tmp_path / "two")
+    assert one.keys() == two.keys()
+    assert [name for name in one if one[name] != two[name]] == []
+
+
+def test_without_a_given_clock_only_the_dates_and_what_is_made_from_them_differ(
+    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metspack.fine("build", northwind, "-o", tmp_path / "now", *SMALL)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    metspack.fine("build", northwind, "-o", tmp_path / "then", *SMALL)
+    now, then = tree(tmp_path / "now"), tree(tmp_path / "then")
+    assert now.keys() == then.keys()
+    different = {name for name in now if now[name] != then[name]}
+    assert different == {name for name in now if name.endswith("mets.xml") or name.startswith("manifest-")}
+    for document in all_mets(tmp_path / "now"):
+        name = str(document.relative_to(tmp_path / "now"))
+        dates = set(re.findall(rb' (?:CREATEDATE|CREATED)="([^"]*)"', now[name]))
+        assert len(dates) == 1
+        assert re.fullmatch(rb"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", dates.pop())
+        without = [re.sub(rb' (CREATED|CREATEDATE)="[^"]*"', b"", each[name]) for each in (now, then)]
+        if name == "mets.xml":  # the parent holds the digests of its children, whose dates differ
+            without = [re.sub(rb' CHECKSUM="[0-9a-f]*"', b"", each) for each in without]
+        assert without[0] == without[1]
+
+
+def test_the_source_is_only_read(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    source = tmp_path / "Northwind.siard"
+    source.write_bytes(northwind.read_bytes())
+    os.utime(source, ns=(1, 1_234_567_890_123_456_789))
+    source.chmod(0o444)
+    before = source.stat()
+    metspack.fine("build", source, "-o", tmp_path / "out", *SMALL)
+    after = source.stat()
+    assert source.read_bytes() == northwind.read_bytes()
+    assert (after.st_mtime_ns, after.st_ino, after.st_mode) == (
+        before.st_mtime_ns,
+        before.st_ino,
+        before.st_mode,
+    )
+
+
+def test_a_name_names_everything(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind, "-o", out, *SMALL, "--name", "My archive.2")
+    assert (out / "My_archive_2.siard").is_file()
+    assert sorted(lob_files(out)) == [f"My_archive_2_lobseg_{n}" for n in range(3)]
+    assert all(file.startswith("My_archive_2_lobseg_") for file in cells(out / "My_archive_2.siard"))
+
+
+def test_an_objid_is_taken_letter_by_letter(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = metspack.fine("build", northwind, "-o", out, *SMALL, "--id", "ID.AVID.RA.18005")
+    assert "parent IP ID.AVID.RA.18005 with 3 child IPs" in said
+    child = parsed(out / "Northwind_lobseg_0" / "mets.xml")
+    pointer = next(child.iter(f"{METS}mptr"))
+    assert pointer.attrib[HREF] == "ID.AVID.RA.18005"
+    assert (pointer.attrib["LOCTYPE"], pointer.attrib["OTHERLOCTYPE"]) == ("OTHER", "OBJID")
+
+
+@pytest.mark.parametrize("kind", ["MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"])
+def test_a_checksum_type_is_used_in_every_mets(
+    metspack: Commands, northwind: Path, tmp_path: Path, kind: str
+) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind, "-o", out, *SMALL, "--checksum", kind, "-j", "1")
+    for document in all_mets(out):
+        for each in parsed(document).iter(f"{METS}file"):
+            data = (document.parent / next(each.iter(f"{METS}FLocat")).attrib[HREF]).read_bytes()
+            assert each.attrib["CHECKSUMTYPE"] == kind
+            found = hashlib.new(kind.replace("-", ""), data, usedforsecurity=False).hexdigest()
+            assert each.attrib["CHECKSUM"] == found
+    assert not list(checking.check(out, checking.Level.FULL))
+
+
+def test_agents_and_profile_stand_in_every_mets(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    agents = ("A & B <x>", 'the "Archive"\tof ∑')
+    metspack.fine(
+        *("build", northwind, "-o", out, *SMALL, "--mets-profile", "https://example.org/p?a=1&b='2'"),
+        *(word for agent in agents for word in ("--agent", agent)),
+    )
+    for document in all_mets(out):
+        root = parsed(document)
+        assert root.attrib["PROFILE"] == "https://example.org/p?a=1&b='2'"
+        assert [each.text for each in root.iter(f"{METS}name")] == ["metspack", *agents]
+        assert not list(mets_faults(document))
+
+
+def test_file_uris_count_from_the_packages_root(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind, "-o", out, *SMALL, "--href", "file-uri")
+    assert [each.attrib[HREF] for each in parsed(out / "mets.xml").iter(f"{METS}FLocat")] == [
+        "file:///Northwind.siard",
+        *(f"file:///Northwind_lobseg_{n}/mets.xml" for n in range(3)),
+    ]
+    assert [
+        each.attrib[HREF] for each in parsed(out / "Northwind_lobseg_2" / "mets.xml").iter(f"{METS}FLocat")
+    ] == ["file:///Northwind_lobseg_2/content/schema0/table2/lob4/record7.bin"]
+    assert all(file.startswith("Northwind_lobseg_") for file in cells(out / "Northwind.siard"))
+
+
+@pytest.mark.parametrize(
+    ("options", "children"),
+    [
+        ((), 1),
+        (("--preset", "dbptk"), 1),
+        (("--preset", "recommendation-0.16"), 1),
+        (("--preset", "dbptk", "--max-files", "1"), 8),
+        (("--max-files", "none", "--max-bytes", "45kB"), 3),
+        (("--max-bytes", "none", "--max-files", "5"), 2),
+    ],
+)
+def test_limits_are_a_presets_or_ones_own(
+    metspack: Commands, northwind: Path, tmp_path: Path, options: tuple[str, ...], children: int
+) -> None:
+    said = json.loads(
+        metspack.fine("build", northwind, "--output", tmp_path / "out", "--jobs", "1", "--json", *options)
+    )
+    assert said["children"] == children == len(lob_files(tmp_path / "out"))
+
+
+def test_a_plan_file_decides_limits_and_name(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.jsonl"
+    metspack.fine("plan", northwind, "-o", plan, *SMALL, "--name", "Planned")
+    metspack.fine("build", northwind, "-o", tmp_path / "planned", "--plan", plan)
+    metspack.fine("build", northwind, "-o", tmp_path / "same", "--plan", plan, "--name", "Planned")
+    assert {name: len(files) for name, files in lob_files(tmp_path / "planned").items()} == {
+        "Planned_lobseg_0": 4,
+        "Planned_lobseg_1": 3,
+        "Planned_lobseg_2": 1,
+    }
+    assert tree(tmp_path / "planned").keys() == tree(tmp_path / "same").keys()
+
+
+def test_verify_reads_every_byte_back(
+    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = []
+    real = checking.check
+
+    def watched(path: Path, level: checking.Level, **rest: Any) -> checking.Checking:
+        levels.append(level)
+        return real(path, level, **rest)
+
+    monkeypatch.setattr(checking, "check", watched)
+    said = metspack.fine("build", northwind, "-o", tmp_path / "out", "--verify")
+    assert "Published; every byte was read back." in said
+    metspack.fine("build", northwind, "-o", tmp_path / "quick")
+    assert levels == [checking.Level.FULL, checking.Level.STRUCTURE]
+
+
+@pytest.mark.parametrize("budget", ["entries=3", "depth=2", "metadata=100", "attribute=1000", "ratio=2"])
+def test_a_budget_bounds_what_a_source_may_ask_for(metspack: Commands, tmp_path: Path, budget: str) -> None:
+    greedy = siards.Lob(data=b"a" * 1000, attributes=f'x="{"y" * 300_000}"')
+    source = siards.packed(tmp_path / "Greedy.siard", siards.parts([greedy] * 3), method=zipfile.ZIP_DEFLATED)
+    outcome = metspack("build", source, "-o", tmp_path / "out", "--budget", budget)
+    assert outcome.code == 3, outcome
+    assert f"{int(budget.partition('=')[2]):,}" in outcome.err.splitlines()[0]
+    assert names(tmp_path) == {"Greedy.siard"}
+
+
+def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = json.loads(metspack.fine("build", northwind, "-o", out, *SMALL, "--json", "--id", "X"))
+    assert said == {
+        "target": str(out),
+        "objid": "X",
+        "name": "Northwind",
+        "layout": "lobseg",
+        "children": 3,
+        "lobs": 8,
+        "split_lobs": 0,
+        "kept_inside": 0,
+        "bytes": 91_839,
+        "checked": "structure",
+        "warnings": [],
+    }
+
+
+def test_quiet_prints_nothing(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    assert metspack.fine("build", northwind, "-o", tmp_path / "out", "-q") == ""
+    assert (tmp_path / "out" / "mets.xml").is_file()
+
+
+def test_an_archive_without_lobs_gives_a_parent_without_children(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Empty.siard")
+    out = tmp_path / "out"
+    said = metspack.fine("build", source, "-o", out)
+    assert "with 0 child IPs, 0 LOBs, 0 bytes" in said
+    assert names(out) == {"mets.xml", "Empty.siard", "manifest-md5.txt", "manifest-sha256.txt"}
+    assert (out / "Empty.siard").read_bytes() == source.read_bytes()
+    assert not list(parsed(out / "mets.xml").iter(f"{METS}mptr"))
+    assert not list(checking.check(out, checking.Level.FULL))
+    assert not list(mets_faults(out / "mets.xml"))
+
+
+def test_a_lob_that_two_cells_name_is_placed_once_and_both_name_it(
+    metspack: Commands, tmp_path: Path
+) -> None:
+    name = "content/schema0/table0/lob2/shared.bin"
+    twice = [siards.Lob(data=b"one for two", file=name), siards.Lob(data=b"one for two", file=name)]
+    source = siards.packed(tmp_path / "Twice.siard", siards.parts([*twice, siards.Lob(data=b"a third")]))
+    out = tmp_path / "out"
+    outcome = metspack("build", source, "-o", out, "--max-files", "1")
+    shared_by = "a LOB that another cell names too: s0.t0.c2.r2 names that of s0.t0.c2.r1, for one"
+    assert (outcome.code, outcome.err) == (0, f"warning: 1 cell with {shared_by}\n")
+    assert metspack("plan", source, "--max-files", "1").err == outcome.err
+    placed = ["Twice_lobseg_0/content/schema0/table0/lob2/record0.bin"]
+    placed += ["Twice_lobseg_1/content/schema0/table0/lob2/record2.bin"]
+    assert [(out / file).read_bytes() for file in placed] == [b"one for two", b"a third"]
+    assert cells(out / "Twice.siard") == [placed[0], *placed]
+    assert [each.code for each in checking.check(out, checking.Level.FULL)] == ["Z018"]
+
+
+@pytest.mark.parametrize("place", [(), ("--verify",)])
+def test_what_the_closing_check_warns_of_is_said(
+    metspack: Commands, tmp_path: Path, place: tuple[str, ...]
+) -> None:
+    strays = {f"content/stray{number}.txt": b"whose?" for number in range(3)}
+    strays |= {"content/STRAY0.txt": b"a", "content/STRAY1.txt": b"b"}
+    source = siards.packed(tmp_path / "Stray.siard", siards.parts([siards.Lob(data=b"one")]) | strays)
+    outcome = metspack("build", source, "-o", tmp_path / "out", *place)
+    checked = "warning: the package was checked: Stray.siard: "
+    strange = f"{checked}Z033 entries in content/ that are neither a table's nor a cell's LOB: 5,"
+    assert (outcome.code, strange in outcome.err) == (0, True)
+    assert (f"{checked}N002 " in outcome.err, "(and 1 more of N002)\n" in outcome.err) == (
+        (True, True) if place else (False, False)
+    )
+
+
+def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
+    bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes="")]
+    source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
+    outcome = metspack("build", source, "-o", tmp_path / "out", "--json")
+    warning = (
+        "2 LOBs without a digest in the cell: proven by the CRC-32 of the zip entry where there is one and, "
+        "where the cell has one, the length"
+    )
+    assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
+    assert json.loads(outcome.out)["warnings"] == [warning]
+
+
+def test_a_text_lob_may_count_characters(metspack: Commands, tmp_path: Path) -> None:
+    text = "Grüße, 🍏".encode()
+    lobs = [siards.Lob(data=text, attributes=f'length="{n}"') for n in (len(text), 8, 9)]
+    parts = siards.parts(lobs)
+    parts[siards.METADATA] = parts[siards.METADATA].replace(b"BLOB", b"CLOB")
+    source = siards.packed(tmp_path / "Text.siard", parts)
+    assert metspack("build", source, "-o", tmp_path / "out").code == 0
+
+
+def test_a_stale_digest_of_the_archive_is_a_warning_and_can_be_left_unread(
+    metspack: Commands, tmp_path: Path
+) -> None:
+    parts = siards.parts(siards.lobs(b"content"))
+    wrong = f"<messageDigest><digestType>MD5</digestType><digest>{'0' * 32}</digest></messageDigest>"
+    odd = "<messageDigest>not a digest</messageDigest>"
+    parts[siards.METADATA] = parts[siards.METADATA].replace(b"<schemas>", f"{wrong}{odd}<schemas>".encode())
+    source = siards.packed(tmp_path / "Stale.siard", parts)
+    data = source.read_bytes()
+    found = siards.md5(data[: data.index(b"header/metadata.xml") - 30])  # a local header has 30 bytes
+    changed = "it was changed after it was sealed (the package gets the right one)"
+    outcome = metspack("build", source, "-o", tmp_path / "out")
+    assert outcome.code == 0
+    assert outcome.err.splitlines() == [
+        f"warning: the archive's MD5 messageDigest is {'0' * 32}, but its content has {found}; {changed}",
+        "warning: the archive's messageDigest 'not a digest' could not be understood and was left as it is",
+    ]
+    unread = metspack("build", source, "-o", tmp_path / "unread", "--no-message-digest-check")
+    assert (unread.code, len(unread.err.splitlines())) == (0, 1)
+
+
+def test_siard_1_0_gets_its_lob_folders_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
+    parts = siards.parts(siards.lobs(b"content"), version="1.0")
+    source = siards.packed(tmp_path / "Old.siard", parts)
+    outcome = metspack("build", source, "-o", tmp_path / "out")
+    assert outcome.code == 0
+    assert "warning: SIARD 1.0 knows no lobFolder" in outcome.err
+
+
+def test_deflated_archives_are_packed_alike(metspack: Commands, tmp_path: Path) -> None:
+    parts = siards.parts(siards.lobs(b"a" * 100_000, os.urandom(1000), b""))
+    source = siards.packed(tmp_path / "Deflated.siard", parts, method=zipfile.ZIP_DEFLATED)
+    metspack.fine("build", source, "-o", tmp_path / "out", "--max-files", "1")
+    assert not list(checking.check(tmp_path / "out", checking.Level.FULL))
+
+
+def test_what_help_promises_of_every_option_is_tested_here() -> None:
+    """Keeps this module honest: an option of build that no test names is a failure."""
+    from metspack.cli.app import app  # noqa: PLC0415
+
+    said = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.py"))
+    command: Any = __import__("typer").main.get_command(app)
+    long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
+    missing = {name for name in long if name not in said} - {"--help"}
+    assert not missing, f"no test uses {sorted(missing)}"
+
+
+def test_an_archive_named_in_another_script_gets_a_name_and_a_warning(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    source = Path(shutil.copy(northwind, tmp_path / "архив.siard"))
+    for outcome in (
+        metspack("plan", source),
+        metspack("build", source, "-o", tmp_path / "out"),
+        metspack("restore", tmp_path / "out", "-o", tmp_path / "back", "--siard"),
+    ):
+        assert outcome.code == 0
+        assert ("the package is called SIARD-0d2913c1; --name" in outcome.err) == ("back" not in outcome.out)
+    assert (tmp_path / "out/SIARD-0d2913c1_lobseg_0/mets.xml").is_file()
+    assert (tmp_path / "back/SIARD-0d2913c1.siard").is_file()
+    assert "Archive_lobseg_0" in metspack.fine("plan", source, "--name", "Archive")

@@ -1,0 +1,536 @@
+"""``metspack cat``: LOBs and ranges of them, shard files, and what cannot be given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metspack import cli
+from metspack.cli import console
+from tests import siards
+from tests.cli.conftest import Outcome, Program
+from tests.packages import forge
+from tests.restoring import splitting
+from tests.restoring.damages import DAMAGES, Damage, part, without_map
+from tests.restoring.splitting import LOBS, SPLIT, Lob
+
+WHOLE = LOBS[1].data
+PATTERN = """<shard_metadata>
+  <file>
+    <file_url>http://bitfinder.statsbiblioteket.dk/bart/mux1.ts</file_url>
+    <channel_id>102</channel_id>
+    <program_start_offset>2100</program_start_offset>
+    <program_clip_length>1500</program_clip_length>
+    <file_name>mux1.ts</file_name>
+    <format_uri>info:pronom/x-fmt/386</format_uri>
+  </file>
+</shard_metadata>
+"""
+
+
+class Cat:
+    """Runs commands in this process, with the bytes that they print caught."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsysbinary
+
+    def run(self, *arguments: str | Path) -> tuple[Outcome, bytes]:
+        self._monkeypatch.setattr(sys, "argv", ["metspack", *map(str, arguments)])
+        self._capsys.readouterr()
+        code = cli._run()
+        said = self._capsys.readouterr()
+        return Outcome(code=code, out="", err=said.err.decode()), said.out
+
+    def __call__(self, *arguments: str | Path) -> bytes:
+        """Give what ``cat`` gives when all is well."""
+        outcome, out = self.run("cat", *arguments)
+        assert (outcome.code, outcome.err) == (0, "")
+        return out
+
+    def refused(self, *arguments: str | Path, code: int = 3) -> str:
+        """Return what ``cat`` says when it gives nothing."""
+        outcome, out = self.run("cat", *arguments)
+        assert (outcome.code, out) == (code, b""), outcome.err
+        assert outcome.err.startswith("error: ")
+        assert "\nhint: " in outcome.err
+        return outcome.err
+
+
+@pytest.fixture
+def cat(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes], signals: None) -> Cat:
+    del signals
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Cat(monkeypatch, capsysbinary)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return splitting.forged(tmp_path / "package")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder
+
+
+def dd(path: Path, first: int, count: int) -> bytes:
+    command = ["dd", f"if={path}", "bs=1", f"skip={first}", f"count={count}", "status=none"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def test_a_split_lob_is_given_whole_and_nothing_else(cat: Cat, root: Path) -> None:
+    assert cat(root, SPLIT) == WHOLE
+    assert cat(root / "mets.xml", SPLIT, "--no-verify") == WHOLE
+    for lob in LOBS:
+        assert cat(root, lob.id) == lob.data
+
+
+@pytest.mark.parametrize("verify", [(), ("--no-verify",)])
+@pytest.mark.parametrize(
+    "at",
+    [("3-20", 3, 18), ("16-36", 16, 21), ("0-0", 0, 1), ("40-", 40, 6), ("-9", 37, 9)],
+)
+def test_a_range_is_what_dd_gives(
+    cat: Cat, root: Path, at: tuple[str, int, int], verify: tuple[str, ...]
+) -> None:
+    text, first, count = at
+    joined = root.parent / "joined"
+    joined.write_bytes(b"".join(part(root, number).read_bytes() for number in range(3)))
+    assert cat(root, SPLIT, "--range", text, *verify) == dd(joined, first, count)
+    twice = cat(root, SPLIT, "--range", text, "--range", "0-1", *verify)
+    assert twice == dd(joined, first, count) + WHOLE[:2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("40-46", "the range 40-46 lies outside the LOB, which has 46 bytes (the last byte is 45)"),
+        ("46-", "the range 46- lies outside the LOB"),
+        ("-47", "the range -47 lies outside the LOB"),
+        ("9-3", "the range '9-3' ends before it begins"),
+        ("-0", "the range '-0' holds no byte"),
+        ("some", "'some' is no range of bytes"),
+    ],
+)
+def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: str, said: str) -> None:
+    assert said in cat.refused(root, SPLIT, "--range", text, code=2)
+
+
+def test_of_a_lob_of_0_bytes_all_is_nothing_and_there_is_no_range(cat: Cat, tmp_path: Path) -> None:
+    root = splitting.forged(tmp_path / "empty", [Lob(1, (b"",))])
+    assert cat(root, "s0.t2.c4.r1") == b""
+    assert "it has no byte at all" in cat.refused(root, "s0.t2.c4.r1", "--range", "0-0", code=2)
+    assert cat(root, "s0.t2.c4.r1", "--range", "0-") == b""
+    shard = tmp_path / "shard"
+    file = {"url": f"Northwind_lobseg_0/{Lob(1, (b'',)).path(0)}", "offset": 0, "length": 0}
+    shard.write_text(json.dumps({"unit": "bytes", "files": [file]}))
+    assert cat("--shard", shard, "--root", root, "--range", "0-") == b""
+
+
+@pytest.mark.parametrize("verify", [(), ("--no-verify",)])
+def test_a_lob_that_no_map_names_is_given_and_said(cat: Cat, root: Path, verify: tuple[str, ...]) -> None:
+    without_map(root)
+    for ranges in ((), ("--range", "0-")):
+        outcome, out = cat.run("cat", root, SPLIT, *ranges, *verify)
+        assert (outcome.code, out) == (0, WHOLE)
+        said = (
+            f"warning: LOB {SPLIT}: the parent METS has no SPLITLOB structMap of it; the order of its 3 parts"
+        )
+        assert outcome.err.startswith(said)
+        assert outcome.err.count("warning: ") == 1
+    assert cat(root, LOBS[0].id) == LOBS[0].data
+
+
+def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
+    child = root / splitting.mets(1)
+    known = f'CHECKSUM="{forge.md5(LOBS[1].pieces[1])}" CHECKSUMTYPE="MD5"'
+    splitting.edit(child, known, "")
+    outcome, out = cat.run("cat", root, SPLIT, "--range", "16-20")
+    assert (outcome.code, out) == (0, WHOLE[16:21])
+    part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
+    assert outcome.err.startswith(
+        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: that these are the right bytes is not"
+    )
+    assert cat(root, SPLIT, "--range", "16-20", "--no-verify") == WHOLE[16:21]
+    assert cat(root, SPLIT) == WHOLE  # the whole's digest proves it
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda each: each.name)
+def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, damage: Damage) -> None:
+    damage.change(root)
+    outcome, out = cat.run("cat", root, SPLIT)
+    assert outcome.code == 3
+    assert re.search(damage.said, outcome.err), outcome.err
+    assert f"LOB {SPLIT}" in outcome.err
+    assert "\nhint: " in outcome.err
+    assert bool(out) == damage.late
+    if damage.late:
+        assert f"  the output ends after {len(out):,} bytes; what was written is not" in outcome.err
+    # The others are given all the same.
+    assert cat(root, LOBS[0].id) == LOBS[0].data
+
+
+def test_of_a_range_nothing_unproven_is_given(cat: Cat, root: Path) -> None:
+    part(root, 1).write_bytes(b"#" * 21)
+    assert "its part s0.t2.c4.r2.p1, " in cat.refused(root, SPLIT, "--range", "20-21")
+    assert cat(root, SPLIT, "--range", "20-21", "--no-verify") == b"##"
+    assert cat(root, SPLIT, "--range", "0-15") == WHOLE[:16]
+    assert cat(root, SPLIT, "--no-verify") == WHOLE[:16] + b"#" * 21 + WHOLE[37:]
+
+
+@pytest.mark.parametrize(
+    ("lob", "said"),
+    [
+        ("s0.t2.c4.r9", "hint: Its column has LOBs in rows 1 to 3."),
+        (f"{SPLIT}.p1", f"hint: {SPLIT}.p1 is a part of the LOB {SPLIT}."),
+        ("s9.t9.c9.r9", "the package has no LOB 's9.t9.c9.r9'"),
+        ("film", "hint: Ids are as in its METS documents, "),
+    ],
+)
+def test_a_lob_that_is_not_there_is_named_with_the_likeliest(
+    cat: Cat, root: Path, lob: str, said: str
+) -> None:
+    assert said in cat.refused(root, lob)
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+@pytest.mark.parametrize("split", ["fill", "alone"])
+def test_every_lob_of_a_built_package_is_the_sources(
+    cat: Cat, northwind: Path, tmp_path: Path, layout: str, split: str
+) -> None:
+    out = tmp_path / "out"
+    limits = ("--max-files", "3", "--max-bytes", "7000")
+    outcome, _ = cat.run("build", northwind, "-o", out, *limits, "--split", split, "--layout", layout, "-q")
+    assert outcome.code == 0, outcome.err
+    with zipfile.ZipFile(northwind) as container:
+        for number in range(8):
+            data = container.read(f"content/schema0/table2/lob4/record{number}.bin")
+            lob = f"s0.t2.c4.r{number + 1}"
+            assert cat(out, lob) == data
+            assert cat(out, lob, "--range", "6990-7010") == data[6990:7011]
+
+
+def test_without_its_archive_a_lob_is_proven_by_mets_if_that_is_asked_for(cat: Cat, root: Path) -> None:
+    (root / "Northwind.siard").unlink()
+    said = cat.refused(root, SPLIT)
+    assert f"error: LOB {SPLIT} cannot be proven by its cell: Northwind.siard cannot be opened" in said
+    assert "hint: --range 0- proves it by METS alone, and --no-verify gives it unproven." in said
+    assert cat(root, SPLIT, "--range", "0-") == cat(root, SPLIT, "--no-verify") == WHOLE
+
+
+# LOBs that METS does not list under their own id
+
+
+@pytest.fixture
+def mixed(cat: Cat, tmp_path: Path) -> Path:
+    """A package of which a column stayed in the archive: rows 1 (deflated) and 2, the latter twice."""
+    source = siards.packed(
+        tmp_path / "Small.siard",
+        siards.parts(
+            [
+                siards.Lob(data=b"inside " * 400_000),
+                siards.Lob(data=b"shared"),
+                siards.Lob(data=b"shared", file="content/schema0/table0/lob2/record1.bin"),
+            ]
+        ),
+        method=zipfile.ZIP_DEFLATED,
+    )
+    out = tmp_path / "mixed"
+    outcome, _ = cat.run("build", source, "-o", out, "--min-size", "1GB", "-q")
+    assert outcome.code == 0, outcome.err
+    assert not list(out.glob("*_lobseg_*"))
+    return out
+
+
+def test_lobs_that_stayed_in_the_archive_are_given_as_well(cat: Cat, mixed: Path) -> None:
+    data = b"inside " * 400_000
+    assert cat(mixed, "s0.t0.c2.r1") == cat(mixed, "s0.t0.c2.r1", "--no-verify") == data
+    for options in ((), ("--no-verify",)):
+        ranges = ("--range", "2799990-", "--range", "3-9", "--range", "1500001-1500007")
+        assert cat(mixed, "s0.t0.c2.r1", *ranges, *options) == data[-10:] + data[3:10] + data[1500001:1500008]
+    assert cat(mixed, "s0.t0.c2.r2") == cat(mixed, "s0.t0.c2.r3") == b"shared"
+    said = cat.refused(mixed, "s0.t0.c2.r2", "--range", "5-6", code=2)
+    assert "lies outside the LOB, which has 6 bytes" in said
+    said = cat.refused(mixed, "s0.t0.c2.r4")
+    assert "the package has no LOB 's0.t0.c2.r4'" in said
+    assert "and no cell of an archive in it has this id" in said
+
+
+def test_an_archived_lob_that_is_not_what_its_cell_says_is_told(cat: Cat, mixed: Path) -> None:
+    path = mixed / "Small.siard"
+    with zipfile.ZipFile(path) as container:
+        entries = {each: container.read(each) for each in container.namelist() if not each.endswith("/")}
+    entries["content/schema0/table0/lob2/record1.bin"] = b"Shared"
+    siards.packed(path, entries)
+    outcome, out = cat.run("cat", mixed, "s0.t0.c2.r2")
+    assert (outcome.code, out) == (3, b"Shared")
+    assert (
+        "the entry content/schema0/table0/lob2/record1.bin has another MD5 than its cell says" in outcome.err
+    )
+    assert "another MD5" in cat.refused(mixed, "s0.t0.c2.r2", "--range", "0-1")
+    assert cat(mixed, "s0.t0.c2.r2", "--range", "0-1", "--no-verify") == b"Sh"
+
+
+def test_an_archive_that_cannot_be_read_is_said_of_a_lob_that_no_mets_lists(cat: Cat, mixed: Path) -> None:
+    (mixed / "Small.siard").write_bytes(b"no zip")
+    said = cat.refused(mixed, "s0.t0.c2.r1")
+    assert said.startswith("error: no METS lists LOB s0.t0.c2.r1, and of its cell: ")
+
+
+def test_a_file_that_two_cells_name_is_given_by_both_ids(cat: Cat, tmp_path: Path) -> None:
+    file = "content/schema0/table0/lob2/record0.bin"
+    data = bytes(range(256)) * 40
+    source = siards.packed(
+        tmp_path / "Small.siard",
+        siards.parts([siards.Lob(data=data), siards.Lob(data=b"one"), siards.Lob(data=data, file=file)]),
+    )
+    for limit in ("20000", "4000"):  # whole, and in parts
+        out = tmp_path / limit
+        outcome, _ = cat.run("build", source, "-o", out, "--max-bytes", limit, "-q")
+        assert outcome.code == 0, outcome.err
+        assert "s0.t0.c2.r3" not in "".join(each.read_text() for each in out.rglob("mets.xml"))
+        assert cat(out, "s0.t0.c2.r1") == cat(out, "s0.t0.c2.r3") == data
+        assert cat(out, "s0.t0.c2.r3", "--range", "4000-4009") == data[4000:4010]
+
+
+def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
+    file = re.compile(rf'<mets:file ID="{LOBS[2].id}".*?</mets:file>')
+    child = root / splitting.mets(2)
+    child.write_text(file.sub("", child.read_text()))
+    splitting.agreed(root)
+    said = cat.refused(root, LOBS[2].id)
+    assert said.startswith(
+        f"error: no METS lists LOB {LOBS[2].id}, and of its cell: Northwind_lobseg_2/content"
+    )
+    assert "which no METS lists\n" in said
+    child.write_text("no METS")
+    said = cat.refused(root, LOBS[2].id)
+    assert said.startswith(f"error: the package has no LOB '{LOBS[2].id}'. Also, Northwind_lobseg_2/mets.xml")
+
+
+# Shard files
+
+
+def shard(*files: tuple[str, int, int, str], unit: str = ' unit="bytes"') -> str:
+    return "<shard_metadata>\n{}</shard_metadata>\n".format(
+        "".join(
+            f"<file><file_url>{url}</file_url>"
+            f"<program_start_offset{unit}>{offset}</program_start_offset>"
+            f"<program_clip_length{unit}>{length}</program_clip_length>"
+            f"<file_name>{name}</file_name></file>\n"
+            for url, offset, length, name in files
+        )
+    )
+
+
+def test_a_shard_of_three_files_written_by_hand_is_what_dd_gives(
+    cat: Cat, store: Path, tmp_path: Path
+) -> None:
+    extents = ((2100, 1500), (0, 3000), (2999, 1))
+    names = [f"mux{number}.ts" for number in range(3)]
+    for number, name in enumerate(names):
+        (store / name).write_bytes(hashlib.shake_256(bytes([number])).digest(4000))
+    path = tmp_path / "shard.xml"
+    path.write_text(
+        shard(*((f"http://elsewhere.example/{n}", *e, n) for n, e in zip(names, extents, strict=True)))
+    )
+    expected = b"".join(dd(store / name, *extent) for name, extent in zip(names, extents, strict=True))
+    assert cat("--shard", path, "--root", store) == expected
+    joined = tmp_path / "joined"
+    joined.write_bytes(expected)
+    for first, count in ((0, 1), (1499, 2), (1000, 3501), (4500, 1), (4499, 2), (1500, 3000)):
+        found = cat(
+            "--shard", path, "--root", store, "--range", f"{first}-{first + count - 1}", "--range", "-1"
+        )
+        assert found == dd(joined, first, count) + expected[-1:]
+    assert "which has 4,501 bytes" in cat.refused(
+        "--shard", path, "--root", store, "--range", "4501-", code=2
+    )
+
+
+def test_shards_that_overlap_are_given(cat: Cat, store: Path, tmp_path: Path) -> None:
+    (store / "ten").write_bytes(b"0123456789")
+    path = tmp_path / "shard.xml"
+    path.write_text(shard(("ten", 2, 5, "ten"), ("ten", 0, 4, "ten"), ("ten", 5, 0, "ten")))
+    assert cat("--shard", path, "--root", store) == b"234560123"
+
+
+@pytest.mark.parametrize("form", ["json", "doms"])
+def test_what_shards_writes_is_given_back(cat: Cat, root: Path, tmp_path: Path, form: str) -> None:
+    outcome, written = cat.run("shards", root, "--format", form)
+    assert (outcome.code, outcome.err) == (0, "")
+    path = tmp_path / "shards"
+    path.write_bytes(written)
+    for lob in LOBS:
+        assert cat("--shard", path, "--root", root, "--lob", lob.id) == lob.data
+    assert "has 3 shards: s0.t2.c4.r1, " in cat.refused("--shard", path, "--root", root)
+
+
+def test_a_foreign_shard_is_refused_unless_it_is_said_to_count_bytes(
+    cat: Cat, store: Path, tmp_path: Path
+) -> None:
+    (store / "mux1.ts").write_bytes(bytes(range(250)) * 20)
+    path = tmp_path / "shard.xml"
+    path.write_text(PATTERN)
+    said = cat.refused("--shard", path, "--root", store)
+    assert f"{path} line 2: nothing says what its offset and length count" in said
+    assert "Shards of broadcasts count seconds" in said
+    assert "--unit bytes" in said
+    assert cat("--shard", path, "--root", store, "--unit", "bytes") == dd(store / "mux1.ts", 2100, 1500)
+    assert "the unit 'seconds' is not known" in cat.refused(
+        "--shard", path, "--root", store, "--unit", "seconds", code=2
+    )
+    path.write_text(PATTERN.replace("offset>2100", 'offset unit="seconds">2100'))
+    assert "count 'seconds'" in cat.refused("--shard", path, "--root", store, "--unit", "bytes")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("../secret", "leads out of its root"),
+        ("a/%2e%2e/%2e%2e/secret", "an escaped '..'"),
+        ("file:///etc/passwd", "lies outside"),
+        ("/etc/passwd", "lies outside"),
+        ("link", "link cannot be opened"),
+        ("http://x/gone", "is not below"),
+        ("store", "is not below"),
+    ],
+)
+def test_a_shard_that_points_outside_the_root_is_refused(
+    cat: Cat, store: Path, tmp_path: Path, url: str, said: str
+) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    (store / "link").symlink_to(tmp_path / "secret")
+    path = tmp_path / "shard.xml"
+    path.write_text(shard((url, 0, 1, "x")))
+    err = cat.refused("--shard", path, "--root", store)
+    assert said in err
+    assert str(path) in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing says which LOB of which package is meant"),
+        (("{root}",), "nothing says which LOB"),
+        (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard are two places to read from"),
+        (("--shard", "x"), "--shard needs --root"),
+        (("{root}", SPLIT, "--root", "."), "--root is for shard files"),
+        (("{root}", SPLIT, "--unit", "bytes"), "--unit is for shard files"),
+        (("{root}", SPLIT, "--lob", SPLIT), "--lob is for shard files"),
+        (("{root}", SPLIT, "--budget", "x=1"), "--budget"),
+    ],
+)
+def test_options_that_contradict_each_other_are_usage_errors(
+    cat: Cat, root: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in cat.refused(*(each.replace("{root}", str(root)) for each in arguments), code=2)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (lambda root: root / "gone", "is not there"),
+        (lambda root: root / "Northwind_lobseg_0", "the child"),
+        (lambda root: root.parent, "holds no mets.xml"),
+    ],
+)
+def test_what_is_no_package_is_refused(
+    cat: Cat, root: Path, place: Callable[[Path], Path], said: str
+) -> None:
+    err = cat.refused(place(root), SPLIT)
+    assert said in err or "child" in err
+
+
+# The output
+
+
+def test_who_stops_reading_ends_it_without_a_word(tmp_path: Path, program: Program) -> None:
+    film = tmp_path / "film"
+    splitting.forged(film, [Lob(1, (bytes(3_000_000), bytes(3_000_000)))])
+    with subprocess.Popen(
+        [*program.command, "cat", film, "s0.t2.c4.r1"],
+        env=program.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(10) == bytes(10)
+        process.stdout.close()
+        assert process.wait(60) == 141
+        assert process.stderr.read() == b""
+    assert signal.SIGPIPE  # 128 + its number, as a shell tells it
+
+
+def test_a_full_disk_is_the_targets_fault(root: Path, program: Program) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*program.command, "cat", root, SPLIT],
+            env=program.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert b"error: cannot write the result: No space left on device" in done.stderr
+
+
+def test_a_closed_stdout_is_told(root: Path, program: Program) -> None:
+    command = f"exec {sys.executable} -m metspack cat '{root}' {SPLIT} >&-"
+    done = subprocess.run(["sh", "-c", command], env=program.environment, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 4
+    assert b"stdout is closed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "is_plain"),
+    [
+        ("Worte, größer\tals\r\nsonst: €".encode(), True),
+        ("größer".encode()[:3], True),  # a block may end within a character
+        (b"\x1b[2J", False),
+        (b"\x89PNG\r\n\x1a\n", False),
+        (b"a\x00b", False),
+        ("\x9b".encode(), False),
+        (b"\xff\xfe\xfd\xfc", False),
+    ],
+)
+def test_a_terminal_gets_plain_text_alone(
+    tmp_path: Path, program: Program, data: bytes, is_plain: bool
+) -> None:
+    root = splitting.forged(tmp_path / "package", [Lob(1, (data,))])
+    ours, its = os.openpty()
+    try:
+        done = subprocess.run(
+            [*program.command, "cat", root, "s0.t2.c4.r1"],
+            env=program.environment,
+            stdout=its,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        assert done.returncode == (0 if is_plain else 2), done.stderr
+        if not is_plain:
+            assert b"error: this is not plain text, and stdout is a terminal" in done.stderr
+    finally:
+        os.close(its)
+        os.close(ours)
+    assert console._is_plain(data) is is_plain
+
+
+def test_the_forge_is_a_good_package(root: Path) -> None:
+    assert forge.md5(WHOLE) in (root / "mets.xml").read_text()

@@ -1,0 +1,561 @@
+"""``metspack inspect``."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.cli import inspection
+from metspack.siard.archive import Archive, Located
+from tests import siards
+from tests.cli.conftest import Commands, Program
+from tests.shared_data import shared
+from tests.siard.convention_archives import PACKED, SAMPLES
+from tests.siard.forging import Table, column, siard
+from tests.test_verifying import split
+from tests.trees import tree
+
+LOBS = [
+    siards.Lob(data=b"there"),
+    siards.Lob(data=b"gone", entry=None),
+    siards.Lob(data=b"too", entry=None),
+    siards.Lob(data=b"no", file="http://localhost/x", entry=None),
+]
+
+
+def missing(folder: Path) -> Path:
+    return siards.packed(folder / "Missing.siard", siards.parts(LOBS))
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full: Path) -> None:
+    lines = metspack.fine("inspect", northwind_full).splitlines()
+    size = northwind_full.stat().st_size
+    assert lines[:7] == [
+        f"Northwind-full.siard: SIARD 2.2, {size:,} bytes ({size / 1000:.1f} kB)",
+        "database  Northwind",
+        "tables    13 tables with 93 rows",
+        "lobFolder nil",
+        "LOBs      46 inside, 0 outside, 23 inline",
+        "bytes     222,707 bytes (222.7 kB) in the LOBs",
+        "largest   s0.t2.c4.r7, 12,338 bytes (12.3 kB)",
+    ]
+    assert re.split(r"  +", lines[8]) == [
+        *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
+        *("found by", "digests", "bytes", "largest"),
+    ]
+    assert re.split(r"  +", lines[9]) == [
+        *("s0.t2.c4", "dbo.Categories.Picture", "BLOB", "nil", "rel", "8", "0", "0"),
+        *("C", "MD5", "91,839", "12,338"),
+    ]
+    assert [line.split()[0] for line in lines[9:16]] == [
+        *("s0.t2.c4", "s0.t4.c15", "s0.t8.c12", "s0.t8.c13.u2", "s0.t8.c13.u3", "s0.t8.c13.u4.u2"),
+        "s0.t8.c14.a",
+    ]
+    assert lines[16:] == [
+        "",
+        "found by  C  the statement",
+        "",
+        "size             LOBs    bytes",
+        "empty               1        0  ##",
+        f"below 1 kB         23    1,574  {'#' * 30}",
+        "1 kB to 10 kB       6   31,421  ########",
+        f"10 kB to 100 kB    16  189,712  {'#' * 21}",
+        "",
+        "unreferenced  0 files in content/ of the archive",
+        "unreferenced  0 files in the LOB folders outside",
+    ]
+
+
+def test_json_holds_the_same(metspack: Commands, northwind: Path) -> None:
+    said = json.loads(metspack.fine("inspect", northwind, "--json"))
+    size = northwind.stat().st_size
+    assert said["source"] == {"name": "Northwind.siard", "size": size, "form": "file"}
+    assert (said["siard_version"], said["tables"], said["rows"]) == ("2.2", 13, 93)
+    assert said["lob_folder"] == {"level": "nil", "text": ""}
+    assert said["lobs"] == {
+        "inside": 8,
+        "outside": 0,
+        "missing": 0,
+        "refused": 0,
+        "ambiguous": 0,
+        "inline": 20,
+        "datalinks": 0,
+        "bytes": 91_839,
+        "bytes_inside": 91_839,
+    }
+    assert said["largest"] == {"lob": "s0.t2.c4.r7", "bytes": 12_338}
+    assert said["sizes"] == [
+        {"from": 1_000, "below": 10_000, "lobs": 1, "bytes": 9_756},
+        {"from": 10_000, "below": 100_000, "lobs": 7, "bytes": 82_083},
+    ]
+    (only,) = said["columns"]
+    assert (only["id"], only["table"], only["name"]) == ("s0.t2.c4", "dbo.Categories", "Picture")
+    assert (only["type"], only["lobs"], only["digests"], only["without_digest"]) == ("BLOB", 8, 8, 0)
+    assert only["levels"] == {
+        "column": [{"level": "nil", "text": ""}],
+        "folder": None,
+        "cells": {"relative": 8},
+    }
+    assert only["conventions"] == [{"letter": "C", "title": "the statement", "code": None, "lobs": 8}]
+    nothing = {"files": 0, "bytes": 0, "names": []}
+    assert said["unreferenced"] == {"inside": nothing, "outside": nothing}
+    assert (said["warnings"], said["errors"], said["verification"]) == ([], [], None)
+
+
+def test_an_archive_without_lobs_has_no_columns_to_show(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "None.siard")
+    said = metspack.fine("inspect", source)
+    assert "LOBs      0 inside, 0 outside, 0 inline" in said
+    assert "largest" not in said
+    assert "size" not in said
+    assert json.loads(metspack.fine("inspect", source, "--json"))["largest"] is None
+
+
+def test_lobs_that_cannot_be_had_are_errors(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", missing(tmp_path))
+    assert outcome.code == 1
+    assert "LOBs      1 inside, 0 outside, 0 inline, 2 missing, 1 refused" in outcome.out
+    first, *lines, _hint = outcome.err.splitlines()
+    assert first == "error: column S.T.content (s0.t0.c2): 3 LOBs cannot be had (2 missing, 1 refused)"
+    assert [line.split(",")[0] for line in lines] == [
+        "  missing: table S.T row 2",
+        "  missing: table S.T row 3",
+        "  refused: table S.T row 4",
+    ]
+
+
+def test_json_lists_the_lobs_that_cannot_be_had(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", missing(tmp_path), "--json")
+    assert (outcome.code, outcome.err) == (1, "")
+    said = json.loads(outcome.out)
+    assert [(each["lob"], each["column"], each["kind"]) for each in said["errors"]] == [
+        ("s0.t0.c2.r2", "s0.t0.c2", "missing"),
+        ("s0.t0.c2.r3", "s0.t0.c2", "missing"),
+        ("s0.t0.c2.r4", "s0.t0.c2", "refused"),
+    ]
+    assert said["columns"][0]["first_missing"] == "s0.t0.c2.r2"
+    assert (said["columns"][0]["missing"], said["columns"][0]["refused"]) == (2, 1)
+
+
+def test_one_lob_that_cannot_be_had_is_said_in_one_sentence(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", siards.packed(tmp_path / "M.siard", siards.parts(LOBS[:2])))
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: table S.T row 2, cell c2 (s0.t0.c2.r2), file 'content/")
+
+
+def test_what_differs_in_letter_case_is_hinted_at_where_it_is(metspack: Commands, tmp_path: Path) -> None:
+    lobs = [siards.Lob(data=b"%d" % n, entry=None) for n in range(3)]
+    entries = siards.parts(lobs) | {"content/schema0/table0/lob2/record1.BIN": b"1"}
+    outcome = metspack("inspect", siards.packed(tmp_path / "M.siard", entries))
+    lines = outcome.err.splitlines()
+    assert lines[2].endswith("differs in letter case alone: rename it to what the cell says.")
+    assert lines[-1].startswith("hint: The LOBs are incomplete")
+    assert "  content/schema0/table0/lob2/record1.BIN" in outcome.out
+
+
+def test_no_more_than_twenty_are_named_of_a_column(metspack: Commands, tmp_path: Path) -> None:
+    lobs = [siards.Lob(data=b"x", entry=None)] * 25
+    source = siards.packed(tmp_path / "M.siard", siards.parts(lobs))
+    lines = metspack("inspect", source).err.splitlines()
+    assert lines[0].endswith("25 LOBs cannot be had (25 missing)")
+    assert lines[21] == "  and 5 more (--lobs lists all)"
+    assert [each["where"] for each in records(metspack("inspect", source, "--lobs").out)] == ["error"] * 25
+
+
+def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", SAMPLES["A-outside"].build(tmp_path))
+    assert outcome.code == 0
+    assert "lobFolder rel ../Northwind_lobs/" in outcome.out
+    assert "  rel s0_t2_c1/  " in outcome.out
+    assert "found by  A  zip root and .. (metspack explain P101)" in outcome.out
+    assert outcome.err.startswith("warning: column dbo.Categories.Picture (s0.t2.c1): 2 LOBs found by")
+
+
+def test_several_conventions_levels_and_digests_of_a_column_are_counted(
+    metspack: Commands, tmp_path: Path
+) -> None:
+    md5 = f"digestType='MD5' digest='{siards.md5(b'x')}'"
+    rows = (
+        "<c1 file='../l/1'/>",
+        f"<c1 file='content/1' {md5}/>",
+        "<c1 file='file:///l/2'/>",
+        "<c1 dlurlpathonly='http://localhost/x'/>",
+    )
+    for name in ("1", "2"):
+        (tmp_path / "l").mkdir(exist_ok=True)
+        (tmp_path / "l" / name).write_bytes(b"x")
+    table = Table(columns=(column(sql="DATALINK", folder="lob1"),), rows=rows)
+    source = siard(tmp_path / "s.siard", version="2.0", tables=[table], lobs={"content/1": b"x"})
+    said = metspack("inspect", source).out
+    assert "LOBs      1 inside, 2 outside, 0 inline, 1 link alone (never followed)" in said
+    assert "  rel 2, abs 1  " in said
+    assert "  nil, folder lob1  " in said
+    assert "  MD5 1, none 2  " in said
+    assert re.search(r"  (?=.*A 1)(?=.*C 1)(?=.*K 1)[ACK] 1, [ACK] 1, [ACK] 1  ", said)
+
+
+def test_lobs_outside_are_counted(metspack: Commands) -> None:
+    outcome = metspack("inspect", shared("data", "siard", "sql2008", "sql2008.siard"))
+    assert outcome.code == 0
+    assert "LOBs      5 inside, 3 outside, 0 inline" in outcome.out
+    assert "unreferenced  1 file in the LOB folders outside, 2,016 bytes" in outcome.out
+
+
+def test_more_unreferenced_files_are_counted_than_named(metspack: Commands, tmp_path: Path) -> None:
+    parts = siards.parts([]) | {f"content/{n:02}": b"x" for n in range(22)}
+    said = metspack.fine("inspect", siards.packed(tmp_path / "s.siard", parts)).splitlines()
+    at = said.index("unreferenced  22 files in content/ of the archive, 22 bytes")
+    assert said[at + 1 : at + 22] == [*(f"  content/{n:02}" for n in range(20)), "  and 2 more"]
+
+
+# --- Sources ----------------------------------------------------------------------------------------------
+
+
+def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, northwind: Path) -> None:
+    data = northwind.read_bytes()
+    for number in range(3):
+        piece = data[number * 70_000 : (number + 1) * 70_000]
+        (tmp_path / f"N.siard_part{number + 1:03}").write_bytes(piece)
+    said = metspack.fine("inspect", tmp_path / "N.siard")
+    assert said.startswith("N.siard: SIARD 2.2, in 3 parts, 177,238 bytes")
+    wrapped = siards.packed(
+        tmp_path / "w.siard", {f"top/{name}": data for name, data in siards.parts(siards.lobs(b"x")).items()}
+    )
+    assert metspack.fine("inspect", wrapped).startswith("w.siard: SIARD 2.2, below top/, ")
+    folder = tmp_path / "unpacked"
+    for name, content in siards.parts(siards.lobs(b"x")).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    assert metspack.fine("inspect", folder).startswith("unpacked: SIARD 2.2, unpacked, ")
+    forms = {
+        name: json.loads(metspack.fine("inspect", tmp_path / name, "--json"))["source"]["form"]
+        for name in ("N.siard_part001", "w.siard", "unpacked")
+    }
+    assert forms == {"N.siard_part001": "parts", "w.siard": "file", "unpacked": "folder"}
+
+
+def test_a_folder_and_a_list_of_lobs_are_shown(metspack: Commands, tmp_path: Path) -> None:
+    file = tmp_path / "lobs" / "content" / "schema0" / "table2" / "lob4" / "record0.bin"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"one")
+    said = metspack.fine("inspect", tmp_path / "lobs").splitlines()
+    assert said[:3] == [
+        "lobs: a folder of LOBs, without an archive",
+        "tables    1 table with LOBs",
+        "LOBs      0 inside, 1 outside",
+    ]
+    assert re.split("  +", said[7])[:5] == ["s0.t2.c4", "schema0.table2.c4", "-", "-", "-"]
+    assert said[-1] == "unreferenced  0 files in the LOB folders outside"
+    (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,2,4,1,lob4/record0.bin\n", "utf-8")
+    base = file.parent.parent
+    said = metspack.fine("inspect", tmp_path / "l.csv", "--base", base).splitlines()
+    assert said[0] == "l.csv: a list of LOBs, without an archive"
+    (record,) = records(metspack.fine("inspect", tmp_path / "l.csv", "--base", base, "--lobs"))
+    assert (record["where"], record["convention"], record["paths"]) == ("outside", None, [str(file)])
+    document = json.loads(metspack.fine("inspect", tmp_path / "lobs", "--json"))
+    assert (document["source"]["form"], document["siard_version"]) == ("LOB folder", None)
+    assert (document["lob_folder"], document["rows"]) == (None, None)
+    found = json.loads(metspack.fine("inspect", tmp_path / "l.csv", "--base", base, "--json"))
+    assert found["source"] == {"name": "l.csv", "size": 0, "form": "list"}
+
+
+def test_folders_are_granted_by_options(metspack: Commands, tmp_path: Path) -> None:
+    columns = (column("A", lob_folder="S:/a/"), column("B", lob_folder="/b/"))
+    table = Table(columns=columns, rows=("<c1 file='1'/><c2 file='2'/>",))
+    (tmp_path / "in").mkdir()
+    source = siard(tmp_path / "in" / "s.siard", tables=[table])
+    for name in ("drive/a/1", "root/b/2"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(b"x")
+    assert metspack("inspect", source).code == 1
+    options = ("--map-drive", f"s:={tmp_path / 'drive'}", "--lob-root", tmp_path / "root")
+    outcome = metspack("inspect", source, *options)
+    assert (outcome.code, "LOBs      0 inside, 2 outside" in outcome.out) == (0, True), outcome
+
+
+def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path) -> None:
+    source = SAMPLES["C-outside"].build(tmp_path)
+    (tmp_path / "Northwind_lobs").rename(tmp_path / "moved")
+    assert metspack("inspect", source).code == 1
+    mapping = tmp_path / "where.txt"
+    lines = [f"Northwind_lobs/s0_t2_c1/seg_{n} moved/s0_t2_c1/seg_{n}/" for n in (0, 1)]
+    mapping.write_text("\n".join(lines), "utf-8")
+    assert "LOBs      0 inside, 2 outside" in metspack.fine("inspect", source, "--mapping", mapping)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' maps no drive"),
+        (("--map-drive", "S:"), "--map-drive 'S:' maps no drive"),
+        (("--map-drive", "S:="), "--map-drive 'S:=' maps no drive"),
+        (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
+        (("--base", "elsewhere"), "--base goes with a list of files"),
+        (("--lobs", "--json"), "--lobs and --json are two forms of the result"),
+        (("--accept", "dbptk-part-digest"), "--accept says what --verify takes"),
+        (("--verify", "--accept", "all"), "--accept 'all' is not known"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    metspack: Commands, northwind: Path, options: tuple[str, ...], words: str
+) -> None:
+    outcome = metspack("inspect", northwind, *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+def test_a_folder_that_is_not_there_is_an_error(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    outcome = metspack("inspect", northwind, "--lob-root", tmp_path / "none")
+    assert (outcome.code, outcome.out) == (2, "")
+
+
+# --- --lobs -----------------------------------------------------------------------------------------------
+
+
+def test_every_lob_is_a_line(metspack: Commands, northwind_full: Path) -> None:
+    found = records(metspack.fine("inspect", northwind_full, "--lobs"))
+    assert len(found) == 46
+    assert found[0] | {"digest": None} == {
+        "id": "s0.t2.c4.r1",
+        "schema": "dbo",
+        "table": "Categories",
+        "column": "Picture",
+        "row": 1,
+        "file": "content/schema0/table2/lob4/record0.bin",
+        "where": "inside",
+        "convention": "C",
+        "entries": ["content/schema0/table2/lob4/record0.bin"],
+        "paths": [],
+        "size": 10_151,
+        "length": 10_151,
+        "digest": None,
+        "extents": 1,
+        "error": None,
+    }
+    assert found[0]["digest"]["algorithm"] == "MD5"
+    assert found[-1]["id"].startswith("s0.t8.c14.a")
+
+
+def test_a_line_says_where_and_why_not(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", missing(tmp_path), "--lobs")
+    assert (outcome.code, outcome.err) == (1, "")
+    inside, gone, _too, refused = records(outcome.out)
+    assert (inside["where"], inside["error"]) == ("inside", None)
+    assert (gone["where"], gone["error"]["kind"], gone["size"], gone["extents"]) == (
+        "error",
+        "missing",
+        None,
+        0,
+    )
+    assert (refused["file"], refused["error"]["kind"]) == ("http://localhost/x", "refused")
+
+
+def test_lines_name_files_outside_and_entries_of_packed_segments(metspack: Commands, tmp_path: Path) -> None:
+    source = PACKED["2.2, one unpacked"].build(tmp_path)
+    first, second = records(metspack.fine("inspect", source, "--lobs"))
+    folder = tmp_path / "Northwind_lobs" / "s0_t2_c1"
+    assert first["paths"] == [str(folder / "seg_0" / "t2_c1_r1.bin")]
+    assert second["paths"] == [f"{folder}/seg_1.zip/t2_c1_r2.bin"]
+    assert [each["where"] for each in (first, second)] == ["outside", "outside"]
+
+
+def test_parts_are_the_extents_of_a_line(metspack: Commands, tmp_path: Path) -> None:
+    (only,) = records(metspack.fine("inspect", split(tmp_path, ""), "--lobs"))
+    assert (only["extents"], only["size"], len(only["paths"])) == (2, 9, 2)
+
+
+def test_conventions_are_warnings_beside_lines(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", SAMPLES["H-outside"].build(tmp_path), "--lobs")
+    assert outcome.code == 0
+    assert [each["convention"] for each in records(outcome.out)] == ["H", "H"]
+    assert outcome.err.startswith("warning: column dbo.Categories.Picture")
+
+
+def test_lines_come_before_the_last_table_is_read(
+    metspack: Commands,
+    northwind_full: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seen: dict[str, str] = {}
+    flushed: list[str] = []
+    real = Archive.located
+
+    def located(self: Archive, table: Any, tally: Any = None, read: Any = None) -> Iterator[Located]:
+        seen[table.name] = capsys.readouterr().out
+        flushed.append(table.name)
+        yield from real(self, table, tally, read)
+
+    monkeypatch.setattr(Archive, "located", located)
+    monkeypatch.setattr("metspack.cli.console.finish", lambda: flushed.append("flushed"))
+    metspack("inspect", northwind_full, "--lobs")
+    assert any('"id": "s0.t2.c4.r1"' in text for text in list(seen.values())[:-1])
+    assert flushed[:4] == [next(iter(seen)), "flushed", list(seen)[1], "flushed"]
+
+
+# --- --verify ---------------------------------------------------------------------------------------------
+
+
+def test_every_lob_is_read_and_counted(metspack: Commands, northwind_full: Path) -> None:
+    assert metspack.fine("inspect", northwind_full, "--verify").splitlines()[-5:] == [
+        "",
+        "verified  46 LOBs, 222,707 bytes read",
+        "digests   46 by MD5, 0 without",
+        "lengths   23 in bytes, 23 in characters, 0 without",
+        "failed    0 LOBs",
+    ]
+
+
+def test_lobs_with_a_fault_are_said_and_counted(metspack: Commands, tmp_path: Path) -> None:
+    wrong = f'length="4" digestType="MD5" digest="{"0" * 32}"'
+    lobs = [siards.Lob(data=b"fine"), siards.Lob(data=b"ABCD", attributes=wrong), siards.Lob(data=b"ok")]
+    source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
+    outcome = metspack("inspect", source, "--verify")
+    assert outcome.code == 1
+    assert outcome.err.startswith(
+        "error: LOB s0.t0.c2.r2 (content/schema0/table0/lob2/record1.bin) has the MD5"
+    )
+    assert outcome.out.splitlines()[-1] == "failed    1 LOB (1 digest)"
+    quiet = metspack("inspect", source, "--verify", "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (1, "", outcome.err)
+    said = metspack("inspect", source, "--verify", "--json")
+    assert (said.code, said.err) == (1, "")
+    verification = json.loads(said.out)["verification"]
+    (fault,) = verification.pop("faults")
+    assert (fault["lob"], fault["fault"]) == ("s0.t0.c2.r2", "digest")
+    assert verification == {
+        "lobs": 3,
+        "bytes": 10,
+        "digests": {"MD5": 2},
+        "without_digest": 0,
+        "part_digests_accepted": 0,
+        "length_units": {"bytes": 2},
+        "without_length": 0,
+        "failed": 1,
+    }
+    listed = metspack("inspect", source, "--verify", "--lobs")
+    assert listed.code == 1
+    verified = [each["verified"] for each in records(listed.out)]
+    assert [each["fault"] for each in verified] == [None, "digest", None]
+    assert (verified[0]["digest"], verified[0]["length_unit"]) == ("MD5", "bytes")
+
+
+def test_json_keeps_so_many_faults_and_no_more(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metspack.cli.commands.inspect._KEPT", 2)
+    lobs = [siards.Lob(data=b"x", attributes=f'digestType="MD5" digest="{"0" * 32}"')] * 3
+    source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
+    said = json.loads(metspack("inspect", source, "--verify", "--json").out)["verification"]
+    assert (said["failed"], len(said["faults"])) == (3, 2)
+
+
+def test_a_last_parts_digest_is_accepted_when_that_is_said(metspack: Commands, tmp_path: Path) -> None:
+    source = split(tmp_path, siards.md5(b"last"))
+    outcome = metspack("inspect", source, "--verify")
+    assert outcome.code == 1
+    assert "is that of the last part alone" in outcome.err
+    assert outcome.out.splitlines()[-1] == "failed    1 LOB (1 part digest)"
+    said = metspack.fine("inspect", source, "--verify", "--accept", "dbptk-part-digest")
+    assert "digests   1 with the digest of the last part alone (accepted), 0 without" in said
+
+
+# --- What a person sees -----------------------------------------------------------------------------------
+
+
+def on_a_terminal(command: list[str], columns: int, environment: dict[str, str]) -> str:
+    """Run a program whose stdout is a terminal of so many columns; returns what it printed there."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as running:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                block = os.read(ours, 4096)
+            except OSError:
+                break
+            if not block:
+                break
+            said += block
+        running.wait(60)
+    os.close(ours)
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_a_narrow_terminal_gets_lines_that_fit(program: Program, northwind_full: Path) -> None:
+    command = [*program.command, "inspect", str(northwind_full)]
+    narrow = on_a_terminal(command, 80, program.environment)
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert (
+        "s0.t2.c4  dbo.Categories.Picture  BLOB\n"
+        "  lobFolder nil; cells rel\n"
+        "  8 inside, 0 outside, 0 errors; found by C\n"
+        "  91,839 bytes, largest 12,338; digests MD5\n"
+        "\n"
+        "s0.t4.c15" in narrow
+    )
+    wide = on_a_terminal(command, 200, program.environment)
+    assert re.search("^column +name +type", wide, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("columns", "first"), [(80, "s0.t2.c4"), (400, "column"), (None, "column")])
+def test_the_width_decides_the_form(
+    metspack: Commands,
+    northwind_full: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int | None,
+    first: str,
+) -> None:
+    monkeypatch.setattr(inspection, "width", lambda: columns)
+    assert metspack.fine("inspect", northwind_full).splitlines()[8].split()[0] == first
+
+
+def test_lines_of_lobs_on_a_terminal(program: Program, northwind: Path) -> None:
+    said = on_a_terminal([*program.command, "inspect", str(northwind), "--lobs"], 80, program.environment)
+    assert len(records(said)) == 8
+
+
+def test_a_closed_stdout_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert inspection.width() is None
+
+
+def test_names_from_an_archive_cannot_steer_the_terminal(metspack: Commands, tmp_path: Path) -> None:
+    parts = siards.parts(siards.lobs(b"x"), dbname="a\u009b31m\u202eb\u00a0c[bold]:bomb:")
+    source = siards.packed(tmp_path / "Odd.siard", parts)
+    said = metspack.fine("inspect", source)
+    assert "database  a\\x9b31m\\u202eb\\xa0c[bold]:bomb:" in said
+    document = metspack.fine("inspect", source, "--json")
+    assert document.isascii()
+    assert json.loads(document)["dbname"] == "a\u009b31m\u202eb\u00a0c[bold]:bomb:"
+
+
+def test_inspecting_writes_nothing(metspack: Commands, tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    before = tree(tmp_path)
+    metspack.fine("inspect", source, "--verify")
+    assert tree(tmp_path) == before
+
+
+def test_quiet_prints_errors_and_warnings_alone(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("inspect", missing(tmp_path), "-q")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("error: column S.T.content (s0.t0.c2): 3 LOBs cannot be had")
+    assert json.loads(metspack("inspect", missing(tmp_path), "-q", "--json").out)["lobs"]["missing"] == 2
