@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from metspack.checking.catalogue import Catalogue, fault, path_of, shown
+from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.errors import SourceError
 from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, Finding, ZipExtent
+from metspack.packages.files import path_of
 from metspack.packs import Compressed
 from metspack.siard.container import Container
 from metspack.siard.trees import METADATA, Tree

@@ -9,7 +9,7 @@ from pathlib import Path
 from metspack import safexml
 from metspack.checking import archiveforms, entrynames, likewise, mapping, wholes
 from metspack.checking.archiveforms import ArchiveForm, CompressedError, Entries
-from metspack.checking.catalogue import Catalogue, Row, path_of, shown
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
 from metspack.checking.hashing import Progress, Text, length_found
@@ -20,6 +20,7 @@ from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
+from metspack.packages.files import path_of
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables, trees
 from metspack.siard.container import Container

@@ -6,10 +6,9 @@ sort as manifests do.
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -276,16 +275,6 @@ class Batch:
 def shown(path: bytes) -> str:
     """Return a path for people and reports; bytes that are not UTF-8 are escaped as hexadecimal."""
     return path.decode("utf-8", "backslashreplace")
-
-
-def segments_of(path: bytes) -> tuple[str, ...]:
-    """Return the names that the system's functions take."""
-    return tuple(os.fsdecode(each) for each in path.split(b"/"))
-
-
-def path_of(segments: Sequence[str]) -> bytes:
-    """Return the path of names taken from a METS or an archive."""
-    return "/".join(segments).encode("utf-8", "surrogateescape")
 
 
 def folder_of(path: bytes) -> bytes:

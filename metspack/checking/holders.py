@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from metspack import uris
-from metspack.checking.catalogue import folder_of, path_of, shown
+from metspack.checking.catalogue import folder_of, shown
 from metspack.media import Below
-from metspack.packages.files import MountedTree, PackageTree
+from metspack.packages.files import MountedTree, PackageTree, path_of
 
 
 def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metspack.checking.archiveforms import Entries
-from metspack.checking.catalogue import folder_of, path_of, shown
+from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.mapping import Mapping
 from metspack.checking.packagefiles import Files
 from metspack.errors import SourceError
 from metspack.location import LocationError
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
+from metspack.packages.files import path_of
 from metspack.siard import conventions, parts
 from metspack.siard.conventions import Candidate, Convention, Levels
 from metspack.siard.levels import is_content, local_texts

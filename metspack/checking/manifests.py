@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from metspack.checking import likewise
-from metspack.checking.catalogue import Batch, Catalogue, path_of, shown
+from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Places
@@ -14,6 +14,7 @@ from metspack.checking.structure import source_of
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
 from metspack.model import Finding
+from metspack.packages.files import path_of
 from metspack.packs import Content
 
 EXPECTED = ("manifest-md5.txt", "manifest-sha256.txt")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from metspack import uris
-from metspack.checking.catalogue import Catalogue, folder_of, path_of, shown
+from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.documents import of_opening
 from metspack.checking.holders import Places
@@ -15,6 +15,7 @@ from metspack.checking.packagefiles import Files
 from metspack.errors import MetspackError
 from metspack.location import Place
 from metspack.model import Finding
+from metspack.packages.files import path_of
 from metspack.siard.parts import Names
 
 NAME = "mapping.txt"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from metspack import uris
 from metspack.checking import swaps
-from metspack.checking.catalogue import Catalogue, nearest_file, path_of, shown
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.location import Place
 from metspack.mets import prefixes
 from metspack.model import Digest
+from metspack.packages.files import path_of
 from metspack.siard import conventions
 from metspack.siard.parts import Names
 from metspack.uris import ReferenceRefused

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import listing, scratch
-from metspack.checking.catalogue import Row, fault, folder_of, nearest, segments_of, shown
+from metspack.checking.catalogue import Row, fault, folder_of, nearest, shown
 from metspack.checking.codes import Code
 from metspack.checking.likeness import likeness
 from metspack.errors import MetspackError
@@ -18,7 +18,7 @@ from metspack.media import Below
 from metspack.mets import is_mets_name, reader
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _SCHEMA = """
@@ -131,7 +131,7 @@ class Roots:
             yield Code.PACK_UNREADABLE.at(self._shown(root, path, b""), reason=error.message)
 
     def _below(self, root: int, path: bytes) -> Below:
-        return Below(root=self._roots[root], segments=segments_of(path) if path else ())
+        return Below(root=self._roots[root], segments=names_of(path))
 
     def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
         """Take a METS into the index by its root element alone; one that is none is nobody's child."""
@@ -156,7 +156,7 @@ class Roots:
     def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
             return PackedTree(self._shelf, self._below(root, pack), folder)
-        return FolderTree(self._roots[root], segments_of(folder) if folder else ())
+        return FolderTree(self._roots[root], names_of(folder))
 
     def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:
         names = [os.fspath(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]

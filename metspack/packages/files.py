@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
@@ -34,7 +34,7 @@ def names_of(path: bytes) -> Names:
     return tuple(os.fsdecode(path).split("/")) if path else ()
 
 
-def path_of(names: Names) -> bytes:
+def path_of(names: Sequence[str]) -> bytes:
     """Return the path of names from a METS or an archive."""
     return "/".join(names).encode("utf-8", "surrogateescape")
 
