@@ -14,6 +14,7 @@ from pathlib import Path
 from metspack import closingcheck, fsio, identifiers, identity, manifests, placing, scratch, sealing, segments
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.staging import check_space
 from metspack.identity import PackageOptions
 from metspack.insertion import Insertion
 from metspack.layouts import lobseg
@@ -27,7 +28,6 @@ from metspack.siard.archive import Archive
 from metspack.sizes import counted
 from metspack.standing import Standing
 
-_PER_FILE, _PER_SEGMENT = 1_000, 12_000  # bytes of METS and manifests, generously
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
@@ -109,7 +109,7 @@ class _Work:
             self.warnings += identifiers.name_words(archive.stem, options.name)
             standing.find(self.insertion)
             spots = self._spots(package)
-            self._room(spots)
+            self._check_space(spots, package)
             if options.check_message_digest:
                 self.warnings += sealing.words(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
@@ -177,14 +177,14 @@ class _Work:
             )
         return spots
 
-    def _room(self, spots: dict[str, SegmentSpot]) -> None:
+    def _check_space(self, spots: dict[str, SegmentSpot], package: _Package) -> None:
         """Find out before all is read whether what is made can be put."""
-        need = _PER_FILE * self.folder.amounts()[0] + _PER_SEGMENT * (len(spots) + 1)
-        if (have := self.insertion.free()) < need:
-            raise TargetError(
-                f"there is not enough space at {self.root.parent}: needed {need:,} bytes, free {have:,}",
-                hint="Free space: METS and manifests take about that much.",
-            )
+        footprint, ips = package.dialect.footprint, len(spots) + 1
+        check_space(
+            self.insertion,
+            files=footprint.files_per_ip * ips,
+            bytes_=footprint.per_lob * self.folder.amounts()[0] + footprint.per_ip * ips,
+        )
         for folder in ("", *spots):
             if not os.access(self.root / folder, os.W_OK | os.X_OK):
                 raise TargetError(

@@ -15,12 +15,13 @@ from pathlib import Path
 from metspack import fsio, inbetween, reading
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
+from metspack.files.staging import Partial
 from metspack.inbetween import Progressed
 
 _ALGORITHM = "SHA-256"
 
 
-class Insertion(fsio.Partial):
+class Insertion(Partial):
     """``<folder>.partial/``: where files for a folder are made; their paths in ``package`` are those in it.
 
     ``folder`` is absolute and there. Raises ``TargetError`` when another insertion is at work on it, or
@@ -49,7 +50,6 @@ class Insertion(fsio.Partial):
         self._files = files
         for path in paths:
             fsio.put(self.package / path, self.target / path)
-            fsio.sync_directory((self.target / path).parent)
         self.journal.record(event=inbetween.ALL_PUT)
 
     def take_back(self) -> None:
@@ -99,7 +99,7 @@ def _recover(folder: Path) -> None:
         return
     try:
         with reading.opening(inbetween.journal_of(partial)) as descriptor:
-            if not fsio.locked(descriptor):
+            if not fsio.take_lock(descriptor):
                 raise TargetError(
                     f"another run is at work on {folder}", hint="Wait until it has ended, then look again."
                 )

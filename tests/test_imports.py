@@ -86,7 +86,7 @@ BUILDERS = {
     "packing",
     "placing",
     "fsio",
-    "staging",
+    "files.staging",
     "segments",
     "building",
     "inplace",

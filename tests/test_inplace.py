@@ -21,6 +21,7 @@ from metspack import building, checking, fsio, inbetween, inplace, manifests
 from metspack.building import BuildOptions
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
+from metspack.files.staging import Partial
 from metspack.identity import PackageOptions
 from metspack.inplace import Described
 from metspack.insertion import Insertion
@@ -527,8 +528,8 @@ def test_a_folder_that_may_not_be_written_to_is_refused_before_lobs_are_read(
 
 
 def test_no_room_is_told_before_lobs_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fsio.Partial, "free", lambda _: 10)
-    refused(folder, TargetError, "not enough space")
+    monkeypatch.setattr(Partial, "free", lambda _: 10)
+    refused(folder, TargetError, "not enough free space")
 
 
 def test_a_file_system_of_its_own_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -781,7 +782,7 @@ def test_locks_where_there_are_none(
         raise error
 
     monkeypatch.setattr(fcntl, "flock", failing)
-    assert fsio.locked(0) is expected
+    assert fsio.take_lock(0) is expected
 
 
 # --- names --------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from metspack import building, closingcheck, fsio, identifiers, manifests, scratch
+from metspack import building, closingcheck, identifiers, manifests, scratch
 from metspack.adding import publication
 from metspack.adding.present import Present, present
 from metspack.adding.publication import Publication
@@ -24,6 +24,7 @@ from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.staging import Partial
 from metspack.mets.dialects import csip_added, recommendation, recommendation_added
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.interface import SegmentSpot, Software
@@ -185,7 +186,11 @@ class _Work(building.Work):
         super().__init__(archive, sharing, options, progress)
         self.found = found
         self.prefix = f"{identifiers.ncname(self.name)}."
-        self.replaced: list[str] = []
+        own = [recommendation.METS]
+        if isinstance(self.dialect, Csip):
+            own = [f"{found.folder}/{path}" for path in csip_added.GROWN]
+        self.replaced = (*own, *sorted(manifests.NAMES.values()))
+        """The files of the package that are made anew, in the order in which they take their places."""
         for path in found.archives:
             stem = Path(path).stem
             if identifiers.ncname(stem).casefold() == identifiers.ncname(self.name).casefold():
@@ -194,7 +199,14 @@ class _Work(building.Work):
                     hint="Give the new one another name: --name NAME.",
                 )
 
-    def placed(self, staging: fsio.Partial, course: Course) -> list[TaskPlaced]:
+    def needed(self, course: Course) -> tuple[int, int]:
+        """Return what the addition takes: also its own files once more, and as they were."""
+        files, size = super().needed(course)
+        own = [self.found.root / path for path in self.replaced]
+        size += sum(2 * each.stat().st_size for each in own if each.is_file())
+        return files + 4 * len(own), size  # each of the two may have a folder of its own
+
+    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place the segments, none of which may be there."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
@@ -206,7 +218,7 @@ class _Work(building.Work):
 
     def described(
         self,
-        staging: fsio.Partial,
+        staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
@@ -218,16 +230,13 @@ class _Work(building.Work):
         root, package, warnings = self.found.root, staging.package, tuple[str, ...]()
         if isinstance(self.dialect, Csip):
             files = csip_added.written(self.dialect, root, package, content)
-            self.replaced = [f"{self.found.folder}/{path}" for path in csip_added.GROWN]
         else:
             assert isinstance(self.dialect, Recommendation)  # noqa: S101 -- there are two dialects
             files = recommendation_added.written(self.dialect, root, package, content)
-            self.replaced = [recommendation.METS]
             kind, version = self.found.said.root.get("TYPE", ""), self.dialect.version
             if f"SIARD{version} " not in f"{kind} ":
                 warnings = (f"the parent's METS is of TYPE {kind}, but {self.name}.siard is SIARD {version}",)
         files[content.siard.path] = siard
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
         manifests.write_grown(root, package, staging.work, segmented, files)
-        self.replaced += sorted(manifests.NAMES.values())
         return warnings

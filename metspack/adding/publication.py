@@ -17,6 +17,7 @@ from typing import Any
 
 from metspack import fsio, inbetween, reading
 from metspack.errors import SourceError, TargetError
+from metspack.files.staging import Partial
 from metspack.inbetween import Adding
 from metspack.insertion import in_the_way, is_bare
 
@@ -26,7 +27,7 @@ Record = Callable[..., None]
 """Writes an event into the journal."""
 
 
-class Publication(fsio.Partial):
+class Publication(Partial):
     """``<folder>.partial/``: where an addition to a package is made; paths in ``package`` are those in it.
 
     ``folder`` is absolute; ``job`` tells the same command from others, ``source`` what it adds. Raises
@@ -126,7 +127,7 @@ def resumed(folder: Path, job: str, check: Callable[[], None]) -> Mapping[str, A
         found = None
         try:
             descriptor = stack.enter_context(reading.opening(inbetween.journal_of(partial)))
-            if not fsio.locked(descriptor):
+            if not fsio.take_lock(descriptor):
                 raise TargetError(
                     f"another run is at work on {folder}", hint="Wait until it has ended, then look again."
                 )
@@ -183,7 +184,7 @@ def _new(staged: Path, folder: Path, prefix: str, replaces: frozenset[str]) -> I
 def _keep(folder: Path, path: str, kept: Path) -> None:
     """Have a file that is to be made anew under another name, so that it can be put back as it was."""
     fsio.make_directories(kept.parent)
-    if not fsio.linked(folder / path, kept):
+    if not fsio.hard_link(folder / path, kept):
         with reading.opening(folder, path.split("/")) as descriptor, fsio.NewFile(kept) as file:
             for block in reading.chunks(descriptor):
                 file.write(block)

@@ -114,7 +114,7 @@ def test_a_disk_without_enough_space(
     large = siard(tmp_path, "Large", b"x" * 2_000_000)
     outcome = metspack("add", out, large)
     assert outcome.code == 4
-    assert "there is not enough space" in outcome.err
+    assert "not enough free space" in outcome.err
     assert stats(out) == before
     assert names(small_disk) == {"out"}
     metspack.fine("add", out, source)

@@ -88,7 +88,7 @@ class Csip(Saying):
     @property
     def footprint(self) -> Footprint:
         """What METS and PREMIS take on disk."""
-        return Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=12)
+        return Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=40)
 
     def check(self, objid: str) -> None:
         """Raise ``ConfigError`` for terms, agents, files and an OBJID that cannot be."""

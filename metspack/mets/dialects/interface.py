@@ -96,7 +96,10 @@ class SegmentWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """What a dialect's documents take on disk: bytes for each LOB and IP, and files for each IP."""
+    """What a dialect's documents take on disk: bytes for each LOB and IP, files and folders for each IP.
+
+    What is made on the way to them, and the folders of an IP's LOBs, are among them.
+    """
 
     per_lob: int
     per_ip: int

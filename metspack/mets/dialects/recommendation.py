@@ -60,7 +60,7 @@ class Recommendation:
     @property
     def footprint(self) -> Footprint:
         """What METS and manifests take on disk."""
-        return Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+        return Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
 
     def check(self, objid: str) -> None:  # noqa: ARG002 -- any OBJID will do
         """Raise ``ConfigError`` for an agent or a profile that cannot be written."""
