@@ -233,6 +233,7 @@ def take_away(path: Path) -> None:
     """Remove one file that this project put there; raises ``TargetError``, also when it is gone."""
     with explained(path):
         os.unlink(path)
+    sync_directory(path.parent)
 
 
 def take_lock(descriptor: int) -> bool:

@@ -90,7 +90,7 @@ BUILDERS = {
     "segments",
     "building",
     "inplace",
-    "insertion",
+    "files.transaction",
     "merging",
     "segmented",
     "standing",

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from metspack import building, closingcheck, identifiers, manifests, scratch
-from metspack.adding import publication
 from metspack.adding.present import Present, present
-from metspack.adding.publication import Publication
 from metspack.building import BuildOptions, Built
 from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.journal import ADD
 from metspack.files.staging import Partial
+from metspack.files.transaction import Transaction, recover
 from metspack.mets.dialects import csip_added, recommendation, recommendation_added
 from metspack.mets.dialects.csip import Csip
 from metspack.mets.dialects.interface import SegmentSpot, Software
@@ -62,9 +62,9 @@ def added(
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
-    if (made := publication.resumed(root, job, check.passed)) is not None:
+    if (made := recover(root, ADD, job=job, check=check.passed)) is not None:
         return _built(made, folder)
-    with _publication(root, job, source) as staging:
+    with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
         found = present(root)
         check.begun()
         settings = found.options(options, representation)
@@ -79,21 +79,23 @@ def added(
                 built = replace(work.done(staging), target=folder)
                 archive.unchanged()
                 check.miscounted |= set(archive.miscounted)
-                staging.publish(work.replaced, _made(built), check.passed)
+                staging.publish(
+                    moves=staging.new(work.replaced),
+                    replaces=work.replaced,
+                    made=_made(built),
+                    check=check.passed,
+                )
     return built
 
 
 @contextmanager
-def _publication(root: Path, job: str, source: Path) -> Iterator[Publication]:
-    staging = Publication(root, job, str(source))
+def _explained(root: Path) -> Iterator[None]:
     try:
-        yield staging
+        yield
     except XmlError as error:
         raise SourceError(
             f"{root}: its METS or PREMIS: {error.message}", hint="metspack check tells what is wrong with it."
         ) from None
-    finally:
-        staging.let_go()
 
 
 def _check_place(root: Path, source: Path) -> None:
