@@ -63,11 +63,6 @@ def described(folder: Path, options: PackageOptions, progress: Progress | None =
             hint="Name the folder that holds the .siard and the folders of its LOBs.",
         )
     root = folder.resolve()
-    if os.lstat(root).st_dev != os.lstat(root.parent).st_dev:
-        raise TargetError(
-            f"{root} is a file system of its own: what is to be put into it must be made beside it first",
-            hint="Move archive and LOBs into a folder on it, and name that.",
-        )
     recover(root, IN_PLACE)
     with Transaction(root, IN_PLACE) as staging, scratch.unexplained(), SegmentedFolder(root) as found:
         return _Work(found, staging, options, progress or Silent()).done()

@@ -109,11 +109,6 @@ def _check_place(root: Path, source: Path) -> None:
             f"the package {root} lies inside the source folder {source}",
             hint="Move one of them elsewhere first: the source is never written to.",
         )
-    if os.lstat(root).st_dev != os.lstat(root.parent).st_dev:
-        raise TargetError(
-            f"{root} is a file system of its own: what is to be put into it must be made beside it first",
-            hint="Move the package into a folder on it, and name that.",
-        )
 
 
 def _job(source: Path, options: BuildOptions, representation: str | None) -> str:

@@ -38,6 +38,11 @@ class Transaction(Partial):
     """
 
     def __init__(self, folder: Path, command: str, *, job: str = "", source: str = "") -> None:
+        if os.lstat(folder).st_dev != os.lstat(folder.parent).st_dev:
+            raise TargetError(
+                f"{folder} is a file system of its own: what is put into it has to be made beside it first",
+                hint="Move what is in it into a folder on it, and name that.",
+            )
         super().__init__(folder, journal.partial_of(folder))
         self._is_needed = False
         try:
