@@ -19,7 +19,6 @@ from metspack import (
     placing,
     planfile,
     remarks,
-    room,
     sealing,
     segments,
     staying,
@@ -27,6 +26,7 @@ from metspack import (
 from metspack.coursing import Column, Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
+from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.identity import PackageOptions
 from metspack.layouts import FolderStyle, Layout
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
@@ -43,7 +43,8 @@ from metspack.siard.container import Container
 from metspack.siard.departures import Departures
 from metspack.sources import opening
 from metspack.sources.opening import Source
-from metspack.staging import staged
+
+_FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
             f"the target {target} lies inside the source folder {source}",
             hint="Choose a target outside it: the source is never written to.",
         )
-    fsio.check_vacant(target)  # before a large archive is read for nothing
+    check_vacant(target)  # before a large archive is read for nothing
     with opening.opened(source, options.budgets, options.grants, options.base) as opened:
         return build_from(opened, target, options, progress)
 
@@ -115,7 +116,7 @@ def build_from(
     """Build the package of a source that is open already, as ``build`` does."""
     with Sharing(shares=isinstance(source, Archive)) as sharing:
         work = Work(source, sharing, options, progress or Silent())
-        with staged(target) as staging:
+        with stage(target) as staging:
             built = work.done(staging)
             source.unchanged()
             staging.publish()
@@ -168,7 +169,7 @@ class Work:
         """The layout of the segments."""
         return self.division.layout
 
-    def done(self, staging: fsio.Partial) -> Built:
+    def done(self, staging: Partial) -> Built:
         """Make the whole package in the staging folder."""
         journal = staging.journal
         journal.record(event="begin", source=str(self.source.path), name=self.name)
@@ -176,13 +177,8 @@ class Work:
             self.stays = self._staying()
             course = self._planned(staging, departures)
             self.objid = self.objid or identifiers.loose_objid(self.name, course.fingerprint)
-            room.check(
-                staging,
-                course,
-                0 if self.archive is None else self.archive.size,
-                self.dialect.footprint,
-                copies=2 if self._parent_folder() else 1,
-            )
+            files, size = self.needed(course)
+            check_space(staging, files=files, bytes_=size)
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
@@ -211,9 +207,19 @@ class Work:
             warnings=(*self.warnings, *remarked, *checked),
         )
 
+    def needed(self, course: Course) -> tuple[int, int]:
+        """Return how many files and folders, and bytes in them, are made at most."""
+        footprint, ips = self.dialect.footprint, len(course.segments) + 1
+        archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
+        copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
+        files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
+        return files, (
+            course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
+        )
+
     def described(
         self,
-        staging: fsio.Partial,
+        staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
@@ -236,7 +242,7 @@ class Work:
         self.kept = sum(found.values())
         return frozenset(found)
 
-    def _planned(self, staging: fsio.Partial, departures: Departures) -> Course:
+    def _planned(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
         lobs = staying.moving(self.source, self.stays, self.progress)
         return coursing.course(
@@ -254,7 +260,7 @@ class Work:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def placed(self, staging: fsio.Partial, course: Course) -> list[TaskPlaced]:
+    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
@@ -301,7 +307,7 @@ class Work:
     def _siard(
         self,
         archive: Archive,
-        staging: fsio.Partial,
+        staging: Partial,
         course: Course,
         departures: Departures,
         placed: list[TaskPlaced],
@@ -329,7 +335,7 @@ class Work:
 
     def _parent(
         self,
-        staging: fsio.Partial,
+        staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
@@ -355,7 +361,7 @@ class Work:
 
     def content(
         self,
-        staging: fsio.Partial,
+        staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
@@ -383,7 +389,7 @@ class Work:
         """Return the folder that the parent is packed from, "" when it is not."""
         return "" if self.packing is None else self.dialect.parent_folder(self.objid)
 
-    def _parent_root(self, staging: fsio.Partial) -> Path:
+    def _parent_root(self, staging: Partial) -> Path:
         """Return the folder in which the parent is written: one that does not stay, when it is packed."""
         if not self._parent_folder():
             return staging.package
@@ -391,7 +397,7 @@ class Work:
         fsio.make_directories(root)
         return root
 
-    def _parent_packed(self, staging: fsio.Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
+    def _parent_packed(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
         """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
         ip, packing = self._parent_folder(), self.packing
         if not ip or packing is None:

@@ -16,13 +16,13 @@ from pathlib import Path
 from metspack import building, reading
 from metspack.building import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
+from metspack.files.staging import check_target
 from metspack.mets import is_mets_name, tops
 from metspack.model import Budgets
 from metspack.packs import Shelf
 from metspack.progress import Progress, Silent
 from metspack.restoring import packaged
 from metspack.restoring.packaged import Packaged
-from metspack.restoring.staged import check_target
 from metspack.siard.archive import Archive, Grants
 from metspack.sizes import counted
 

@@ -1,9 +1,7 @@
 """Every file-system write of the project goes through here.
 
-A build writes everything under ``<target>.partial/`` beside the target: ``package/`` becomes the
-target by one rename, ``journal.jsonl`` and ``work/`` say how far it came. What is visible under
-the target's own name is complete or absent. Where files are added to a folder that is there, they
-are made in the same way and then put into it one by one (``insertion``).
+New files and folders, the place they get once they are finished, and files that are appended to. Making a
+package beside its target is ``files.staging``; changing one that is there, ``files.transaction``.
 """
 
 from __future__ import annotations
@@ -98,7 +96,7 @@ class NewFile:
             if os.pwrite(self._descriptor, block, offset) != len(block):
                 raise OSError(errno.EIO, "short write")
 
-    def written(self, start: int, stop: int) -> Iterator[bytes]:
+    def read_back(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield the bytes appended between two offsets, read back."""
         self.flush()
         while start < stop:
@@ -194,11 +192,13 @@ def put(staged: Path, target: Path) -> None:
 
     It appears there whole or not at all. The staged name may go on to name the same file.
     """
-    if not linked(staged, target):  # a link never replaces what is there, which a rename does
+    if hard_link(staged, target):  # a link never replaces what is there, which a rename does
+        sync_directory(target.parent)
+    else:
         move(staged, target)
 
 
-def linked(path: Path, name: Path) -> bool:
+def hard_link(path: Path, name: Path) -> bool:
     """Give a file a second name; return whether the file system knows such. Raises ``TargetError``."""
     with explained(name):
         try:
@@ -233,9 +233,10 @@ def take_away(path: Path) -> None:
     """Remove one file that this project put there; raises ``TargetError``, also when it is gone."""
     with explained(path):
         os.unlink(path)
+    sync_directory(path.parent)
 
 
-def locked(descriptor: int) -> bool:
+def take_lock(descriptor: int) -> bool:
     """Take an open file for this process until it is closed; return whether no other process has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -247,7 +248,7 @@ def locked(descriptor: int) -> bool:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[NewFile]:
+def open_replacement(target: Path) -> Iterator[NewFile]:
     """Give a new file that takes the place of ``target``, whole and on disk, when the block ends normally.
 
     Until then it lies beside it under another name; what was at ``target`` stays when the block ends by an
@@ -278,7 +279,7 @@ class Journal:
                 os.write(
                     self._descriptor, b"\n"
                 )  # a last word that was cut off is not the next one's beginning
-        locked(self._descriptor)
+        take_lock(self._descriptor)
 
     def record(self, **event: object) -> None:
         """Append one event."""
@@ -317,103 +318,3 @@ def _append(descriptor: int, path: Path, text: str) -> None:
     with explained(path):
         if os.write(descriptor, line) != len(line):  # one call: lines of other processes do not mix with it
             raise OSError(errno.EIO, "short write")
-
-
-def check_vacant(target: Path) -> tuple[Path, Path]:
-    """Return the absolute paths of a target and of its ``.partial``, which nothing stands in the way of.
-
-    Raises ``TargetError`` when either exists already or the folder for them does not.
-    """
-    # The last component is not resolved: a link of that name is in the way like anything else.
-    absolute = target.parent.resolve() / target.name if target.name else target.resolve()
-    if os.path.lexists(absolute):
-        raise TargetError(
-            f"{target} exists already",
-            hint="Choose another target, or move that one away: nothing is overwritten.",
-        )
-    partial = absolute.with_name(f"{absolute.name}.partial")
-    if os.path.lexists(partial):
-        raise TargetError(
-            f"{partial} exists already: an earlier build was stopped, or another is running",
-            hint="When no other build is running, remove that folder and run the command again.",
-        )
-    if not absolute.parent.is_dir():
-        raise TargetError(
-            f"{absolute.parent} is not a folder, so {absolute.name} cannot be made in it",
-            hint="Make the folder first.",
-        )
-    return absolute, partial
-
-
-class Partial:
-    """``<target>.partial/``: where a package, or files for one, are made before they can be seen.
-
-    ``root`` must not exist. Raises ``TargetError``.
-    """
-
-    def __init__(self, target: Path, root: Path) -> None:
-        self.target = target
-        self.root = root
-        self.package = self.root / "package"
-        self.work = self.root / "work"
-        try:
-            make_directory(self.root)
-            make_directory(self.package)
-            make_directory(self.work)
-            self.journal = Journal(self.root / "journal.jsonl")
-        except BaseException as error:  # also an interruption at the moment in which the folder was made
-            if not isinstance(error.__cause__, FileExistsError):
-                self.discard()
-            raise
-
-    def free(self) -> int:
-        """Return the bytes that may still be written there."""
-        with explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_bavail * status.f_frsize
-
-    def block(self) -> int:
-        """Return the bytes that a file takes at least, and by which it grows."""
-        with explained(self.root):
-            return os.statvfs(self.root).f_frsize
-
-    def free_files(self) -> int | None:
-        """Return how many more files and folders there can be, None when that is not limited."""
-        with explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_favail if status.f_files else None
-
-    def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, which this run made."""
-        journal = getattr(self, "journal", None)
-        if journal is not None:
-            journal.close()
-            del self.journal
-        remove(self.root)
-
-
-class Staging(Partial):
-    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
-
-    Raises ``TargetError`` when either exists already or the folder for it does not.
-    """
-
-    def __init__(self, target: Path) -> None:
-        super().__init__(*check_vacant(target))
-
-    def publish(self) -> None:
-        """Make the package visible under the target's name, complete and on disk; forget the rest."""
-        sync_tree(self.package)
-        with explained(self.target):
-            if os.path.lexists(self.target):
-                raise FileExistsError(errno.EEXIST, "it came to exist while the package was made")
-            os.rename(self.package, self.target)
-        sync_directory(self.target.parent)
-        self.discard()
-
-    def publish_file(self, name: str) -> None:
-        """Make one finished file of the package visible under the target's name; forget the rest."""
-        sync_tree(self.package)
-        put(self.package / name, self.target)
-        sync_directory(self.target.parent)
-        self.discard()

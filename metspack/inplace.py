@@ -14,8 +14,10 @@ from pathlib import Path
 from metspack import closingcheck, fsio, identifiers, identity, manifests, placing, scratch, sealing, segments
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.journal import IN_PLACE
+from metspack.files.staging import check_space
+from metspack.files.transaction import Transaction, recover
 from metspack.identity import PackageOptions
-from metspack.insertion import Insertion
 from metspack.layouts import lobseg
 from metspack.mets import dialects
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
@@ -27,7 +29,6 @@ from metspack.siard.archive import Archive
 from metspack.sizes import counted
 from metspack.standing import Standing
 
-_PER_FILE, _PER_SEGMENT = 1_000, 12_000  # bytes of METS and manifests, generously
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
@@ -62,36 +63,24 @@ def described(folder: Path, options: PackageOptions, progress: Progress | None =
             hint="Name the folder that holds the .siard and the folders of its LOBs.",
         )
     root = folder.resolve()
-    if os.lstat(root).st_dev != os.lstat(root.parent).st_dev:
-        raise TargetError(
-            f"{root} is a file system of its own: what is to be put into it must be made beside it first",
-            hint="Move archive and LOBs into a folder on it, and name that.",
-        )
-    insertion = Insertion(root)
-    try:
-        with scratch.unexplained(), SegmentedFolder(root) as found:
-            work = _Work(found, insertion, options, progress or Silent())
-            result = work.done()
-    except BaseException:
-        insertion.take_back()
-        raise
-    insertion.keep()
-    return result
+    recover(root, IN_PLACE)
+    with Transaction(root, IN_PLACE) as staging, scratch.unexplained(), SegmentedFolder(root) as found:
+        return _Work(found, staging, options, progress or Silent()).done()
 
 
 class _Work:
     """One folder on its way to being a package."""
 
     def __init__(
-        self, folder: SegmentedFolder, insertion: Insertion, options: PackageOptions, progress: Progress
+        self, folder: SegmentedFolder, staging: Transaction, options: PackageOptions, progress: Progress
     ) -> None:
         self.folder = folder
         self.root = folder.root
-        self.insertion = insertion
+        self.staging = staging
         self.options = options
         self.progress = progress
         self.warnings: list[str] = []
-        self.put: list[str] = []
+        self.puts: list[str] = []
         """What is to be put into the folder, in this order."""
 
     def done(self) -> Described:
@@ -107,24 +96,23 @@ class _Work:
         ):
             package = _Package(archive, options)
             self.warnings += identifiers.name_words(archive.stem, options.name)
-            standing.find(self.insertion)
+            standing.find(self.staging)
             spots = self._spots(package)
-            self._room(spots)
+            self._check_space(spots, package)
             if options.check_message_digest:
                 self.warnings += sealing.words(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
-            standing.read(self.insertion, options, self.progress)
+            standing.read(self.staging, options, self.progress)
             children = self._children(standing, spots, package)
             files = self._parent(standing, children, package)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
-            manifests.write(self.insertion.package, self.insertion.work, fragments, files)
-            self.put += [*sorted(manifests.NAMES.values()), package.dialect.mets]
+            manifests.write(self.staging.package, self.staging.work, fragments, files)
+            self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
             archive.unchanged()
             self.folder.unchanged()
             self._warn(archive, standing)
-        self.insertion.put(self.put)
-        self._check(archive)
+        self.staging.publish(puts=self.puts, check=lambda: self._check(archive))
         counts = standing.counted
         return Described(
             folder=self.root,
@@ -177,14 +165,14 @@ class _Work:
             )
         return spots
 
-    def _room(self, spots: dict[str, SegmentSpot]) -> None:
+    def _check_space(self, spots: dict[str, SegmentSpot], package: _Package) -> None:
         """Find out before all is read whether what is made can be put."""
-        need = _PER_FILE * self.folder.amounts()[0] + _PER_SEGMENT * (len(spots) + 1)
-        if (have := self.insertion.free()) < need:
-            raise TargetError(
-                f"there is not enough space at {self.root.parent}: needed {need:,} bytes, free {have:,}",
-                hint="Free space: METS and manifests take about that much.",
-            )
+        footprint, ips = package.dialect.footprint, len(spots) + 1
+        check_space(
+            self.staging,
+            files=footprint.files_per_ip * ips,
+            bytes_=footprint.per_lob * self.folder.amounts()[0] + footprint.per_ip * ips,
+        )
         for folder in ("", *spots):
             if not os.access(self.root / folder, os.W_OK | os.X_OK):
                 raise TargetError(
@@ -207,18 +195,18 @@ class _Work:
             task = SegmentTask(
                 segments=(spot,),
                 holdings=package.archive.holdings(),
-                package=self.insertion.package,
-                work=self.insertion.work,
+                package=self.staging.package,
+                work=self.staging.work,
                 parent=package.objid,
                 dialect=package.dialect,
                 layout=lobseg.LAYOUT,
             )
-            fsio.make_directories(self.insertion.package / spot.content)
+            fsio.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
                 for file in standing.files(spot.content):
                     placements.add(file)
                 children.append(segments.described(placements, spot, task))
-            self.put.append(f"{spot.ip}/{package.dialect.mets}")
+            self.puts.append(f"{spot.ip}/{package.dialect.mets}")
         return children
 
     def _parent(self, standing: Standing, children: list[ChildMets], package: _Package) -> dict[str, Hashers]:
@@ -237,7 +225,7 @@ class _Work:
                 if archive.container is not None:
                     files[piece.path] = hashers
             if archive.container is None:
-                placing.manifest_fragments(pieces, "", self.insertion.work, len(children), {})
+                placing.manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:
                 (whole,) = pieces.files()
                 siard = SiardFile(
@@ -257,7 +245,7 @@ class _Work:
                 pieces=pieces.files,
                 others=lambda: iter(others),
             )
-            files |= package.dialect.write_parent(self.insertion.package, content)
+            files |= package.dialect.write_parent(self.staging.package, content)
         return files
 
     def _pieces(self, standing: Standing, package: _Package) -> Iterator[tuple[PlacedFile, Hashers]]:

@@ -183,7 +183,7 @@ class Pack:
         """
         self._form.finish()
         hashers = Hashers(self._algorithms)
-        for block in self._form.file.written(0, self._form.file.size):
+        for block in self._form.file.read_back(0, self._form.file.size):
             hashers.update(block)
         self._form.file.close()
         return hashers

@@ -12,6 +12,7 @@ from metspack import fsio, placing, scratch, slices, uris
 from metspack.copying import Passage, what
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.files.staging import Partial
 from metspack.identification import Identifying
 from metspack.identity import PackageOptions
 from metspack.mediatypes import media_type
@@ -73,15 +74,15 @@ class Standing(scratch.Scratch):
             "BEGIN",
         )
 
-    def find(self, insertion: fsio.Partial) -> None:
+    def find(self, staging: Partial) -> None:
         """Find the LOBs of all cells: every one inside the archive or in files of the folder.
 
         Raises ``SourceError`` for any that is neither, or in a file that is part of another LOB as well.
         """
         with (
             Sharing() as sharing,
-            fsio.NewFile(slices.path(insertion.work, _LISTED)) as listed,
-            fsio.NewFile(slices.path(insertion.work, _AGAIN)) as again,
+            fsio.NewFile(slices.path(staging.work, _LISTED)) as listed,
+            fsio.NewFile(slices.path(staging.work, _AGAIN)) as again,
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
@@ -134,7 +135,7 @@ class Standing(scratch.Scratch):
             )
         return path
 
-    def read(self, insertion: fsio.Partial, options: PackageOptions, progress: Progress) -> None:
+    def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
         """Read all files of the segments once: the LOBs in the order of their cells, then the others.
 
         Of the options it takes ``accepted``, and ``identify`` for the formats of LOBs.
@@ -142,9 +143,9 @@ class Standing(scratch.Scratch):
         """
         algorithms = tuple(each for each in self._algorithms if each not in MANIFESTS)
         accepted = options.accepted
-        identifying = Identifying(insertion.work / "probe") if options.identify else None
+        identifying = Identifying(staging.work / "probe") if options.identify else None
         with Shelf(self._archive.holdings()) as shelf, scratch.explained(_WHAT):
-            for lob, _ in slices.entries(slices.path(insertion.work, _LISTED)):
+            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
                     self._parts(lob, passage, progress)
@@ -155,7 +156,7 @@ class Standing(scratch.Scratch):
                     passage.end()
                     self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
-            for lob, _ in slices.entries(slices.path(insertion.work, _AGAIN)):
+            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
                 passage = Passage(lob, shelf, (), accepted)
                 for _block in passage.portion():
                     pass

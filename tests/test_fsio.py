@@ -13,7 +13,8 @@ import pytest
 
 from metspack import fsio
 from metspack.errors import TargetError
-from metspack.fsio import Journal, NewFile, Staging
+from metspack.fsio import Journal, NewFile
+from tests.trees import put_in_the_way
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +40,6 @@ def files_no_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def put(path: Path, kind: str) -> None:
-    """Put something in the way."""
-    if kind == "file":
-        path.write_bytes(b"mine")
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to({"link": os.devnull, "dangling": "nowhere"}[kind])
-
-
 # --- NewFile ------------------------------------------------------------------------------------------
 
 
@@ -64,7 +55,7 @@ def test_a_file_is_written_from_start_to_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("in_the_way", ["file", "folder", "link", "dangling"])
 def test_what_exists_is_not_overwritten(tmp_path: Path, in_the_way: str) -> None:
     path = tmp_path / "new"
-    put(path, in_the_way)
+    put_in_the_way(path, in_the_way)
     with pytest.raises(TargetError, match=f"cannot write {path}: File exists"):
         NewFile(path)
     assert not (tmp_path / "nowhere").exists()
@@ -90,12 +81,12 @@ def test_a_patch_cut_short_is_an_error(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123456789")
-        assert b"".join(file.written(2, 5)) == b"234"
-        assert list(file.written(5, 5)) == []
+        assert b"".join(file.read_back(2, 5)) == b"234"
+        assert list(file.read_back(5, 5)) == []
         file.write(b"x")
-        assert b"".join(file.written(0, file.size)) == b"0123456789x"
+        assert b"".join(file.read_back(0, file.size)) == b"0123456789x"
         with pytest.raises(TargetError, match="it ends at byte 11"):
-            list(file.written(0, 12))
+            list(file.read_back(0, 12))
 
 
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,138 +246,3 @@ def test_the_journal_is_never_half_written_in_silence(
     with pytest.raises(TargetError, match="short write"):
         journal.record(event="begin")
     journal.close()
-
-
-# --- staging ------------------------------------------------------------------------------------------
-
-
-def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    renamed: list[tuple[Path, Path]] = []
-    rename = os.rename
-
-    def noted(source: Path, target: Path) -> None:
-        renamed.append((source, target))
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", noted)
-    staging = Staging(tmp_path / "out")
-    (staging.package / "mets.xml").write_bytes(b"<mets/>")
-    (staging.work / "slice").write_bytes(b"")
-    staging.journal.record(event="begin")
-    assert staging.free() > 0
-    assert not staging.target.exists()
-    inode = staging.package.stat().st_ino
-    staging.publish()
-    assert renamed == [(staging.package, staging.target)]
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
-    assert (tmp_path / "out").stat().st_ino == inode
-    assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
-
-
-def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
-    staging = Staging(tmp_path / "out")
-    (staging.package / "folder").mkdir()
-    (staging.package / "folder" / "file").write_bytes(b"")
-    staging.discard()
-    staging.discard()
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["out", "out.partial"])
-@pytest.mark.parametrize("in_the_way", ["file", "folder", "dangling"])
-def test_nothing_may_be_in_the_way(tmp_path: Path, name: str, in_the_way: str) -> None:
-    path = tmp_path / name
-    put(path, in_the_way)
-    with pytest.raises(TargetError, match=f"{path} exists already") as caught:
-        Staging(tmp_path / "out")
-    assert caught.value.hint
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-    assert in_the_way != "file" or path.read_bytes() == b"mine"
-
-
-@pytest.mark.parametrize("target", [".", "..", "folder/..", "folder/"])
-def test_a_target_that_names_a_folder_there_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(TargetError, match="exists already"):
-        Staging(Path(target))
-
-
-@pytest.mark.parametrize("above", ["none", "file"])
-def test_the_folder_for_the_target_must_be_there(tmp_path: Path, above: str) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(
-        TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be made in it"
-    ) as caught:
-        Staging(tmp_path / above / "out")
-    assert caught.value.hint == "Make the folder first."
-
-
-def test_a_target_is_made_where_a_link_above_it_leads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    monkeypatch.chdir(tmp_path)
-    staging = Staging(Path("link/out"))
-    staging.publish()
-    assert (tmp_path / "real" / "out").is_dir()
-    assert staging.target == tmp_path.resolve() / "real" / "out"
-
-
-def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    staging = Staging(tmp_path / "out")
-    (tmp_path / "out").mkdir()
-    with pytest.raises(TargetError, match="came to exist"):
-        staging.publish()
-    staging.discard()
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
-
-
-def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    true = os.mkdir
-
-    def mkdir(path: Path) -> None:
-        true(path)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "mkdir", mkdir)
-    with pytest.raises(KeyboardInterrupt):
-        Staging(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_staging_that_another_began_meanwhile_is_left_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    true = os.mkdir
-
-    def mkdir(path: Path) -> None:
-        true(path)
-        true(path)
-
-    monkeypatch.setattr(os, "mkdir", mkdir)
-    with pytest.raises(TargetError, match="File exists"):
-        Staging(tmp_path / "out")
-    assert (tmp_path / "out.partial").is_dir()
-
-
-def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(_: Path) -> None:
-        raise TargetError("no journal")
-
-    monkeypatch.setattr(fsio, "Journal", failing)
-    with pytest.raises(TargetError, match="no journal"):
-        Staging(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_root_of_everything_is_no_target() -> None:
-    with pytest.raises(TargetError, match="/ exists already"):
-        fsio.check_vacant(Path("/"))

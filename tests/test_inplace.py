@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from metspack import building, checking, fsio, inbetween, inplace, manifests
+from metspack import building, checking, fsio, inplace, manifests
 from metspack.building import BuildOptions
 from metspack.copying import PART_DIGEST
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
+from metspack.files import journal
+from metspack.files.journal import IN_PLACE
+from metspack.files.staging import Partial
+from metspack.files.transaction import Transaction, _Steps
 from metspack.identity import PackageOptions
 from metspack.inplace import Described
-from metspack.insertion import Insertion
 from metspack.mets.dialects.interface import ParentContent, Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import FileExtent, Limits, Severity
@@ -527,8 +530,8 @@ def test_a_folder_that_may_not_be_written_to_is_refused_before_lobs_are_read(
 
 
 def test_no_room_is_told_before_lobs_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fsio.Partial, "free", lambda _: 10)
-    refused(folder, TargetError, "not enough space")
+    monkeypatch.setattr(Partial, "free", lambda _: 10)
+    refused(folder, TargetError, "not enough free space")
 
 
 def test_a_file_system_of_its_own_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -620,10 +623,11 @@ def kill_at(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int) -> None:
     with monkeypatch.context() as patched:
         stop_at(patched, turn, KeyboardInterrupt())
 
-        def killed(insertion: Insertion) -> None:
-            insertion.journal.close()
+        def killed(staging: Transaction, *_: object) -> None:
+            staging.journal.close()
 
-        patched.setattr(Insertion, "take_back", killed)
+        patched.setattr(_Steps, "take_back", lambda *_: None)
+        patched.setattr(Transaction, "__exit__", killed)
         with pytest.raises(KeyboardInterrupt):
             described(folder)
 
@@ -634,19 +638,45 @@ def test_after_a_kill_the_next_run_begins_anew(
 ) -> None:
     before = stats(folder)
     kill_at(folder, monkeypatch, turn)
-    assert inbetween.interrupted(folder)
+    assert journal.interrupted(folder)
     assert len(added(before, folder)) == turn
     described(folder)
     assert len(added(before, folder)) == 6
     assert names(folder.parent) == {"in"}
-    assert not inbetween.interrupted(folder)
+    assert not journal.interrupted(folder)
+
+
+def test_stopped_while_it_is_taken_back_the_state_is_known(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, take_away, taken = stats(folder), fsio.take_away, list[Path]()
+
+    def wrong(*_: object) -> None:
+        raise SourceError("it is wrong")
+
+    def stopping(path: Path) -> None:
+        if taken:
+            raise KeyboardInterrupt
+        taken.append(path)
+        take_away(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inplace._Work, "_check", wrong)
+        patched.setattr(fsio, "take_away", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            described(folder)
+    assert taken == [folder / "mets.xml"]
+    assert "M010" in codes(folder)
+    described(folder)
+    assert len(added(before, folder)) == 6
+    assert names(folder.parent) == {"in"}
 
 
 def test_after_a_kill_what_others_put_there_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill_at(folder, monkeypatch, 2)
     # One was replaced, one that was not put yet came from elsewhere; both are somebody's.
     theirs = [folder / f"x.siard_lobseg_{n}/mets.xml" for n in (1, 3)]
-    staged = inbetween.partial_of(folder) / "package"
+    staged = journal.partial_of(folder) / "package"
     same = (staged / "x.siard_lobseg_3/mets.xml").read_bytes()
     theirs[0].unlink()
     theirs[0].write_bytes(b"mine")
@@ -709,42 +739,43 @@ def test_nothing_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, li
 
 
 def test_two_runs_at_once_are_refused(folder: Path) -> None:
-    insertion = Insertion(folder)
+    staging = Transaction(folder, IN_PLACE)
     with pytest.raises(TargetError, match="another run is at work"):
         described(folder)
-    assert not inbetween.interrupted(folder)
-    insertion.take_back()
+    assert not journal.interrupted(folder)
+    staging.discard()
     described(folder)
 
 
 @pytest.mark.parametrize(
-    "journal", [None, b"", b'{"event": "begun in place"', b'{"event": "begin"}\n', b"[]\n", b"?\n"]
+    "words",
+    [None, b"", b'{"event": "begun", ', b'{"event": "begun"}\n', b'{"event": "begin"}\n', b"[]\n", b"?\n"],
 )
-def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, journal: bytes | None) -> None:
-    partial = inbetween.partial_of(folder)
+def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | None) -> None:
+    partial = journal.partial_of(folder)
     (partial / "package").mkdir(parents=True)
     (partial / "package" / "file").write_bytes(b"mine")
-    if journal is not None:
-        (partial / "journal.jsonl").write_bytes(journal)
+    if words is not None:
+        (partial / "journal.jsonl").write_bytes(words)
     before = tree(partial)
     with pytest.raises(TargetError, match="it is not known what it is"):
         described(folder)
     assert tree(partial) == before
-    assert not inbetween.interrupted(folder)
+    assert not journal.interrupted(folder)
 
 
-@pytest.mark.parametrize("journal", [None, b""])
-def test_a_run_killed_before_its_first_word_leaves_no_trace(folder: Path, journal: bytes | None) -> None:
-    partial = inbetween.partial_of(folder)
+@pytest.mark.parametrize("words", [None, b""])
+def test_a_run_killed_before_its_first_word_leaves_no_trace(folder: Path, words: bytes | None) -> None:
+    partial = journal.partial_of(folder)
     (partial / "package").mkdir(parents=True)
-    if journal is not None:
-        (partial / "journal.jsonl").write_bytes(journal)
+    if words is not None:
+        (partial / "journal.jsonl").write_bytes(words)
     described(folder)
     assert names(folder.parent) == {"in"}
 
 
 def test_a_file_in_the_way_of_the_partial_folder_is_left(folder: Path) -> None:
-    inbetween.partial_of(folder).write_bytes(b"mine")
+    journal.partial_of(folder).write_bytes(b"mine")
     with pytest.raises(TargetError, match="it is not known what it is"):
         described(folder)
 
@@ -754,7 +785,7 @@ def test_a_run_killed_at_its_very_end_leaves_a_package(folder: Path, monkeypatch
         patched.setattr(fsio, "remove", lambda _: None)
         described(folder)
     before = tree(folder)
-    assert not inbetween.interrupted(folder)
+    assert not journal.interrupted(folder)
     with pytest.raises(TargetError, match="already"):
         described(folder)
     assert tree(folder) == before
@@ -781,7 +812,7 @@ def test_locks_where_there_are_none(
         raise error
 
     monkeypatch.setattr(fcntl, "flock", failing)
-    assert fsio.locked(0) is expected
+    assert fsio.take_lock(0) is expected
 
 
 # --- names --------------------------------------------------------------------------------------------

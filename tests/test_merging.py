@@ -16,6 +16,7 @@ import pytest
 
 from metspack import api, building, checking, fsio
 from metspack.errors import SourceError, TargetError
+from metspack.files.staging import Staging
 from metspack.identity import PackageOptions
 from metspack.merging.merged import Merged, merged
 from metspack.mets.dialects.csip.dialect import CsipOptions
@@ -543,8 +544,8 @@ def test_a_package_is_described_once(tmp_path: Path) -> None:
 def test_a_disk_that_is_too_small_is_told_of_before_anything_is_copied(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fsio.Staging, "free", lambda _: 1_000)
-    with pytest.raises(TargetError, match=r"not enough space at .*: needed [0-9,]+ bytes, free 1,000"):
+    monkeypatch.setattr(Staging, "free", lambda _: 1_000)
+    with pytest.raises(TargetError, match=r"not enough free space at .*: needed [0-9,]+ bytes, free 1,000"):
         put_together(made, target=tmp_path / "whole")
     assert not list(tmp_path.iterdir())
 

@@ -23,3 +23,13 @@ def tree(folder: Path) -> dict[str, bytes]:
 def names(folder: Path) -> set[str]:
     """Return what lies in a folder, not below it."""
     return {path.name for path in folder.iterdir()}
+
+
+def put_in_the_way(path: Path, kind: str) -> None:
+    """Let something be at a path: a file, a folder, a link or a link that leads nowhere."""
+    if kind == "file":
+        path.write_bytes(b"mine")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"link": os.devnull, "dangling": "nowhere"}[kind])

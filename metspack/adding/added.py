@@ -15,15 +15,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from metspack import building, closingcheck, fsio, identifiers, manifests, scratch
-from metspack.adding import publication
+from metspack import building, closingcheck, identifiers, manifests, scratch
 from metspack.adding.present import Present, present
-from metspack.adding.publication import Publication
 from metspack.building import BuildOptions, Built
 from metspack.checking.codes import Code
 from metspack.coursing import Course
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.journal import ADD
+from metspack.files.staging import Partial
+from metspack.files.transaction import Transaction, recover
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.model import Finding
 from metspack.progress import Progress, Silent
@@ -58,9 +59,9 @@ def added(
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
-    if (made := publication.resumed(root, job, check.passed)) is not None:
+    if (made := recover(root, ADD, job=job, check=check.passed)) is not None:
         return _built(made, folder)
-    with _publication(root, job, source) as staging:
+    with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
         found = present(root)
         check.begun()
         settings = found.options(options, representation)
@@ -75,21 +76,23 @@ def added(
                 built = replace(work.done(staging), target=folder)
                 archive.unchanged()
                 check.miscounted |= set(archive.miscounted)
-                staging.publish(work.replaced, _made(built), check.passed)
+                staging.publish(
+                    moves=staging.new(work.replaced),
+                    replaces=work.replaced,
+                    made=_made(built),
+                    check=check.passed,
+                )
     return built
 
 
 @contextmanager
-def _publication(root: Path, job: str, source: Path) -> Iterator[Publication]:
-    staging = Publication(root, job, str(source))
+def _explained(root: Path) -> Iterator[None]:
     try:
-        yield staging
+        yield
     except XmlError as error:
         raise SourceError(
             f"{root}: its METS or PREMIS: {error.message}", hint="metspack check tells what is wrong with it."
         ) from None
-    finally:
-        staging.let_go()
 
 
 def _check_place(root: Path, source: Path) -> None:
@@ -102,11 +105,6 @@ def _check_place(root: Path, source: Path) -> None:
         raise TargetError(
             f"the package {root} lies inside the source folder {source}",
             hint="Move one of them elsewhere first: the source is never written to.",
-        )
-    if os.lstat(root).st_dev != os.lstat(root.parent).st_dev:
-        raise TargetError(
-            f"{root} is a file system of its own: what is to be put into it must be made beside it first",
-            hint="Move the package into a folder on it, and name that.",
         )
 
 
@@ -182,7 +180,8 @@ class _Work(building.Work):
         super().__init__(archive, sharing, options, progress)
         self.found = found
         self.prefix = f"{identifiers.ncname(self.name)}."
-        self.replaced: list[str] = []
+        self.replaced = (*self.dialect.replaced(found), *sorted(manifests.NAMES.values()))
+        """The files of the package that are made anew, in the order in which they take their places."""
         for path in found.archives:
             stem = Path(path).stem
             if identifiers.ncname(stem).casefold() == identifiers.ncname(self.name).casefold():
@@ -191,7 +190,14 @@ class _Work(building.Work):
                     hint="Give the new one another name: --name NAME.",
                 )
 
-    def placed(self, staging: fsio.Partial, course: Course) -> list[TaskPlaced]:
+    def needed(self, course: Course) -> tuple[int, int]:
+        """Return what the addition takes: also its own files once more, and as they were."""
+        files, size = super().needed(course)
+        own = [self.found.root / path for path in self.replaced]
+        size += sum(2 * each.stat().st_size for each in own if each.is_file())
+        return files + 4 * len(own), size  # each of the two may have a folder of its own
+
+    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place the segments, none of which may be there."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
@@ -203,7 +209,7 @@ class _Work(building.Work):
 
     def described(
         self,
-        staging: fsio.Partial,
+        staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
@@ -217,5 +223,4 @@ class _Work(building.Work):
         files = addition.files | {content.siard.path: siard}
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
         manifests.write_grown(root, package, staging.work, segmented, files)
-        self.replaced = [*addition.replaced, *sorted(manifests.NAMES.values())]
         return addition.warnings

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
-from metspack import inbetween
 from metspack.checking import archives, manifests, renames, sampling, structure, walking, wholes
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
@@ -30,6 +29,7 @@ from metspack.checking.rules.table import named
 from metspack.checking.sampling import FileSample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
+from metspack.files import journal
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 from metspack.packs import Shelf
@@ -217,13 +217,12 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        if not each.holder.is_packed and inbetween.interrupted(each.root):
-            found = f"{each.root.resolve().name}.partial"
+        if not each.holder.is_packed and (stopped := journal.interrupted(each.root)) is not None:
+            between, found = stopped
+            if between.command == journal.ADD:
+                yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
+                return  # METS and manifests are old or new: either says of some files what is not so
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
-        source, found = ("", "") if each.holder.is_packed else inbetween.interrupted_adding(each.root)
-        if found:
-            yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=source)
-            return  # METS and manifests are the old ones or the new: either says of some files what is not so
         yield from walking.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()

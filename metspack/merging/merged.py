@@ -14,6 +14,7 @@ from pathlib import Path
 from metspack import closingcheck, fsio, identifiers, identity, manifests, placing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.identity import PackageOptions
 from metspack.merging.containers import Container, check_fixity, ordered
 from metspack.merging.datafiles import DataFile, DataFiles, proven
@@ -26,7 +27,6 @@ from metspack.progress import Progress, Silent
 from metspack.restoring.held import StatedFixity
 from metspack.siard.archive import Archive
 from metspack.sizes import counted
-from metspack.staging import staged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def merged(
     progress.stage("Reading METS", None)
     with closing(Shelf(options.budgets)) as shelf:
         containers = ordered(paths, shelf, options.budgets)
-        with DataFiles(containers, options.budgets) as found, staged(target) as staging:
+        with DataFiles(containers, options.budgets) as found, stage(target) as staging:
             result = _Work(containers, found, options, progress, staging).done()
             staging.publish()
     return result
@@ -72,7 +72,7 @@ def _check_dialect(name: str) -> None:
 
 
 def _check_outside(paths: Sequence[Path], target: Path) -> None:
-    fsio.check_vacant(target)
+    check_vacant(target)
     for path in paths:
         if target.resolve().is_relative_to(path.resolve()):
             raise TargetError(
@@ -90,7 +90,7 @@ class _Work:
         found: DataFiles,
         options: PackageOptions,
         progress: Progress,
-        staging: fsio.Staging,
+        staging: Staging,
     ) -> None:
         self.containers = containers
         self.staging = staging
@@ -158,7 +158,12 @@ class _Work:
         staging = self.staging
         dialect = self._dialect()
         files, size = self.found.amounts()
-        self._check_room(staging, dialect, files, size)
+        footprint, ips = dialect.footprint, len(self.containers)
+        check_space(
+            staging,
+            files=files + footprint.files_per_ip * ips,
+            bytes_=size + footprint.per_lob * files + footprint.per_ip * ips,
+        )
         staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
         folder = dialect.data_folder(self.objid)
@@ -189,15 +194,6 @@ class _Work:
             bytes=size,
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
-
-    def _check_room(self, staging: fsio.Staging, dialect: Dialect, files: int, size: int) -> None:
-        footprint = dialect.footprint
-        need = size + (footprint.per_lob + staging.block()) * files + footprint.per_ip
-        if (have := staging.free()) < need:
-            raise TargetError(
-                f"there is not enough space at {staging.target.parent}: needed {need:,} bytes, free {have:,}",
-                hint="Free space or choose a target on another disk.",
-            )
 
     def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
         """Copy the data, proving each file; yields it as METS is to list it."""

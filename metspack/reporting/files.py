@@ -88,7 +88,7 @@ class ReportFiles:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self._files = [stack.enter_context(fsio.replacing(target)) for target in self._targets]
+            self._files = [stack.enter_context(fsio.open_replacement(target)) for target in self._targets]
             self._stack = stack.pop_all()
         return self
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from metspack import fsio, manifests, slices
+from metspack.coursing import Column, column_of
 from metspack.errors import SourceError
+from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg
 from metspack.model import LobPlace, LobRef
 from metspack.packing import Folder
@@ -24,14 +26,12 @@ from metspack.restoring.packaged import Packaged, PackagedArchive
 from metspack.restoring.staged import (
     Restored,
     RestoreOptions,
-    check_room,
-    check_target,
+    check_restored_space,
     write_manifests,
 )
 from metspack.sharing import Sharing
 from metspack.siard.holdings import Shelf
 from metspack.sizes import counted
-from metspack.staging import staged
 
 _CONTENT = "content"
 _CLOSE = 0.6
@@ -54,6 +54,7 @@ class _Tally:
     inside: int = 0
     bytes: int = 0
     unnamed: int = 0
+    columns: set[Column] = field(default_factory=set)
 
 
 def restored_files(
@@ -72,14 +73,14 @@ def restored_files(
     with (
         packaged.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
-        staged(target) as staging,
+        stage(target) as staging,
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _Tally()
         with fsio.NewFile(slices.path(staging.work, 0)) as found:
             for lob in _found(source, sharing, progress, tally):
                 found.write(slices.line(lob, None))
-        check_room(staging, tally.lobs, tally.bytes)
+        check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
         _place(source, staging, options, progress)
@@ -102,6 +103,7 @@ def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Tally
         missing.difference_update(source.selection.met(lob.place.id))
         if sharing.is_first(lob, ""):
             tally.lobs += 1
+            tally.columns.add(column_of(lob.place))
             tally.split += len(lob.extents) > 1
             tally.inside += bool(lob.entries)
             tally.bytes += lob.size
@@ -148,7 +150,7 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
     return known
 
 
-def _place(source: Packaged, staging: fsio.Staging, options: RestoreOptions, progress: Progress) -> None:
+def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress: Progress) -> None:
     with closing(Placements()) as placements, Shelf(source.holdings()) as shelf:
         placing = Placing(
             shelf,

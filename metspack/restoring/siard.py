@@ -20,6 +20,7 @@ from metspack.copying import Passage
 from metspack.coursing import Column, column_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packing import Folder
@@ -30,8 +31,7 @@ from metspack.restoring.packaged import PackagedArchive
 from metspack.restoring.staged import (
     Restored,
     RestoreOptions,
-    check_room,
-    check_target,
+    check_restored_space,
     write_manifests,
 )
 from metspack.sharing import Sharing
@@ -44,7 +44,6 @@ from metspack.siard.rewriting import Added, Moved
 from metspack.siard.splicing import NewCell
 from metspack.siard.zipformat import DEFLATED, STORED
 from metspack.sizes import counted
-from metspack.staging import staged
 
 _ALL = 1 << 62  # no LOB is larger
 _STYLE = FolderStyle.DILCIS
@@ -102,7 +101,7 @@ def restored_siard(
             )
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
-        staging = stack.enter_context(staged(target))
+        staging = stack.enter_context(stage(target))
         staging.journal.record(event="begin", source=str(path), into=into.value)
         work = _Work(source, sharing, departures, staging, progress)
         if into is Into.INSIDE and is_archive_name(target):
@@ -129,7 +128,7 @@ class _Work:
         source: PackagedArchive,
         sharing: Sharing,
         departures: Departures,
-        staging: fsio.Staging,
+        staging: Staging,
         progress: Progress,
     ) -> None:
         self.source = source
@@ -210,7 +209,7 @@ class _Work:
                 found.lobs += 1
                 found.split += len(lob.extents) > 1
                 found.bytes += lob.size
-        check_room(self.staging, found.lobs + 1, found.bytes + self.source.size)
+        check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
         self.staging.journal.record(event="planned", lobs=found.lobs, bytes=found.bytes)
         self._prove_those_that_stay()
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from metspack import fsio, manifests
-from metspack.errors import TargetError
+from metspack.files.staging import Staging, check_space
 from metspack.model import Budgets
 from metspack.placing import Placements, manifest_line
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
+_PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,31 +47,10 @@ class Restored:
     warnings: tuple[str, ...] = ()
 
 
-def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when something is in a target's way, or it lies inside the package."""
-    root = package if package.is_dir() else package.parent
-    if target.resolve().is_relative_to(root.resolve()):
-        raise TargetError(
-            f"the target {target} lies inside the package {root}",
-            hint="Choose a target outside it: what is restored is only read.",
-        )
-    fsio.check_vacant(target)
-
-
-def check_room(staging: fsio.Staging, files: int, size: int) -> None:
-    """Raise ``TargetError`` unless there is room for so many files and bytes."""
-    room = staging.free_files()
-    if room is not None and room < files:
-        raise TargetError(
-            f"there is no room for so many files at {staging.target.parent}: needed {files:,}, free {room:,}",
-            hint="Choose a target on another disk: this one has too few inodes left.",
-        )
-    need, have = size + (_PER_FILE + staging.block()) * files, staging.free()
-    if have < need:
-        raise TargetError(
-            f"there is not enough space at {staging.target.parent}: needed {need:,} bytes, free {have:,}",
-            hint="Free space or choose a target on another disk.",
-        )
+def check_restored_space(staging: Staging, lobs: int, columns: int, size: int) -> None:
+    """Raise ``TargetError`` unless there is space for LOBs and what lies beside them, bytes in all."""
+    files = lobs + _PER_COLUMN * columns
+    check_space(staging, files=files, bytes_=size + _PER_FILE * files)
 
 
 def write_manifests(package: Path, placements: Placements) -> None:

@@ -188,7 +188,7 @@ def _written(  # noqa: PLR0917 -- what the callers were given, in their order
 
 
 def _hash(hashers: Hashers, writer: ZipWriter) -> None:
-    for block in writer.file.written(0, writer.file.size):
+    for block in writer.file.read_back(0, writer.file.size):
         hashers.update(block)
 
 

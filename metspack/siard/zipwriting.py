@@ -113,7 +113,7 @@ class ZipWriter:
     def finish(self, comment: bytes) -> None:
         """Write the central directory and what ends the archive."""
         start = self.file.size
-        for block in self._directory.written(0, self._directory.size):
+        for block in self._directory.read_back(0, self._directory.size):
             self.file.write(block)
         self._directory.close()
         self.file.write(_ending(self._entries, start, self.file.size - start, comment))

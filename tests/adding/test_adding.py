@@ -631,8 +631,8 @@ def test_a_lob_that_is_not_what_its_cell_says(out: Path, tmp_path: Path) -> None
 
 
 def test_too_little_room(out: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.fsio.Partial.free", lambda _: 10)
-    refused(out, source, TargetError, "there is not enough space")
+    monkeypatch.setattr("metspack.files.staging.Partial.free", lambda _: 10)
+    refused(out, source, TargetError, "not enough free space")
 
 
 def test_a_file_system_of_its_own(out: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

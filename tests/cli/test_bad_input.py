@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack import fsio, segments
+from metspack import segments
 from metspack.copying import Passage
+from metspack.files.staging import Staging
 from metspack.siard import rewriting
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
@@ -363,7 +364,7 @@ def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_p
     outcome = metspack("build", source, "-o", small_disk / "out", "-j", "1")
     assert outcome.code == 4
     first = outcome.err.splitlines()[0]
-    assert first.startswith(f"error: there is not enough space at {small_disk}: needed 1,2")
+    assert first.startswith(f"error: not enough free space at {small_disk}: needed 1,")
     assert "free 1,0" in first
     assert names(small_disk) == set()
 
@@ -371,10 +372,10 @@ def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_p
 def test_too_little_space_is_said_before_anything_is_copied(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 10_000)
+    monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 10_000)
     outcome = refused(metspack, place, northwind)
     assert outcome.code == 4
-    assert outcome.err.startswith(f"error: there is not enough space at {place}: needed ")
+    assert outcome.err.startswith(f"error: not enough free space at {place}: needed ")
     assert " bytes, free 10,000\n" in outcome.err
 
 
@@ -383,7 +384,7 @@ def test_a_disk_that_fills_up_on_the_way(
     metspack: Commands, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
 ) -> None:
     source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
-    monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 1 << 40)
+    monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 1 << 40)
     outcome = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", jobs)
     assert outcome.code == 4
     assert outcome.err.startswith(f"error: cannot write {small_disk / 'out.partial' / 'package'}/Big_lobseg_")
@@ -662,6 +663,6 @@ def test_a_disk_without_room_for_so_many_files_is_refused(
     metspack: Commands, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = siards.siard(place / "Small.siard", b"x", b"y")
-    monkeypatch.setattr(fsio.Staging, "free_files", lambda _: 5)
+    monkeypatch.setattr(Staging, "free_files", lambda _: 5)
     outcome = refused(metspack, place, source)
-    assert (outcome.code, "needed 6, free 5" in outcome.err) == (4, True), outcome.err
+    assert (outcome.code, "not enough free inodes" in outcome.err) == (4, True), outcome.err

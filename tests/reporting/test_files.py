@@ -131,9 +131,9 @@ def test_a_rename_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refused)
-        with pytest.raises(TargetError, match="Operation not permitted"), fsio.replacing(path) as file:
+        with pytest.raises(TargetError, match="Operation not permitted"), fsio.open_replacement(path) as file:
             file.write(b"after")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"before")]
-    with fsio.replacing(path) as file:
+    with fsio.open_replacement(path) as file:
         file.write(b"after")
     assert path.read_bytes() == b"after"

@@ -107,7 +107,10 @@ class SegmentWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """What a dialect's documents take on disk: bytes for each LOB and IP, and files for each IP."""
+    """What a dialect's documents take on disk: bytes for each LOB and IP, files and folders for each IP.
+
+    What is made on the way to them, and the folders of an IP's LOBs, are among them.
+    """
 
     per_lob: int
     per_ip: int
@@ -273,12 +276,10 @@ class Inherited:
 class Addition:
     """What was written for an archive that is added: the digests of all files, and what people are to know.
 
-    ``replaced`` are those that take the place of others, in this order. All paths are below the package's
-    root.
+    Their paths are below the package's root.
     """
 
     files: dict[str, Hashers]
-    replaced: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -402,6 +403,13 @@ class Dialect(ABC):
         """Return what an addition has to say as the package does; ``options`` are given for it by name.
 
         Raises ``ConfigError`` for an option that does not fit the package.
+        """
+        raise NotImplementedError
+
+    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:
+        """Return the parent's documents that an addition writes anew, in the order they take their places.
+
+        Their paths are below the package's root.
         """
         raise NotImplementedError
 

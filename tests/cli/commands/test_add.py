@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from metspack import fsio
+from metspack.files.journal import ADD
 from tests.adding.packages import DIALECTS, SECOND, package, siard, stats
 from tests.cli.conftest import Commands
 from tests.trees import names
@@ -114,7 +115,7 @@ def test_a_disk_without_enough_space(
     large = siard(tmp_path, "Large", b"x" * 2_000_000)
     outcome = metspack("add", out, large)
     assert outcome.code == 4
-    assert "there is not enough space" in outcome.err
+    assert "not enough free space" in outcome.err
     assert stats(out) == before
     assert names(small_disk) == {"out"}
     metspack.fine("add", out, source)
@@ -154,8 +155,8 @@ def journal_of_one_that_was_stopped(out: Path) -> None:
     partial = out.with_name(f"{out.name}.partial")
     partial.mkdir()
     moves = sorted(names(out))
-    adding = {"event": "adding", "moves": [moves[0]], "replaces": [], "made": {}}
-    words = [{"event": "begun adding", "job": "x", "source": "Orders.siard"}, adding]
+    adding = {"event": "putting", "puts": [], "moves": [moves[0]], "replaces": [], "made": {}}
+    words = [{"event": "begun", "command": ADD, "job": "x", "source": "Orders.siard"}, adding]
     (partial / "journal.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in words))
 
 

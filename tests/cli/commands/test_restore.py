@@ -237,11 +237,11 @@ def test_a_disk_that_is_full(
     source = small_siard(tmp_path / "Big.siard", *(os.urandom(300_000) for _ in range(5)))
     metspack.fine("build", source, "-o", tmp_path / "out", "-j", "1")
     if not looks:
-        monkeypatch.setattr("metspack.fsio.Staging.free", lambda _: 1 << 40)
+        monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 1 << 40)
     target = small_disk / ("x.siard" if options == ("--siard",) else "x")
     outcome = metspack("restore", tmp_path / "out", "-o", target, *options)
     assert outcome.code == 4
-    words = "there is not enough space" if looks else "No space left on device"
+    words = "not enough free space" if looks else "No space left on device"
     assert words in outcome.err
     assert "\nhint: " in outcome.err
     assert names(small_disk) == set()

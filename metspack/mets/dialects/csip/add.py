@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
-_ANEW = (PREMIS, CSIP_METS)  # in the order in which they take the place of the old ones
+REPLACED = (PREMIS, CSIP_METS)
+"""The parent's documents that an addition writes anew, in the order they take their places."""
 
 _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec"
 _FILES = "mets:fileSec"
@@ -189,8 +190,7 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
         ip.register(CSIP_METS, mets.written(ip.prepare(CSIP_METS), ip.algorithms))
-    replaced = tuple(f"{names[0]}/{path}" for path in _ANEW)
-    return Addition(files=ip.files, replaced=replaced)
+    return Addition(files=ip.files)
 
 
 def _write_description(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[MetadataReference, FileGroup]:

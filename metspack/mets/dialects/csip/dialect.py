@@ -112,7 +112,7 @@ class Csip(CsipDocuments, Dialect):
     roda_ancestors: bool = False
 
     mets: ClassVar[str] = CSIP_METS
-    footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=12)
+    footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=40)
     archives: ClassVar[str] = f"representations/*/{DATA}/*"
 
     @classmethod
@@ -256,6 +256,10 @@ class Csip(CsipDocuments, Dialect):
         """Return what an addition has to say as the package does, in a representation of its own."""
         general, own = add.inherited(package, options)
         return replace(general, options=CsipOptions(**own))
+
+    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:
+        """Return PREMIS and METS of the parent."""
+        return tuple(f"{existing.folder}/{path}" for path in add.REPLACED)
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         """Write the parent's METS and PREMIS anew, and a new representation."""

@@ -95,7 +95,7 @@ def write(
         _add_files(mets, facts)
         _add_divs(mets, facts)
         files = {PLAIN_METS: mets.written(package / PLAIN_METS, placing.algorithms(dialect.checksum_type))}
-    return Addition(files=files, replaced=(PLAIN_METS,), warnings=_warnings(dialect, existing, content))
+    return Addition(files=files, warnings=_warnings(dialect, existing, content))
 
 
 def _warnings(dialect: Recommendation, existing: ExistingPackage, content: ParentContent) -> tuple[str, ...]:

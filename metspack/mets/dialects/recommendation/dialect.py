@@ -54,7 +54,7 @@ class Recommendation(Dialect):
     registry: Registry | None = None
 
     mets: ClassVar[str] = PLAIN_METS
-    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
     archives: ClassVar[str] = "*"
 
     @classmethod
@@ -140,6 +140,10 @@ class Recommendation(Dialect):
     def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:  # noqa: ARG003
         """Return what an addition has to say as the package does."""
         return add.inherited(package)
+
+    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:  # noqa: ARG002 -- it lies at the root
+        """Return the METS of the parent."""
+        return (PLAIN_METS,)
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         """Write the parent's METS anew, with one more archive in it and its segments."""

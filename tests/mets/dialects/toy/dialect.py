@@ -118,13 +118,17 @@ class Toy(Dialect):
         own = ToyOptions(motto=package.said.root["LABEL"])
         return Inherited(agents=(), mets_profile=package.said.root["PROFILE"], options=own)
 
+    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:  # noqa: ARG002 -- it lies at the root
+        """Return the METS of the parent."""
+        return (self.mets,)
+
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         with reading.opening(existing.root, (self.mets,)) as descriptor:
             mets = Growing(descriptor, _key)
             for key in ("archives", "children", "divisions"):
                 mets.append(key, writer.fragment(TEMPLATES, "_parts.xml.j2", key, self, content, uris.quoted))
             hashers = mets.written(package / self.mets, placing.algorithms(self.checksum_type))
-        return Addition(files={self.mets: hashers}, replaced=(self.mets,), warnings=("a toy has grown",))
+        return Addition(files={self.mets: hashers}, warnings=("a toy has grown",))
 
     def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
         algorithms = placing.algorithms(self.checksum_type)

@@ -1,4 +1,4 @@
-"""Whatever stops an addition, the package is as it was, or the same command ends what was begun."""
+"""Whatever stops a transaction, the folder is as it was, or the same command ends what was begun."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack import checking, fsio, inbetween
-from metspack.adding import publication
+from metspack import checking, fsio
 from metspack.errors import TargetError
+from metspack.files import journal
+from metspack.files.journal import ADD, IN_PLACE
+from metspack.files.transaction import Transaction, recover
 from metspack.fsio import Journal
-from metspack.insertion import Insertion
 from tests.adding.packages import DIALECTS, SECOND, add, codes, package, siard, stats
 from tests.trees import names, tree
 
@@ -56,7 +57,7 @@ Act = Callable[[], object]
 
 
 def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
-    """Let every step of a publication, a journal's word or a renaming, be done by ``told``."""
+    """Let every step of a transaction, a journal's word or a renaming, be done by ``told``."""
     record, move, supersede = Journal.record, fsio.move, fsio.supersede
 
     def recording(journal: Journal, **event: object) -> None:
@@ -107,9 +108,9 @@ def test_killed_at_any_step_the_state_is_known_and_the_same_command_ends_it(
         assert names(home) == {"out"}, name
         assert codes(out, checking.Level.STRUCTURE) == [], name
     told = [name for name, found in seen if found]
-    assert told[0] == "record adding"
+    assert told[0] == "record putting"
     assert told[-1] == "supersede manifest-sha256.txt"
-    assert [name for name, _ in seen][-2:] == ["record all added", "record added"]
+    assert [name for name, _ in seen][-2:] == ["record all put", "record done"]
     assert sum(name.startswith("move") for name in told) >= 3
 
 
@@ -119,10 +120,10 @@ def test_killed_while_it_was_taken_back_the_package_is_made_whole_again(
     killed: list[Path] = []
 
     def told(name: str, act: Act) -> None:
-        if name == "record all added":
+        if name == "record all put":
             raise KeyboardInterrupt
         act()
-        if killed or name == f"record {inbetween.WITHDRAWING}":
+        if killed or name == f"record {journal.TAKING_BACK}":
             killed.append(tmp_path / f"{len(killed)}")
             shutil.copytree(stage.home, killed[-1])
 
@@ -165,7 +166,7 @@ def test_whatever_interrupts_it_the_package_is_as_it_was(
         assert stats(stage.out) == before, done
         assert names(stage.home) == {"out"}, done
         seen.update(done)
-    assert f"record {inbetween.ADDING}" in seen
+    assert f"record {journal.PUTTING}" in seen
 
 
 def test_a_disk_too_full_for_a_word_does_not_keep_it_from_being_taken_back(
@@ -234,9 +235,9 @@ def test_another_command_is_refused_until_the_one_that_was_stopped_has_ended(
     between = tree(stage.home)
     other = siard(tmp_path, "Other", b"x")
     for source, changes in ((other, {}), (stage.source, {"name": "Another"})):
-        with pytest.raises(TargetError, match=r"Orders\.siard was being added") as caught:
+        with pytest.raises(TargetError, match=r"metspack add of .*Orders\.siard was stopped") as caught:
             add(stage.out, source, **changes)
-        assert "Run that command again first" in caught.value.hint
+        assert "run that command again first" in caught.value.hint
         assert tree(stage.home) == between
     add(stage.out, stage.source, jobs=2, created="2030-01-01T00:00:00Z", accepted=frozenset())
     assert codes(stage.out) == []
@@ -247,7 +248,7 @@ def test_another_command_is_refused_until_the_one_that_was_stopped_has_ended(
 def test_the_archive_is_not_needed_to_end_what_was_begun(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(stage, monkeypatch, "record all added")
+    stopped(stage, monkeypatch, "record all put")
     stage.source.unlink()
     built = add(stage.out, stage.source)
     assert (built.target, built.name, built.files, built.split) == (stage.out, "Orders", 4, 1)
@@ -257,7 +258,7 @@ def test_the_archive_is_not_needed_to_end_what_was_begun(
 def test_what_was_stopped_before_anything_was_put_is_forgotten(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(stage, monkeypatch, "record adding")
+    stopped(stage, monkeypatch, "record putting")
     assert codes(stage.out) == []
     add(stage.out, siard(tmp_path, "Other", b"x"))
     assert codes(stage.out) == []
@@ -278,9 +279,9 @@ def test_when_it_cannot_be_ended_it_is_taken_back(stage: Stage, monkeypatch: pyt
 def test_a_journal_whose_last_word_was_cut_off_says_what_it_said_before(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(stage, monkeypatch, "record all added")
+    stopped(stage, monkeypatch, "record all put")
     with (stage.home / PARTIAL / "journal.jsonl").open("ab") as journal:
-        journal.write(b'{"event": "all ad')
+        journal.write(b'{"event": "all pu')
     assert codes(stage.out) == ["M011"]
     add(stage.out, stage.source)
     assert codes(stage.out) == []
@@ -291,9 +292,9 @@ def test_two_at_once_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
 
     def told(name: str, act: Act) -> None:
         act()
-        if name.startswith("record") and "added" not in name:
+        if name.startswith("record") and "done" not in name:
             with pytest.raises(TargetError, match="another run is at work on") as caught:
-                publication.resumed(stage.out, "another job", lambda: None)
+                recover(stage.out, ADD, job="another", check=lambda: None)
             refused.append(caught.value.hint)
 
     watching(monkeypatch, told)
@@ -321,12 +322,12 @@ def test_a_run_killed_before_its_first_word_leaves_no_trace(stage: Stage, journa
 
 def test_the_folder_beside_of_a_package_described_in_place_is_left_to_that_command(stage: Stage) -> None:
     (stage.home / PARTIAL).mkdir()
-    journal = stage.home / PARTIAL / "journal.jsonl"
-    journal.write_text('{"event": "begun in place"}\n')
+    words = stage.home / PARTIAL / "journal.jsonl"
+    words.write_text(f'{{"event": "begun", "command": "{IN_PLACE}", "job": "", "source": ""}}\n')
     with pytest.raises(TargetError, match="metspack build --keep-segments --in-place was stopped") as caught:
         add(stage.out, stage.source)
     assert "Leave that folder where it is" in caught.value.hint
-    assert journal.exists()
+    assert words.exists()
 
 
 def test_what_was_stopped_is_not_in_the_way_of_describing_in_place(
@@ -337,7 +338,7 @@ def test_what_was_stopped_is_not_in_the_way_of_describing_in_place(
     with pytest.raises(
         TargetError, match=r"metspack add of .*Orders\.siard was stopped before its end"
     ) as told:
-        Insertion(stage.out)
+        recover(stage.out, IN_PLACE)
     assert "run that command again first" in told.value.hint
     assert tree(stage.home) == between
 
@@ -349,7 +350,7 @@ def test_where_there_are_no_links_what_is_made_anew_is_kept_as_a_copy(
         raise OSError(errno.EPERM, "Operation not permitted")
 
     def told(name: str, act: Act) -> None:
-        if name == "record all added":
+        if name == "record all put":
             raise KeyboardInterrupt
         act()
 
@@ -378,7 +379,7 @@ def test_what_comes_to_be_there_meanwhile_is_not_overwritten(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(name: str, act: Act) -> None:
-        if name == "record adding":
+        if name == "record putting":
             (first := stage.home / PARTIAL / "package").mkdir(exist_ok=True)
             path = next(
                 each
@@ -434,3 +435,87 @@ def test_a_real_kill(tmp_path: Path, name: str, count: int) -> None:
     assert (again.returncode, again.stderr) == (0, "")
     assert codes(out) == []
     assert PARTIAL not in names(tmp_path)
+
+
+# --- moves, puts and replacements together ----------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a file of its own."""
+    folder = tmp_path / "home" / "folder"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "own").write_bytes(b"old")
+    return folder
+
+
+def publish(folder: Path, check: Callable[[], None]) -> None:
+    """Rename a folder in, put a file beside what is there, make one anew."""
+    with Transaction(folder, "a command", job="1") as staging:
+        (staging.package / "new").mkdir()
+        (staging.package / "inner").mkdir()
+        for path, data in (("new/file", b"moved"), ("inner/put", b"put"), ("own", b"anew")):
+            (staging.package / path).write_bytes(data)
+        staging.publish(moves=("new",), puts=("inner/put",), replaces=("own",), made={"n": 1}, check=check)
+
+
+AFTER = {"inner/": b"", "inner/put": b"put", "new/": b"", "new/file": b"moved", "own": b"anew"}
+
+
+def watching_all(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
+    put, take_away = fsio.put, fsio.take_away
+    watching(monkeypatch, told)
+    monkeypatch.setattr(fsio, "put", lambda *paths: told("put", lambda: put(*paths)))
+    monkeypatch.setattr(fsio, "take_away", lambda path: told("take away", lambda: take_away(path)))
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_kill_at_any_step_is_ended_or_taken_back(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool, fails: bool
+) -> None:
+    before, killed = tree(folder), list[tuple[str, Path]]()
+
+    def alike(one: str, other: str) -> None:
+        """Copy so that names of one file stay such; but the journal goes on being written."""
+        (shutil.copy2 if one.endswith(".jsonl") else os.link)(one, other)
+
+    def copy(one: Path, other: Path) -> None:
+        shutil.copytree(one, other, copy_function=alike if links else shutil.copy2)
+
+    def told(name: str, act: Act) -> None:
+        act()
+        killed.append((name, tmp_path / f"{len(killed)}"))
+        copy(folder.parent, killed[-1][1])
+
+    def failing() -> None:
+        if fails:
+            raise TargetError("it is wrong")
+
+    if not links:
+        monkeypatch.setattr(fsio, "hard_link", lambda *_: False)
+    with monkeypatch.context() as patched:
+        watching_all(patched, told)
+        if fails:
+            with pytest.raises(TargetError, match="it is wrong"):
+                publish(folder, failing)
+        else:
+            publish(folder, failing)
+    assert tree(folder) == (before if fails else AFTER)
+    assert names(folder.parent) == {"folder"}
+    said = ""
+    assert {"record begun", "move new", "put", "supersede own"} < {name for name, _ in killed}
+    for name, home in killed:
+        said = name if name.startswith("record") else said
+        one, other = home / "folder", home / "other"
+        is_between = said in {"record putting", "record taking back"}
+        assert (journal.interrupted(one) is not None) == is_between, name
+        copy(one, other)
+        copy(home / "folder.partial", home / "other.partial")
+        recover(other, "a command")
+        assert tree(other) == (AFTER if name == "record done" else before), name
+        made = recover(one, "a command", job="1", check=lambda: None)
+        is_ended = said not in {"record begun", "record taking back"}
+        assert made == ({"n": 1} if is_ended else None), name
+        assert tree(one) == (AFTER if is_ended else before), name
+        assert names(home) == {"folder", "other"}

@@ -1,0 +1,1 @@
+"""Files and folders: staging, transactions and their journal."""

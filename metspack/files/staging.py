@@ -1,0 +1,158 @@
+"""What is made beside its target, in ``<target>.partial/``, and published whole or not at all.
+
+``package/`` becomes the target by one rename, ``journal.jsonl`` and ``work/`` say how far it came. What is
+visible under the target's own name is complete or absent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from metspack import fsio, scratch
+from metspack.errors import TargetError
+
+_AROUND = 16  # journal, manifests, the archive's directory: what there is once, however large the package
+
+
+def check_vacant(target: Path) -> tuple[Path, Path]:
+    """Return the absolute paths of a target and of its ``.partial``, which nothing stands in the way of.
+
+    Raises ``TargetError`` when either exists already or the folder for them does not.
+    """
+    # The last component is not resolved: a link of that name is in the way like anything else.
+    absolute = target.parent.resolve() / target.name if target.name else target.resolve()
+    if os.path.lexists(absolute):
+        raise TargetError(
+            f"{target} exists already",
+            hint="Choose another target, or move that one away: nothing is overwritten.",
+        )
+    partial = absolute.with_name(f"{absolute.name}.partial")
+    if os.path.lexists(partial):
+        raise TargetError(
+            f"{partial} exists already: an earlier build was stopped, or another is running",
+            hint="When no other build is running, remove that folder and run the command again.",
+        )
+    if not absolute.parent.is_dir():
+        raise TargetError(
+            f"{absolute.parent} is not a folder, so {absolute.name} cannot be made in it",
+            hint="Make the folder first.",
+        )
+    return absolute, partial
+
+
+class Partial:
+    """``<target>.partial/``: where a package, or files for one, are made before they can be seen.
+
+    ``root`` must not exist. Raises ``TargetError``.
+    """
+
+    def __init__(self, target: Path, root: Path) -> None:
+        self.target = target
+        self.root = root
+        self.package = self.root / "package"
+        self.work = self.root / "work"
+        try:
+            fsio.make_directory(self.root)
+            fsio.make_directory(self.package)
+            fsio.make_directory(self.work)
+            self.journal = fsio.Journal(self.root / "journal.jsonl")
+        except BaseException as error:  # also an interruption at the moment in which the folder was made
+            if not isinstance(error.__cause__, FileExistsError):
+                self.discard()
+            raise
+
+    def free(self) -> int:
+        """Return the bytes that may still be written there."""
+        with fsio.explained(self.root):
+            status = os.statvfs(self.root)
+        return status.f_bavail * status.f_frsize
+
+    def block(self) -> int:
+        """Return the bytes that a file takes at least, and by which it grows."""
+        with fsio.explained(self.root):
+            return os.statvfs(self.root).f_frsize
+
+    def free_files(self) -> int | None:
+        """Return how many more files and folders there can be, None when that is not limited."""
+        with fsio.explained(self.root):
+            status = os.statvfs(self.root)
+        return status.f_favail if status.f_files else None
+
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``, which this run made."""
+        journal = getattr(self, "journal", None)
+        if journal is not None:
+            journal.close()
+            del self.journal
+        fsio.remove(self.root)
+
+
+class Staging(Partial):
+    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
+
+    Raises ``TargetError`` when either exists already or the folder for it does not.
+    """
+
+    def __init__(self, target: Path) -> None:
+        super().__init__(*check_vacant(target))
+
+    def publish(self) -> None:
+        """Make the package visible under the target's name, complete and on disk; forget the rest."""
+        fsio.sync_tree(self.package)
+        fsio.move(self.package, self.target)
+        self.discard()
+
+    def publish_file(self, name: str) -> None:
+        """Make one finished file of the package visible under the target's name; forget the rest."""
+        fsio.sync_tree(self.package)
+        fsio.put(self.package / name, self.target)
+        self.discard()
+
+
+@contextmanager
+def stage(target: Path) -> Iterator[Staging]:
+    """Give a place to make something in for the length of a block, which publishes it itself.
+
+    After an error or an interruption nothing is left. Raises ``TargetError``.
+    """
+    staging = Staging(target)
+    try:
+        with scratch.unexplained():
+            yield staging
+    except BaseException:
+        staging.discard()
+        raise
+
+
+def check_target(target: Path, package: Path) -> None:
+    """Raise ``TargetError`` when something is in a target's way, or it lies inside the package."""
+    root = package if package.is_dir() else package.parent
+    if target.resolve().is_relative_to(root.resolve()):
+        raise TargetError(
+            f"the target {target} lies inside the package {root}",
+            hint="Choose a target outside it: the package is only read.",
+        )
+    check_vacant(target)
+
+
+def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
+    """Raise ``TargetError`` unless so many files and folders, and bytes in them, can be written there.
+
+    What every target needs once is added, and that each file takes whole blocks.
+    """
+    where, files = staging.target.parent, files + _AROUND
+    free = staging.free_files()
+    if free is not None and free < files:
+        raise TargetError(
+            f"not enough free inodes at {where}: needed {files:,}, free {free:,}",
+            hint="Every file and folder takes one: remove some there, or work on another file system.",
+        )
+    need, have = bytes_ + staging.block() * files, staging.free()
+    if have < need:
+        raise TargetError(
+            f"not enough free space at {where}: needed {need:,} bytes, free {have:,}",
+            hint="Free space there, or work on another disk.",
+        )

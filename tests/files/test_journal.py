@@ -1,0 +1,88 @@
+"""What the journal beside a folder says of a transaction on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.files import journal
+
+BEGUN = {"event": journal.BEGUN, "command": journal.ADD, "job": "1", "source": "O.siard"}
+PUTTING = {
+    "event": journal.PUTTING,
+    "moves": ["ip/new", "other"],
+    "puts": [["third/mets.xml", "0" * 64]],
+    "replaces": ["fourth/mets.xml"],
+    "made": {},
+}
+
+
+def written(folder: Path, *events: object) -> Path:
+    """Leave a journal beside a new folder, and return that."""
+    folder.mkdir()
+    partial = folder.with_name(f"{folder.name}.partial")
+    partial.mkdir()
+    (partial / "journal.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in events))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (None, True),
+        (journal.ALL_PUT, False),
+        (journal.TAKING_BACK, True),
+        (journal.DONE, False),
+        ("a word of another day", True),
+    ],
+)
+def test_a_folder_is_interrupted_from_the_first_change_to_the_last(
+    tmp_path: Path, last: str | None, *, expected: bool
+) -> None:
+    folder = written(tmp_path / "out", BEGUN, PUTTING, *([{"event": last}] if last else []))
+    found = journal.interrupted(folder)
+    assert (found is not None) is expected
+    if found is not None:
+        assert (found[0].named, found[1]) == ("metspack add of O.siard", "out.partial")
+
+
+def test_an_ip_is_interrupted_when_something_moves_into_it_or_is_made_anew_in_it(tmp_path: Path) -> None:
+    folder = written(tmp_path / "out", BEGUN, PUTTING)
+    for name in ("ip", "other", "third", "fourth", "fifth"):
+        (folder / name).mkdir()
+    found = {each.name for each in folder.iterdir() if journal.interrupted(each) is not None}
+    assert found == {"ip", "other", "fourth"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (BEGUN,),
+        (PUTTING,),
+        ({"event": "begin"}, BEGUN, PUTTING),
+        ({"event": journal.BEGUN}, PUTTING),
+        (BEGUN, {**PUTTING, "moves": 1}),
+        (BEGUN, {**PUTTING, "puts": [["mets.xml"]]}),
+        ([], "x", 1),
+    ],
+)
+def test_what_is_no_journal_of_a_transaction_or_of_none_begun_says_nothing(
+    tmp_path: Path, events: tuple[Any, ...]
+) -> None:
+    assert journal.interrupted(written(tmp_path / "out", *events)) is None
+
+
+def test_what_is_no_journal_at_all_says_nothing(tmp_path: Path) -> None:
+    folder = written(tmp_path / "out")
+    (tmp_path / "out.partial" / "journal.jsonl").unlink()
+    assert journal.interrupted(folder) is None
+    (tmp_path / "out.partial" / "journal.jsonl").mkdir()
+    assert journal.interrupted(folder) is None
+
+
+@pytest.mark.parametrize("folder", ["/", "/package"])
+def test_a_package_at_the_root_of_the_file_system(folder: str) -> None:
+    assert journal.interrupted(Path(folder)) is None

@@ -1,0 +1,271 @@
+"""What there has to be space for is asked before anything is copied, and it is enough."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metspack import building, converting, fsio, inplace
+from metspack.errors import TargetError
+from metspack.files.staging import Partial, Staging, check_vacant
+from metspack.merging.merged import merged
+from metspack.restoring.files import restored_files
+from metspack.restoring.siard import Into, restored_siard
+from tests import segmented_folders
+from tests.adding import packages
+from tests.adding.packages import OPTIONS, SECOND, siard
+from tests.trees import names, put_in_the_way
+
+Command = Callable[[], object]
+
+
+@pytest.fixture(autouse=True)
+def _no_descriptor_is_left_open() -> Iterator[None]:
+    gc.collect()  # what other tests dropped
+    before = os.listdir("/dev/fd")
+    yield
+    assert os.listdir("/dev/fd") == before
+
+
+CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
+DIVIDED = {"csip": "SHA-256", "recommendation": "MD5"}
+
+
+def options(dialect: str, **changes: object) -> building.BuildOptions:
+    return replace(OPTIONS, dialect=dialect, checksum=DIVIDED[dialect], **changes)  # type: ignore[arg-type]
+
+
+def building_one(place: Path, dialect: str, **changes: object) -> Command:
+    source = siard(place, "First", *CONTENTS)
+    return lambda: building.build(source, place / "out", options(dialect, **changes))
+
+
+def converting_one(place: Path) -> Command:
+    made = packages.package(place, "recommendation", *CONTENTS)
+    return lambda: converting.converted(made, place / "other", options("csip"))
+
+
+def merging_one(place: Path) -> Command:
+    made = packages.package(place, "csip", *CONTENTS)
+    return lambda: merged([made], place / "whole", options("csip"))
+
+
+def restoring_one(place: Path, into: Into | None) -> Command:
+    made = packages.package(place, "recommendation", *CONTENTS)
+    if into is None:
+        return lambda: restored_files(made, place / "files")
+    return lambda: restored_siard(made, place / "folder", into)
+
+
+def describing_one(place: Path, pictures: list[bytes]) -> Command:
+    (place / "in").mkdir()
+    folder = segmented_folders.dbptk_21(place / "in", pictures)
+    return lambda: inplace.described(folder, options("recommendation"))
+
+
+def adding_one(place: Path, dialect: str) -> Command:
+    made = packages.package(place, dialect, *CONTENTS)
+    source = siard(place, "Orders", *SECOND)
+    return lambda: packages.add(made, source)
+
+
+@pytest.fixture(
+    params=[
+        *("build recommendation", "build csip", "build packed", "build siard22", "convert", "merge"),
+        *("restore files", "restore inside", "restore folder", "in place", "add recommendation", "add csip"),
+    ]
+)
+def command(request: pytest.FixtureRequest, tmp_path: Path, northwind: Path) -> Command:
+    """Each command that writes much, on a package of many small LOBs."""
+    place = tmp_path / "place"
+    place.mkdir()
+    made: dict[str, Callable[[], Command]] = {
+        "build recommendation": lambda: building_one(place, "recommendation"),
+        "build csip": lambda: building_one(place, "csip"),
+        "build packed": lambda: building_one(place, "csip", pack="zip"),
+        "build siard22": lambda: building_one(place, "recommendation", layout="siard22"),
+        "convert": lambda: converting_one(place),
+        "merge": lambda: merging_one(place),
+        "restore files": lambda: restoring_one(place, None),
+        "restore inside": lambda: restoring_one(place, Into.INSIDE),
+        "restore folder": lambda: restoring_one(place, Into.FOLDER),
+        "in place": lambda: describing_one(place, segmented_folders.pictures(northwind)),
+        "add recommendation": lambda: adding_one(place, "recommendation"),
+        "add csip": lambda: adding_one(place, "csip"),
+    }
+    return made[request.param]()
+
+
+def needed(command: Command, monkeypatch: pytest.MonkeyPatch, what: str, words: str) -> int:
+    """Return how much a command says that it needs where there is nothing."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Partial, what, lambda _: 0)
+        with pytest.raises(TargetError, match=words) as caught:
+            command()
+    assert caught.value.hint
+    found = re.search(r"needed ([0-9,]+)( bytes)?, free 0$", caught.value.message)
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def test_what_a_command_asks_for_is_enough(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = names(tmp_path / "place")
+    files = needed(command, monkeypatch, "free_files", "^not enough free inodes at ")
+    size = needed(command, monkeypatch, "free", "^not enough free space at ")
+    assert names(tmp_path / "place") == before
+    sync_tree, used = fsio.sync_tree, list[tuple[int, int]]()
+
+    def counting(path: Path) -> None:
+        root = next(each for each in (path, *path.parents) if each.name.endswith(".partial"))
+        found = [root, *root.rglob("*")]
+        block = 4096
+        used.append((len(found), sum(-(-each.lstat().st_size // block) * block for each in found)))
+        sync_tree(path)
+
+    monkeypatch.setattr(fsio, "sync_tree", counting)
+    command()
+    assert used[0][0] <= files
+    assert used[0][1] <= size
+
+
+# --- staging ------------------------------------------------------------------------------------------
+
+
+def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed: list[tuple[Path, Path]] = []
+    rename = os.rename
+
+    def noted(source: Path, target: Path) -> None:
+        renamed.append((source, target))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", noted)
+    staging = Staging(tmp_path / "out")
+    (staging.package / "mets.xml").write_bytes(b"<mets/>")
+    (staging.work / "slice").write_bytes(b"")
+    staging.journal.record(event="begin")
+    assert staging.free() > 0
+    assert not staging.target.exists()
+    inode = staging.package.stat().st_ino
+    staging.publish()
+    assert renamed == [(staging.package, staging.target)]
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").stat().st_ino == inode
+    assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
+
+
+def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
+    staging = Staging(tmp_path / "out")
+    (staging.package / "folder").mkdir()
+    (staging.package / "folder" / "file").write_bytes(b"")
+    staging.discard()
+    staging.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["out", "out.partial"])
+@pytest.mark.parametrize("in_the_way", ["file", "folder", "dangling"])
+def test_nothing_may_be_in_the_way(tmp_path: Path, name: str, in_the_way: str) -> None:
+    path = tmp_path / name
+    put_in_the_way(path, in_the_way)
+    with pytest.raises(TargetError, match=f"{path} exists already") as caught:
+        Staging(tmp_path / "out")
+    assert caught.value.hint
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert in_the_way != "file" or path.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("target", [".", "..", "folder/..", "folder/"])
+def test_a_target_that_names_a_folder_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(TargetError, match="exists already"):
+        Staging(Path(target))
+
+
+@pytest.mark.parametrize("above", ["none", "file"])
+def test_the_folder_for_the_target_must_be_there(tmp_path: Path, above: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(
+        TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be made in it"
+    ) as caught:
+        Staging(tmp_path / above / "out")
+    assert caught.value.hint == "Make the folder first."
+
+
+def test_a_target_is_made_where_a_link_above_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    staging = Staging(Path("link/out"))
+    staging.publish()
+    assert (tmp_path / "real" / "out").is_dir()
+    assert staging.target == tmp_path.resolve() / "real" / "out"
+
+
+def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    staging = Staging(tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(TargetError, match="File exists"):
+        staging.publish()
+    staging.discard()
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.mkdir
+
+    def mkdir(path: Path) -> None:
+        true(path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(KeyboardInterrupt):
+        Staging(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_staging_that_another_began_meanwhile_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.mkdir
+
+    def mkdir(path: Path) -> None:
+        true(path)
+        true(path)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(TargetError, match="File exists"):
+        Staging(tmp_path / "out")
+    assert (tmp_path / "out.partial").is_dir()
+
+
+def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Path) -> None:
+        raise TargetError("no journal")
+
+    monkeypatch.setattr(fsio, "Journal", failing)
+    with pytest.raises(TargetError, match="no journal"):
+        Staging(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_root_of_everything_is_no_target() -> None:
+    with pytest.raises(TargetError, match="/ exists already"):
+        check_vacant(Path("/"))
