@@ -68,17 +68,16 @@ def plan(
     from metspack.building import BuildOptions  # noqa: PLC0415
     from metspack.identity import DIALECTS, CsipOptions  # noqa: PLC0415
     from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
+    from metspack.mets.dialects.csip_terms import LINK_STYLES  # noqa: PLC0415
 
     chosen = choices.dialects.read("--dialect", dialect or DIALECTS[0])
     if link_style is not None and chosen != NAME:
         raise ConfigError(f"only the dialect {NAME} has --link-style", hint=f"Add --dialect {NAME}.")
-    csip = CsipOptions()
-    if link_style is not None:
-        csip = CsipOptions(link_style=choices.link_styles.read("--link-style", link_style))
+    style = choices.link_styles.read("--link-style", link_style or LINK_STYLES[0])
     settings = BuildOptions(
         **values(division, locations),
         dialect=chosen,
-        csip=csip,
+        csip=CsipOptions(link_style=style),
         name=name,
         objid=objid,
         budgets=common.budgets(budget),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError
-
-if TYPE_CHECKING:
-    from metspack.identity import CsipOptions
 
 CSIP = "E-ARK (--dialect csip)"
 _DIALECT = "Dialect"
@@ -118,9 +115,12 @@ class TermGroup(Group):
 
     def values(self) -> dict[str, Any]:
         """Return what the CSIP dialect is to say."""
+        from metspack.identity import CsipOptions  # noqa: PLC0415 -- commands load what they need
+        from metspack.mets.dialects.csip_terms import Agents  # noqa: PLC0415
+
         given = super().values()
-        package = {name: given.pop(name) for name in ("dialect",) if name in given}
-        return {**package, "csip": _csip_options(given)}
+        agents = {each.name: given.pop(each.name) for each in fields(Agents) if each.name in given}
+        return {"csip": CsipOptions(**given, agents=Agents(**agents))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +134,7 @@ class DialectGroup(TermGroup):
             "How the package is described: recommendation (E-ARK's for LOBs outside the SIARD file; the "
             "default) or csip (every IP a package of its own after E-ARK CSIP 2.2.0).",
             _DIALECT,
+            to=None,
             choice=choices.dialects,
         ),
     ] = None
@@ -166,21 +167,14 @@ class DialectGroup(TermGroup):
 
     def values(self) -> dict[str, Any]:
         """Return the dialect and its terms; raises ``ConfigError`` for those that only another has."""
-        from metspack.mets.dialects.csip import NAME  # noqa: PLC0415 -- commands load what they need
+        from metspack.identity import DIALECTS  # noqa: PLC0415 -- commands load what they need
+        from metspack.mets.dialects.csip import NAME  # noqa: PLC0415
 
-        found = super().values()
+        dialect = choices.dialects.read("--dialect", self.dialect or DIALECTS[0])
         given = [each for each in self.given() if each != "--dialect"]
-        if self.dialect != NAME and given:
+        if dialect != NAME and given:
             raise ConfigError(
                 f"only the dialect {NAME} has {', '.join(given)}",
                 hint=f"Add --dialect {NAME}, or leave {', '.join(given)} out.",
             )
-        return found
-
-
-def _csip_options(given: dict[str, Any]) -> CsipOptions:
-    from metspack.identity import CsipOptions  # noqa: PLC0415 -- commands load what they need
-    from metspack.mets.dialects.csip_terms import Agents  # noqa: PLC0415
-
-    agents = {each.name: given.pop(each.name) for each in fields(Agents) if each.name in given}
-    return CsipOptions(**given, agents=Agents(**agents))
+        return {"dialect": dialect, **super().values()}

@@ -45,7 +45,7 @@ def test_every_option_goes_to_a_field(
 
 
 def test_every_field_of_a_build_has_its_option() -> None:
-    composed = {"limits", "grants", "csip", "agents"}  # each of several options
+    composed = {"limits", "grants", "dialect", "csip", "agents"}  # what groups make of their options
     of_the_command = {"plan", "jobs", "created", "software", "packagers"}
     reached = targets(*BUILD) | composed | of_the_command
     assert names(BuildOptions, CsipOptions, Agents) <= reached
