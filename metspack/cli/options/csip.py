@@ -155,6 +155,7 @@ class DialectGroup(TermGroup):
             "--dialect NAME",
             f"How the package is described: {_choice()}.",
             _DIALECT,
+            to=None,
             choice=choices.dialects,
         ),
     ] = None

@@ -153,7 +153,7 @@ def test_a_folder_that_holds_the_archive(metspack: Commands, northwind_full: Pat
             "--accept does not go with --siard",
         ),
         (("-o", "x", "--accept", "all"), "--accept 'all' is not known"),
-        (("-o", "x", "--budget", "none"), "--budget 'none' is no budget"),
+        (("-o", "x", "--budget", "none"), "--budget 'none' is not a budget"),
     ],
 )
 def test_options_that_contradict_each_other(

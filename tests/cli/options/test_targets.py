@@ -46,7 +46,7 @@ def test_every_option_goes_to_a_field(
 
 
 def test_every_field_of_a_build_has_its_option() -> None:
-    composed = {"limits", "grants", "dialect_options", "agents"}  # each of several options
+    composed = {"limits", "grants", "dialect", "dialect_options", "agents"}  # each of several options
     of_the_command = {"plan", "jobs", "created", "software", "packagers", "preservation"}
     reached = targets(*BUILD) | composed | of_the_command
     assert names(BuildOptions, CsipOptions, Agents) <= reached
