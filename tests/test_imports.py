@@ -38,7 +38,7 @@ PURE = {
     "checking.rules.vocabulary",
     "digests",
     "histogram",
-    "lengths",
+    "textlength",
     "mediatypes",
     "mets.dialects.csip_about",
     "mets.dialects.csip_links",

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from metspack import textlength
 from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import folder_of, path_of, shown
 from metspack.checking.codes import Code, Rule
@@ -30,7 +31,6 @@ from metspack.uris import ReferenceRefused, Repair
 NO_SLASH = "no slash at the end of a lobFolder"
 """Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
 
-_LONGEST_CHARACTER = 4  # bytes of UTF-8
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 # The usual cell: a name that means itself, so that no reference has to be read.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
@@ -107,7 +107,7 @@ class Column:
         """Whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
         if length is None or size == length:
             return True
-        return self.text and length < size <= _LONGEST_CHARACTER * length
+        return self.text and textlength.is_possible(length, size)
 
     def unslashed(self, candidate: Candidate) -> bool:
         """Whether a lobFolder on the way to a place outside was written without its slash."""
