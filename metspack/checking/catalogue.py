@@ -7,7 +7,6 @@ sort as manifests do.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 from metspack import scratch
 from metspack.checking.likeness import bare
+from metspack.layouts.names import SEGMENT
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
@@ -110,9 +110,6 @@ _BATCH = 2_000
 _AT_ONCE = 50
 _NEAR = 500
 _METS_NAME = b"mets.xml"
-SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
-"""A segment's folder: what comes before its number, and the number."""
-
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
 

@@ -14,12 +14,12 @@ from metspack.checking.likeness import bare
 from metspack.checking.packed import Packed
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
+from metspack.layouts.names import SIARD
 from metspack.media import Below
 from metspack.mets import tops
 from metspack.packs import SUFFIXES, PackedError, Shelf
 
 _NAMES = ("mets.xml", "METS.xml")
-_ARCHIVE = ".siard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def package(path: Path, number: int, shelf: Shelf) -> Package:
         names = {name for name in os.listdir(path) if name.lower() == _NAMES[0]}
         mets = _chosen(names) or _beside(path)
         return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
-    if path.name.lower().endswith(_ARCHIVE):
+    if path.name.lower().endswith(SIARD):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
             hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",

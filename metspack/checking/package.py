@@ -31,11 +31,11 @@ from metspack.checking.rules.table import named
 from metspack.checking.sampling import Sample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
+from metspack.layouts.names import SIARD
 from metspack.model import Budgets, Finding, Severity
 from metspack.packs import Shelf
 
 _METS = "mets.xml"
-_ARCHIVE = ".siard"
 _LINKING = "LXM"
 _SORTING = 6000  # KiB that findings are sorted in
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
@@ -257,7 +257,7 @@ def weight(path: Path | Sequence[Path]) -> int:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size
                 # An archive is read as a file, and its entries once more.
-                total += 2 * size if name.lower().endswith(_ARCHIVE) else size
+                total += 2 * size if name.lower().endswith(SIARD) else size
     return total
 
 

@@ -14,6 +14,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
+from metspack.layouts.names import SIARD
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import line, parts, printable, sampled
 from metspack.reporting.kept import Kept
@@ -24,7 +25,6 @@ from metspack.sizes import counted
 _SHOWN = 100  # lines of one test case; CI systems cut longer ones, and refuse documents of many megabytes
 _FINE = "nothing found"
 _COMPLETE = "the check was complete"
-_ARCHIVE = ".siard"
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     folders.setdefault("", "mets.xml")
 
     def owner(path: str) -> str:
-        if path.lower().endswith(_ARCHIVE):
+        if path.lower().endswith(SIARD):
             return path
         folder = path
         while folder not in folders:
