@@ -2,7 +2,7 @@
 
 ``parsed`` turns a ``file`` attribute, a ``lobFolder`` or an ``xlink:href`` into a ``Reference``, and
 ``joined`` walks it below a root it cannot leave. A reference is never joined as a string, and what
-cannot be a safe name is refused, not cleaned. (URIs as text, unread: ``rfc3986``.)
+cannot be a safe name is refused, not cleaned.
 """
 
 from __future__ import annotations

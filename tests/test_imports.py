@@ -16,7 +16,6 @@ MODULES = {
 }
 
 PURE = {
-    "rfc3986",
     "uris",
     "location",
     "identifiers",
