@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from metspack.closable import Closable
+from metspack.locations.mappingtxt import read_mapping
 from metspack.media import Held
 from metspack.model import Budgets, Extent, LobCell, ZipExtent
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.siard.granted import Granted, Mapped, Spot
-from metspack.siard.mapping import read_mapping
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
 from metspack.siard.searched import Sources, Tree
