@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from metspack.errors import SourceError
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""
+
+SMALL = 1 << 16
+"""Bytes that a parser is given at once: the facts of one block are held together."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
@@ -92,14 +95,22 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
         os.close(descriptor)
 
 
-def chunks(descriptor: int, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
 
-    Ends early, without an error, when the file does; who needs ``stop`` bytes must count.
+    ``size`` is the most of one block, ``CHUNK`` when None. Ends early, without an error, when the file does;
+    who needs ``stop`` bytes must count.
     """
+    size = size or CHUNK
     while stop is None or start < stop:
-        block = os.pread(descriptor, CHUNK if stop is None else min(CHUNK, stop - start), start)
+        block = os.pread(descriptor, size if stop is None else min(size, stop - start), start)
         if not block:
             return
         yield block
         start += len(block)
+
+
+def pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks cut into ``SMALL`` ones."""
+    for block in blocks:
+        yield from (block[start : start + SMALL] for start in range(0, len(block), SMALL))

@@ -24,7 +24,6 @@ _RODA = "RODA structural map"
 _PACKED = re.compile(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
 _UNPACKED = "Only packages in folders can be added to: take the IPs out of their zip or tar files."
 _BUILD = "metspack build makes a package of the archive by itself."
-_BLOCK = 1 << 16
 
 
 @dataclass(slots=True)
@@ -156,7 +155,7 @@ class Present:
         if not child:
             return False
         with reading.opening(self.root, child.split("/")) as descriptor:
-            facts = reader.read(_blocks(descriptor))
+            facts = reader.read(reading.chunks(descriptor, size=reading.SMALL))
             return any(isinstance(each, reader.Mptr) and each.structmap_label == _RODA for each in facts)
 
 
@@ -259,10 +258,5 @@ def _said(root: Path, names: tuple[str, ...]) -> _Said:
     parser.CharacterDataHandler = handlers.text
     parser.EndElementHandler = handlers.end
     with reading.opening(root, names) as descriptor:
-        safexml.fed(parser, _blocks(descriptor))
+        safexml.fed(parser, reading.chunks(descriptor, size=reading.SMALL))
     return handlers.said
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    for block in reading.chunks(descriptor):
-        yield from (block[at : at + _BLOCK] for at in range(0, len(block), _BLOCK))

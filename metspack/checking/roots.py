@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import listing, scratch
+from metspack import listing, reading, scratch
 from metspack.checking.catalogue import Row, fault, folder_of, is_mets_name, nearest, segments_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Folder, Holder
@@ -35,7 +35,6 @@ CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
 BEGIN;
 """
-_BLOCK = 1 << 16
 _NEAR = 2_000
 
 
@@ -264,7 +263,5 @@ class Roots:
 
 
 def blocks(content: Content) -> Iterator[bytes]:
-    """Yield a file's bytes in small blocks: the facts of one block are held at once."""
-    for chunk in content.chunks():
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]
+    """Yield a file's bytes in small blocks, for a parser."""
+    return reading.pieces(content.chunks())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack import safexml
+from metspack import reading, safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.merging.holders import Holder, holders
@@ -17,7 +17,6 @@ from metspack.restoring.meaning import digest_of, located, size_of
 from metspack.uris import shown
 
 _SPLIT = "SPLITLOB"
-_BLOCK = 1 << 16
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
 
@@ -218,8 +217,7 @@ def damaged(path: Path, error: safexml.XmlError) -> SourceError:
 
 
 def _blocks(chunks: Iterable[bytes], hashers: Hashers | None) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
     for chunk in chunks:
         if hashers is not None:
             hashers.update(chunk)
-        yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))
+        yield from reading.pieces([chunk])

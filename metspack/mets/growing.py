@@ -18,7 +18,6 @@ Watch = Callable[[str, dict[str, str], Sequence[str]], str]
 
 _TAG = 1 << 16  # bytes that a start tag may take
 _SPACE = 1 << 10
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,7 @@ class Growing:
         self._parser = safexml.expat_parser()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        blocks = reading.chunks(descriptor)
-        safexml.fed(
-            self._parser, (each[at : at + _BLOCK] for each in blocks for at in range(0, len(each), _BLOCK))
-        )
+        safexml.fed(self._parser, reading.chunks(descriptor, size=reading.SMALL))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._above.append(self._watch(name, attributes, self._above))

@@ -19,7 +19,6 @@ METS = "METS.xml"
 """What an IP's METS is called (CSIPSTR4); in a folder of its own it makes that folder an IP."""
 
 _UP = ("parent", "godfather")
-_BLOCK = 1 << 16
 
 
 def leads_up(mptr: reader.Mptr) -> bool:
@@ -48,7 +47,7 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
 
     def blocks(folder: str) -> Iterator[bytes]:
         with reading.opening(root, (folder, METS)) as descriptor:
-            yield from _blocks(descriptor)
+            yield from reading.chunks(descriptor, size=reading.SMALL)
 
     here = _top(folders, blocks, budgets or Budgets())
     return None if here is None else (here, METS)
@@ -63,8 +62,7 @@ def packed_top(root: Path, shelf: Shelf, budgets: Budgets | None = None) -> tupl
 
     def blocks(folder: str) -> Iterator[bytes]:
         content = shelf.opened(packs[folder]).content(_mets(folder))
-        for chunk in () if content is None else content.chunks():
-            yield from (chunk[start : start + _BLOCK] for start in range(0, len(chunk), _BLOCK))
+        yield from reading.pieces(() if content is None else content.chunks())
 
     here = _top(list(packs), blocks, budgets or Budgets())
     return None if here is None else (packs[here].segments[0], here)
@@ -124,13 +122,6 @@ def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True
     except (OSError, MetspackError):
         return None
     return _Ip(objid, tuple(ups))
-
-
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    start = 0
-    while block := os.pread(descriptor, _BLOCK, start):
-        yield block
-        start += len(block)
 
 
 def _located(ip: _Ip, folder: str, folders: list[str]) -> str | None:

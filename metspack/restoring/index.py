@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metspack import digests, scratch
+from metspack import digests, reading, scratch
 from metspack.errors import MetspackError, SourceError
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import prefixes, reader, tops
@@ -38,7 +38,6 @@ SPLIT = "SPLITLOB"
 """TYPE of the structMap that says in which children the parts of LOBs are."""
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
-_BLOCK = 1 << 16
 _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -391,8 +390,6 @@ class _Document:
 
 
 def _blocks(content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
-    # Small blocks: the facts of one block are held at once.
     for chunk in content.chunks():
         hashers.update(chunk)
-        for start in range(0, len(chunk), _BLOCK):
-            yield chunk[start : start + _BLOCK]
+        yield from reading.pieces([chunk])
