@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.identification import Identifying
-from metspack.lengths import Lengths
 from metspack.model import Digest, Extent, Format, LobRef, Proofs, ZipExtent
 from metspack.siard.holdings import Shelf
+from metspack.textlength import TextLength
 from metspack.uris import shown
 
 PART_DIGEST = "dbptk-part-digest"
@@ -56,7 +56,7 @@ class Passage:
         self.unit: str | None = None if lob.cell.length is None else "bytes"
         self._accepted = accepted
         # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
-        self._lengths = Lengths() if lob.cell.length not in {None, lob.size} else None
+        self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
         self._last = Hashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
         self._blocks = self._read(shelf)
@@ -103,9 +103,7 @@ class Passage:
             self.unit = self._lengths.unit(cell.length)
             if self.unit is None:
                 raise SourceError(
-                    f"{self._what} has {self._lengths.bytes:,} bytes ({self._lengths.characters:,} "
-                    f"characters, {self._lengths.utf16_units:,} UTF-16 units), but its cell says length "
-                    f"{cell.length:,}",
+                    f"{self._what} has {self._lengths}, but its cell says length {cell.length:,}",
                     hint="The archive contradicts itself; find out which is right before it is packed.",
                 )
         if cell.digest is None or (found := self.hashers.digest(cell.digest.algorithm)) == cell.digest:

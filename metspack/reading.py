@@ -101,6 +101,7 @@ def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: in
     In blocks of ``size`` bytes at most. Ends early, without an error, when the file does; who needs ``stop``
     bytes must count.
     """
+    size = size or CHUNK
     while stop is None or start < stop:
         block = os.pread(descriptor, size if stop is None else min(size, stop - start), start)
         if not block:

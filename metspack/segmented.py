@@ -15,15 +15,12 @@ from pathlib import Path
 from metspack import scratch, uris, walking
 from metspack.errors import SourceError
 from metspack.identifiers import ncname
+from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import FileExtent
 from metspack.uris import ReferenceRefused, shown
 from metspack.walking import Entry
 
-_LOBSEG = re.compile(r"(.*_lobseg_)([0-9]{1,18})", re.DOTALL)
-_LOBS = re.compile(r"(.+)_lobs", re.DOTALL)
-_SEG = re.compile(r"(se[gq]_?)([0-9]{1,18})")
-_ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.IGNORECASE | re.DOTALL)
 _MANIFEST = re.compile(r"manifest-(?:md5|sha1|sha256|sha384|sha512)\.txt")
 _UNPACKED = "header/metadata.xml"
 _LISTED = 100
@@ -52,10 +49,10 @@ def segment_folder(path: str) -> SegmentFolder | None:
     first, *below = path.split("/")
     if not below:
         return None
-    if found := _LOBSEG.fullmatch(first):
+    if found := LOBSEG.fullmatch(first):
         return SegmentFolder(path=first, series=found[1], number=int(found[2]), word=ncname(first))
-    lobs = _LOBS.fullmatch(first)
-    if lobs and len(below) > 2 and (found := _SEG.fullmatch(below[1])):  # noqa: PLR2004 -- and a file in it
+    lobs = LOBS.fullmatch(first)
+    if lobs and len(below) > 2 and (found := SEG.fullmatch(below[1])):  # noqa: PLR2004 -- and a file in it
         return SegmentFolder(
             path=f"{first}/{below[0]}/{below[1]}",
             series=f"{first}/{below[0]}/{found[1]}",
@@ -134,7 +131,7 @@ class SegmentedFolder(scratch.Scratch):
             folder, _, below = path.partition("/")
             if below == _UNPACKED:
                 names[folder] = None
-            elif not below and (found := _ARCHIVE.fullmatch(path)):
+            elif not below and (found := ARCHIVE.fullmatch(path)):
                 names[found[1]] = None
         return list(names)
 
@@ -144,7 +141,7 @@ class SegmentedFolder(scratch.Scratch):
         own = [
             (path,)
             for (path,) in self._database.execute(sql)
-            if (found := _ARCHIVE.fullmatch(path)) and found[1] == archive
+            if (found := ARCHIVE.fullmatch(path)) and found[1] == archive
         ]
         below = f"{archive}/"
         self._database.executemany("UPDATE file SET lob = '' WHERE path = ?", own)
@@ -179,7 +176,7 @@ class SegmentedFolder(scratch.Scratch):
         unless it is a LOB: then all of ``x_lobs`` is one. Raises ``SourceError`` for gaps in the numbers.
         """
         for (first,) in self._database.execute(_UNDIVIDED).fetchall():
-            if not _LOBS.fullmatch(first) or not self._divided(first):
+            if not LOBS.fullmatch(first) or not self._divided(first):
                 continue
             if self._database.execute(_HAS_LOBS, (first,)).fetchone() is None:
                 self._database.execute("UPDATE file SET segment = NULL WHERE segment = ?", (first,))

@@ -19,10 +19,8 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sources.loose import LooseLobs
 from metspack.sources.opening import Source
-from metspack.uris import Kind, ReferenceRefused, parsed
+from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
 
-# The usual cell: a name that means itself, so that no reference has to be read.
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _ELEMENT = re.compile(r"\.a[0-9]+")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
 _REMEMBERED = 10_000
@@ -120,7 +118,7 @@ def level(text: str | None) -> LevelFound:
 
 def cell_level(file: str) -> Said:
     """Return what a cell's ``file`` says."""
-    if _PLAIN.fullmatch(file):
+    if PLAIN.fullmatch(file):
         return Said.RELATIVE
     try:
         return Said.RELATIVE if parsed(file).kind is Kind.RELATIVE else Said.ABSOLUTE

@@ -2,7 +2,7 @@
 
 ``parsed`` turns a ``file`` attribute, a ``lobFolder`` or an ``xlink:href`` into a ``Reference``, and
 ``joined`` walks it below a root it cannot leave. A reference is never joined as a string, and what
-cannot be a safe name is refused, not cleaned. (URIs as text, unread: ``rfc3986``.)
+cannot be a safe name is refused, not cleaned.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ class Reference:
     repairs: tuple[Repair, ...] = ()
 
 
-# The usual cell, read without a look at each character: no dot at the start of a name, nothing escaped.
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
-_ALL_PLAIN = re.compile(rf"(?:{_PLAIN.pattern}\n)*+")
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+"""The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
+
+_ALL_PLAIN = re.compile(rf"(?:{PLAIN.pattern}\n)*+")
 _FIRST_COLON = re.compile(r"([^/?#:]*):")
 _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -93,7 +94,7 @@ def parsed(text: str) -> Reference:
     E.2, ``C:\x``). Split at ``/`` first, then percent-decoded exactly once. Raises ``ReferenceRefused``
     for any other text, and nothing else. ``~``, ``$``, ``*``, ``;`` and ``+`` mean themselves.
     """
-    if _PLAIN.fullmatch(text):
+    if PLAIN.fullmatch(text):
         return Reference(kind=Kind.RELATIVE, segments=tuple(text.split("/")))
     repairs = set()
     stripped = text.strip(WHITE_SPACE)

@@ -113,7 +113,7 @@ def test_the_unit_of_the_length_is_told(tmp_path: Path, length: int | None, unit
 
 
 def test_a_length_in_no_unit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"has 5 bytes \(4 characters, 4 UTF-16 units\), but its cell says"):
+    with pytest.raises(SourceError, match=r"has 5 bytes, 4 characters, 4 UTF-16 units, but its cell says"):
         passed(tmp_path, lob(tmp_path, "häh?".encode(), length=3))
 
 

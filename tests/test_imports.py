@@ -16,7 +16,6 @@ MODULES = {
 }
 
 PURE = {
-    "rfc3986",
     "uris",
     "location",
     "identifiers",
@@ -24,6 +23,7 @@ PURE = {
     "layouts",
     "layouts.interface",
     "layouts.lobseg",
+    "layouts.names",
     "layouts.siard22",
     "siard.conventions",
     "siard.levels",
@@ -38,7 +38,7 @@ PURE = {
     "checking.rules.vocabulary",
     "digests",
     "histogram",
-    "lengths",
+    "textlength",
     "mediatypes",
     "mets",
     "mets.links",
@@ -82,7 +82,9 @@ BUILDERS = {
     "planning",
     "planfile",
     "drafting",
-    "layouts",
+    "layouts.interface",
+    "layouts.lobseg",
+    "layouts.siard22",
     "identifiers",
     "packing",
     "placing",

@@ -64,7 +64,7 @@ def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ('length="3"', "has 5 bytes (4 characters, 4 UTF-16 units), but its cell says length 3"),
+        ('length="3"', "has 5 bytes, 4 characters, 4 UTF-16 units, but its cell says length 3"),
         (
             f'digestType="SHA-1" digest="{"0" * 40}"',
             f"has the SHA-1 a62ccbb38b5c94789e97dd52353bde4ab1a14aa6, but its cell says {'0' * 40}",

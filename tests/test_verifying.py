@@ -73,7 +73,7 @@ def test_faults_are_told_apart_and_the_rest_is_read(tmp_path: Path) -> None:
         ("s0.t0.c1.r2", Fault.LENGTH),
     ]
     assert "has the MD5 900150983cd24fb0d6963f7d28e17f72, but its cell says" in faults[0].message
-    assert "has 6 bytes (3 characters, 3 UTF-16 units), but its cell says length 4" in faults[1].message
+    assert "has 6 bytes, 3 characters, 3 UTF-16 units, but its cell says length 4" in faults[1].message
     assert (counts.lobs, counts.failed, dict(counts.algorithms)) == (3, 2, {"MD5": 1})
 
 

@@ -13,6 +13,7 @@ from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.holders import Places
 from metspack.errors import SourceError
+from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.media import Below, Medium, Stretch
 from metspack.model import Budgets, Finding, ZipExtent
 from metspack.packages.files import path_of
@@ -36,9 +37,8 @@ _BELOW = """
 SELECT path FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
 UNION ALL SELECT CAST(path || '/' AS BLOB) FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
 """
-_PART = re.compile(rb"(.+\.siard)_part([0-9]{3,9})", re.DOTALL | re.IGNORECASE)
+_NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/header/metadata\.xml", re.DOTALL | re.IGNORECASE)
 _METADATA = f"/{METADATA}".encode()
-_NAMED = re.compile(rb".+\.siard(?:_part[0-9]{3,9}|/header/metadata\.xml)?", re.DOTALL | re.IGNORECASE)
 _FILED = re.compile(rb".+/header/metadata\.xml", re.DOTALL)
 
 
@@ -89,8 +89,16 @@ def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
     """Return of a file of an archive that one's path, its kind, the file's number in it, and the file."""
     if path.endswith(_METADATA):
         return path.removesuffix(_METADATA), _UNPACKED, 0, path
-    part = _PART.fullmatch(path)
-    return (path, _WHOLE, 0, path) if part is None else (part[1], _IN_PARTS, int(part[2]), path)
+    number = _part(path)
+    if number is None:
+        return path, _WHOLE, 0, path
+    return path.rpartition(b"_")[0], _IN_PARTS, number, path
+
+
+def _part(path: bytes) -> int | None:
+    """Return the number of a file among the parts of an archive, None for one that is no part."""
+    found = ARCHIVE_BYTES.fullmatch(path)
+    return None if found is None or found[2] is None else int(found[2])
 
 
 def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
@@ -105,7 +113,7 @@ def opened(form: ArchiveForm, catalogue: Catalogue, places: Places, budgets: Bud
     """
     if form.is_unpacked:
         return Unpacked(catalogue, places, form.path)
-    numbers = [int(found[2]) for path in form.files if (found := _PART.fullmatch(path))]
+    numbers = [number for path in form.files if (number := _part(path)) is not None]
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
             raise SourceError(

@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from metspack import safexml
+from metspack import safexml, textlength
 from metspack.checking import archiveforms, entrynames, likewise, mapping, wholes
 from metspack.checking.archiveforms import ArchiveForm, CompressedError, Entries
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.cells import Cells
 from metspack.checking.codes import Code
-from metspack.checking.hashing import Progress, Text, length_found
+from metspack.checking.hashing import Progress
 from metspack.checking.holders import Places
 from metspack.checking.lobplaces import Finder, Proof
 from metspack.checking.packagefiles import Files
@@ -25,14 +25,15 @@ from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables, trees
 from metspack.siard.container import Container
 from metspack.siard.metadata import Metadata, Table
+from metspack.textlength import TextLength
 
-_LENGTHS = """
+_LENGTHS = f"""
 SELECT archive, place, path, length, bytes FROM (
     SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
         (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
         (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
-) WHERE length > bytes OR length * 4 < bytes ORDER BY id
-"""
+) WHERE {textlength.impossible_sql("length", "bytes")} ORDER BY id
+"""  # noqa: S608 -- names of columns
 _AGAINST_METS = """
 SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
 FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
@@ -79,7 +80,6 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
     AND lower(CAST(substr(c.folder, length(m.folder) + 1, 16) AS TEXT)) <> 'representations/')
 """
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
-_LONGEST_CHARACTER = 4  # bytes of UTF-8
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
@@ -331,7 +331,7 @@ class _ArchiveCheck:
             name = written.encode("utf-8", "surrogateescape")
             claims = list(self._catalogue.rows(_IN_ENTRY, name, self._path))
             hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
-            text = Text() if any(length != record.extent.size for _, length, _, _ in claims) else None
+            text = TextLength() if any(length != record.extent.size for _, length, _, _ in claims) else None
             try:
                 for block in container.contents(record.extent):
                     hashers.update(block)
@@ -345,7 +345,7 @@ class _ArchiveCheck:
                 yield from self._claimed(record.extent, claim, hashers, text)
 
     def _claimed(
-        self, extent: ZipExtent, claim: Row, hashers: Hashers, text: Text | None
+        self, extent: ZipExtent, claim: Row, hashers: Hashers, text: TextLength | None
     ) -> Iterator[Finding]:
         place, length, algorithm, expected = claim
         if algorithm is not None and (found := hashers.digest(algorithm).value) != expected:
@@ -360,14 +360,11 @@ class _ArchiveCheck:
                 file=extent.name,
                 others="nothing else says what it should be",
             )
-        undecided = length is not None and length < extent.size <= length * _LONGEST_CHARACTER
-        if undecided and text is not None:
-            text.update(b"", final=True)
-            if not text.fits(length):
-                found = length_found(extent.size, text)
-                yield Code.LENGTH_DIFFERS.at(
-                    self._name, 0, place, file=extent.name, expected=f"{length:,}", found=found
-                )
+        undecided = length is not None and textlength.is_possible(length, extent.size)
+        if undecided and text is not None and text.unit(length) is None:
+            yield Code.LENGTH_DIFFERS.at(
+                self._name, 0, place, file=extent.name, expected=f"{length:,}", found=str(text)
+            )
 
 
 def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:

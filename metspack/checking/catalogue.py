@@ -6,13 +6,13 @@ sort as manifests do.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
 
 from metspack import scratch
+from metspack.layouts.names import SEGMENT
 from metspack.mets.links import bare
 
 _SCHEMA = """
@@ -108,9 +108,6 @@ _INDEXES = (
 _BATCH = 2_000
 _AT_ONCE = 50
 _NEAR = 500
-SEGMENT = re.compile(r"((?:.*_)?(?:lob)?seg_)([0-9]{1,200})")
-"""A segment's folder: what comes before its number, and the number."""
-
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB
 

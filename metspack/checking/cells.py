@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
+from metspack import textlength
 from metspack.checking import likewise, wholes
 from metspack.checking.archiveforms import ArchiveForm
 from metspack.checking.catalogue import Batch, Catalogue, shown
@@ -21,7 +22,6 @@ _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
 """
-_LONGEST_CHARACTER = 4  # bytes of UTF-8
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
 
@@ -163,8 +163,7 @@ class Cells:
         where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
-        # Characters of text take up to four bytes.
-        if cell.length is not None and not cell.length <= found <= cell.length * _LONGEST_CHARACTER:
+        if cell.length is not None and not textlength.is_possible(cell.length, found):
             yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from metspack.checking.looking import Looking
 from metspack.checking.pointers import Pointers
 from metspack.checking.references import References
 from metspack.errors import MetspackError
+from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.condensing import condensed
 from metspack.mets.links import By, Mptr
@@ -27,10 +28,8 @@ from metspack.uris import Repair
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 
-_ARCHIVE = ".siard"
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
 _CHILD = "child"  # in the name of a group
-_SEGMENT = re.compile(r"seg_[0-9]+")  # the group of a segment's LOBs (recommendation 0.16)
 
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
@@ -263,7 +262,7 @@ class DocumentReader:
         # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
         filed = _ARCHIVES in fact.groups
         named = archiveforms.is_named(path, filed=filed)
-        if filed or (named and not any(map(_SEGMENT.fullmatch, fact.groups))):
+        if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
             self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
 
     def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
@@ -324,7 +323,7 @@ class DocumentReader:
 
 
 def _has_archive(file: reader.File, run: Run) -> bool:
-    return _ARCHIVES in file.groups or _ARCHIVE in "\n".join(run.columns.get("href", ())).lower()
+    return _ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
 
 
 def _may_lead(file: reader.File, names: str) -> bool:

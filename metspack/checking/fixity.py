@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from metspack import pooling
+from metspack import pooling, textlength
 from metspack.checking import likewise, lineends
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
@@ -20,7 +20,6 @@ from metspack.checking.hashing import (
     Progress,
     all_hashed,
     hashed,
-    length_found,
 )
 from metspack.checking.holders import Places
 from metspack.checking.sampling import Sampled
@@ -44,16 +43,16 @@ _BY_MANIFEST = """
 SELECT l.path, 2, l.manifest, l.line, '', f.algorithm, l.digest, NULL
 FROM listed l JOIN manifest f ON f.id = l.manifest
 """
-_BY_CELL = """
+_BY_CELL = f"""
 SELECT c.path, 3, 0, 0, c.place, c.algorithm, c.digest, NULL
 FROM cell c WHERE NOT c.inside AND c.digest IS NOT NULL
 UNION ALL
 SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s ON s.path = c.path
-WHERE NOT c.inside AND c.length < s.size AND c.length * 4 >= s.size
+WHERE NOT c.inside AND c.length <> s.size AND NOT {textlength.impossible_sql("c.length", "s.size")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
-"""
+"""  # noqa: S608 -- names of columns
 _OF_FILES = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') "
     "AND path NOT IN done ORDER BY path, rank"
@@ -187,12 +186,10 @@ class Fixity:
 
     def _lengths(self, path: bytes, rows: list[Row], file: Hashed) -> Iterator[Finding]:
         for row in rows:
-            if file.text is not None and not file.text.fits(row[7]):
+            if file.text is not None and file.text.unit(row[7]) is None:
                 archive = self._catalogue.row("SELECT archive FROM cell WHERE id = ?", row[2]) or (b"",)
-                found = length_found(file.size, file.text)
-                yield Code.LENGTH_DIFFERS.at(
-                    shown(archive[0]), 0, row[4], file=shown(path), expected=f"{row[7]:,}", found=found
-                )
+                facts = {"file": shown(path), "expected": f"{row[7]:,}", "found": str(file.text)}
+                yield Code.LENGTH_DIFFERS.at(shown(archive[0]), 0, row[4], **facts)
 
     def _claim(self, row: Row) -> _Claim:
         _, rank, number, line, place, algorithm, value, _ = row

@@ -5,7 +5,6 @@ It knows nothing of what is said about the file, so that any process can find it
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,41 +12,9 @@ from metspack import reading
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.media import Below
+from metspack.textlength import TextLength
 
 Progress = Callable[[int], None]
-
-
-class Text:
-    """Counts the code points and UTF-16 units of a stream of blocks; none when it is not UTF-8."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self.valid = True
-        self.characters = 0
-        self.units = 0
-
-    def update(self, block: bytes, *, final: bool = False) -> None:
-        """Take the next bytes."""
-        if not self.valid:
-            return
-        try:
-            text = self._decoder.decode(block, final)
-        except UnicodeDecodeError:
-            self.valid = False
-            return
-        self.characters += len(text)
-        self.units += len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-    def fits(self, length: int) -> bool:
-        """Whether the text has this length in characters or in UTF-16 units."""
-        return self.valid and length in {self.characters, self.units}
-
-
-def length_found(size: int, text: Text) -> str:
-    """Return how long a file is, in all the units a cell may count."""
-    if not text.valid:
-        return f"{size:,} bytes"
-    return f"{size:,} bytes, {text.characters:,} characters, {text.units:,} UTF-16 units"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +36,13 @@ class Hashed:
     size: int
     digests: dict[str, str]
     until: dict[str, str]
-    text: Text | None
+    text: TextLength | None
 
 
 def hashed(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
     """Return what a file's bytes come to; raises as ``chunks`` does."""
     hashers = Hashers(asked.algorithms)
-    text = Text() if asked.as_text else None
+    text = TextLength() if asked.as_text else None
     until = hashers.copy()
     for block in _cut(chunks, asked.boundary):
         hashers.update(block)
@@ -84,8 +51,6 @@ def hashed(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
         progress(len(block))
         if hashers.size == asked.boundary:
             until = hashers.copy()
-    if text is not None:
-        text.update(b"", final=True)
     return Hashed(size=hashers.size, digests=_values(hashers, asked), until=_values(until, asked), text=text)
 
 

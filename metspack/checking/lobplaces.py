@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from metspack import textlength
 from metspack.checking.archiveforms import Entries
 from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.codes import Code, Rule
@@ -26,15 +27,12 @@ from metspack.siard.conventions import Candidate, Convention, Levels
 from metspack.siard.levels import is_content, local_texts
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.parts import Names
-from metspack.uris import ReferenceRefused, Repair
+from metspack.uris import PLAIN, ReferenceRefused, Repair
 
 NO_SLASH = "no slash at the end of a lobFolder"
 """Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
 
-_LONGEST_CHARACTER = 4  # bytes of UTF-8
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
-# The usual cell: a name that means itself, so that no reference has to be read.
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 Proof = Callable[[Sequence[Extent], Digest], bool]
 """Whether the bytes of a whole LOB or of its parts, in order, have a digest."""
 _GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED})
@@ -108,7 +106,7 @@ class Column:
         """Whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
         if length is None or size == length:
             return True
-        return self.text and length < size <= _LONGEST_CHARACTER * length
+        return self.text and textlength.is_possible(length, size)
 
     def unslashed(self, candidate: Candidate) -> bool:
         """Whether a lobFolder on the way to a place outside was written without its slash."""
@@ -167,7 +165,7 @@ class Finder:
 
     def found(self, column: Column, cell: LobCell) -> Found | Lost:
         """Return the cell's LOB, or why it has none."""
-        if column.prefix is not None and _PLAIN.fullmatch(cell.file):
+        if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
             if column.inside:
                 extent = self.container.extent(cell.file)

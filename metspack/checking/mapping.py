@@ -14,14 +14,12 @@ from metspack.checking.manifests import lines
 from metspack.checking.packagefiles import Files
 from metspack.errors import MetspackError
 from metspack.location import Place
+from metspack.locations.mappingtxt import NAME, LineRefused, parsed_line
 from metspack.model import Finding
 from metspack.packages.files import path_of
 from metspack.siard.parts import Names
 
-NAME = "mapping.txt"
 _SHOWN = 80
-_WORDS = 2  # a segment folder and a URI
-_FORM = "expected a segment folder, a space and a URI"
 
 
 @dataclass(slots=True)
@@ -52,9 +50,7 @@ def read(
     try:
         with places.content(path) as content:
             for number, line in enumerate(lines(content), start=1):
-                text = line.decode("utf-8-sig", "surrogateescape").strip()
-                if text:
-                    yield from _Line(catalogue, files, base, number).taken(text, mapping)
+                yield from _Line(catalogue, files, base, number).taken(line, mapping)
     except (OSError, MetspackError) as error:
         yield of_opening(path, error)
 
@@ -68,26 +64,29 @@ class _Line:
         self._base = tuple(shown(base).split("/")[:-1])
         self._where = (shown(base) + NAME, number)
 
-    def taken(self, text: str, mapping: Mapping) -> Iterator[Finding]:
-        words = text.rsplit(None, 1)
-        if len(words) != _WORDS:
-            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=_FORM)
-            return
+    def taken(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
         try:
-            folder = uris.walked(self._base, uris.parsed(words[0]).segments)
-        except uris.ReferenceRefused as refused:
-            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=refused.message)
+            said = parsed_line(line)
+        except LineRefused as refused:
+            yield self._refused(line, refused.message)
             return
-        found = self._found(folder, words[1])
+        if said is None:
+            return
+        below, target = said
+        folder = (*self._base, *below)
+        found = self._found(folder, target)
         if mapping.targets.setdefault(folder, found) != found:
-            reason = "another line maps the folder elsewhere"
-            yield Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=reason)
+            yield self._refused(line, "another line maps the folder elsewhere")
         elif not self._is_folder(folder):
-            facts = {"expected": "/".join(folder), "href": words[1]}
+            facts = {"expected": "/".join(folder), "href": target}
             if found:
                 yield Code.SEGMENT_MAPPED.at(*self._where, **facts, found="/".join(found[0]))
             else:
                 yield Code.SEGMENT_AWAY.at(*self._where, **facts)
+
+    def _refused(self, line: bytes, reason: str) -> Finding:
+        text = line.decode("utf-8-sig", "surrogateescape").strip()
+        return Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=reason)
 
     def _found(self, folder: Names, target: str) -> tuple[Names, ...]:
         """Return the folders that a URI means, of those that the package has.

@@ -11,13 +11,12 @@ from pathlib import Path
 from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.roots import Roots
 from metspack.errors import ConfigError, SourceError
+from metspack.layouts.names import SIARD
 from metspack.media import Below
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
 from metspack.mets.links import bare
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packs import SUFFIXES, PackedError, Shelf
-
-_ARCHIVE = ".siard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ def package(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
         names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
         return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
-    if path.name.lower().endswith(_ARCHIVE):
+    if path.name.lower().endswith(SIARD):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
             hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",

@@ -30,11 +30,11 @@ from metspack.checking.sampling import FileSample, Sampled
 from metspack.checking.widening import widened
 from metspack.errors import ConfigError, TargetError
 from metspack.files import journal
+from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 from metspack.packs import Shelf
 
-_ARCHIVE = ".siard"
 _LINKING = "LXM"
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
@@ -307,7 +307,7 @@ def weight(path: Path | Sequence[Path]) -> int:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size
                 # An archive is read as a file, and its entries once more.
-                total += 2 * size if name.lower().endswith(_ARCHIVE) else size
+                total += 2 * size if name.lower().endswith(SIARD) else size
     return total
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from metspack.checking import likewise
-from metspack.checking.catalogue import SEGMENT, Catalogue, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.likeness import likeness
+from metspack.layouts.names import SEGMENT
 from metspack.model import Finding
 
 _NEAREST_FOR = 50

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from metspack import textlength
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.fixity import Fixity
-from metspack.checking.hashing import Text, length_found
 from metspack.checking.structure import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest, Finding, LobCell
+from metspack.textlength import TextLength
 
 # Who says which parts a LOB has; what METS says goes before the parts' names. Entries go by names alone.
 _BY_METS, _BY_NAMES, _INSIDE = 0, 1, 2
@@ -43,7 +44,6 @@ WHERE p.whole = ? AND p.origin = ? ORDER BY p.position
 """
 _SAID = "SELECT path, line, size, algorithm, digest, boundary FROM said WHERE whole = ? ORDER BY rowid"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class _Said:
         """Whether the parts' bytes can be the whole's; where they cannot, that was told from the sizes."""
         if self.size is None or self.line:
             return self.size in {None, size}
-        return self.size <= size <= self.size * _LONGEST_CHARACTER
+        return textlength.is_possible(self.size, size)
 
     @property
     def source(self) -> str:
@@ -161,7 +161,7 @@ class _Joined:
     def __init__(self, told: Sequence[_Said], size: int) -> None:
         algorithms = [each.digest.algorithm for each in told if each.digest is not None]
         self.whole = Hashers(dict.fromkeys(algorithms))
-        self.text = Text() if any(each.size not in {None, size} for each in told) else None
+        self.text = TextLength() if any(each.size not in {None, size} for each in told) else None
         # An archive has one boundary, whatever the algorithms.
         self.boundary = next((each.boundary for each in told if each.boundary is not None), None)
         self.before = Hashers(dict.fromkeys(algorithms))
@@ -192,11 +192,9 @@ def _compared(whole: str, told: list[_Said], count: int, joined: _Joined) -> Ite
             is_of_last = not said.line and joined.last.digest(found.algorithm) == said.digest
             code = Code.PART_DIGEST if is_of_last else Code.WHOLE_DIGEST
             yield code.at(*where, count=count, source=said.source, **facts)
-        if joined.text is not None and said.size not in {None, joined.whole.size}:
-            joined.text.update(b"", final=True)
-            if not joined.text.fits(said.size or 0):
-                facts = {"found": length_found(joined.whole.size, joined.text), "expected": f"{said.size:,}"}
-                yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
+        if joined.text is not None and said.size is not None and joined.text.unit(said.size) is None:
+            facts = {"found": str(joined.text), "expected": f"{said.size:,}"}
+            yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
 
 
 def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from metspack.layouts import names
 from metspack.layouts.interface import (
     FROM_1,
     NUMBER,
@@ -51,7 +52,7 @@ def lob_path(place: LobPlace, extension: str) -> str:
 
 def part_suffix(part: Part) -> str:
     """Return the suffix of a part (S_8.1.1-0): ``_part001`` for number 0, ``_part1000`` for 999."""
-    return f"_part{part.number + 1:03d}"
+    return names.part_suffix(part.number + 1)
 
 
 def cell_file(_name: str, index: int, place: LobPlace, extension: str) -> str:

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
 from metspack.checking.graph import LinkState
+from metspack.layouts.names import SIARD
 from metspack.model import Finding, Severity
 from metspack.reporting.findings import line, parts, printable, sampled
 from metspack.reporting.kept import FindingStore
@@ -25,7 +26,6 @@ from metspack.sizes import counted
 _SHOWN = 100  # lines of one test case; CI systems cut longer ones, and refuse documents of many megabytes
 _FINE = "nothing found"
 _COMPLETE = "the check was complete"
-_ARCHIVE = ".siard"
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     folders.setdefault("", "mets.xml")
 
     def owner(path: str) -> str:
-        if path.lower().endswith(_ARCHIVE):
+        if path.lower().endswith(SIARD):
             return path
         folder = path
         while folder not in folders:

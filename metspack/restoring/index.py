@@ -6,7 +6,6 @@ cannot be read is a fault of the package, which the others can be given back wit
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from metspack import reading, scratch
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
+from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, links, prefixes, reader
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
@@ -34,7 +34,6 @@ from metspack.restoring.meaning import (
 )
 
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
-_SEGMENT = re.compile("seg_[0-9]+")  # the ID of that group (recommendation 0.16)
 _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -287,7 +286,7 @@ class Index:
         path, refused = located(document.folder, fact.href)
         # In a child's group of a segment even an archive is a LOB like any other.
         in_segment = document.number > 1 and (
-            LOB_ID.fullmatch(fact.id or "") is not None or any(map(_SEGMENT.fullmatch, fact.groups))
+            LOB_ID.fullmatch(fact.id or "") is not None or any(map(SEGMENT_GROUP.fullmatch, fact.groups))
         )
         if path is not None and not in_segment and (archive := archive_of(path)) is not None:
             self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)

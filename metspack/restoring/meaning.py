@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from metspack import digests, uris
+from metspack.layouts.names import ARCHIVE
 from metspack.mets import is_mets_name, reader
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
 
-_ARCHIVE = re.compile(r"(.+\.siard)(?:_part[0-9]{3,9})?", re.DOTALL | re.IGNORECASE)
 _METADATA = ("header", "metadata.xml")
 _SIZE_DIGITS = 18
 _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
@@ -30,7 +30,7 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
 
 def archive_of(path: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the archive that a file is, or is a piece of (SIARD 2.2 S_8.2-0), or is the metadata of."""
-    if (named := _ARCHIVE.fullmatch(path[-1])) is not None:
+    if (named := ARCHIVE.fullmatch(path[-1])) is not None:
         return (*path[:-1], named[1])
     return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, unique
 
 from metspack.digests import OCTETS, Hashers
-from metspack.lengths import Lengths
 from metspack.model import Digest, LobCell
 from metspack.restoring.held import Disagreement, HeldLob, Part
+from metspack.textlength import TextLength
 
 
 @unique
@@ -46,7 +46,7 @@ class Proving:
         self._part = self._whole if not lob.is_split else None
         self._at = 0
         undecided = any(cell.length is not None and cell.length != lob.size for cell in cells)
-        self._lengths = Lengths() if undecided else None
+        self._lengths = TextLength() if undecided else None
 
     @property
     def evidence(self) -> frozenset[Evidence]:
@@ -117,9 +117,7 @@ class Proving:
                 continue
             fits = cell.length == self._whole.size or bool(lengths and lengths.unit(cell.length))
             if not self._heard(Evidence.CELL_LENGTH, agrees=fits):
-                found = f"{self._whole.size:,} bytes"
-                if lengths is not None and lengths.characters != lengths.bytes:
-                    found += f", {lengths.characters:,} characters, {lengths.utf16_units:,} UTF-16 units"
+                found = f"{self._whole.size:,} bytes" if lengths is None else str(lengths)
                 what = f"it has another length than its cell {cell.place.id} in the SIARD says"
                 yield self._disagreement("", what, f"{cell.length:,}", found)
 
@@ -138,7 +136,7 @@ class CellProving:
         self._cell = cell
         self._what = what
         self._hashers = Hashers(() if cell.digest is None else (cell.digest.algorithm,))
-        self._lengths = Lengths()
+        self._lengths = TextLength()
         self.evidence: set[Evidence] = set()
 
     def update(self, block: bytes) -> None:
@@ -159,7 +157,7 @@ class CellProving:
             if self._lengths.unit(length) is not None:
                 self.evidence.add(Evidence.CELL_LENGTH)
             else:
-                yield self._disagreement("another length", f"{length:,}", f"{self._lengths.bytes:,} bytes")
+                yield self._disagreement("another length", f"{length:,}", str(self._lengths))
 
     def _disagreement(self, what: str, expected: str, found: str) -> Disagreement:
         what = f"{self._what} has {what} than its cell says"

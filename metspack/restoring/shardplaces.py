@@ -13,8 +13,9 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
-from metspack import reading, rfc3986, uris, walking
+from metspack import reading, uris, walking
 from metspack.errors import SourceError
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
@@ -192,16 +193,25 @@ def _check(file: Named) -> None:
 
 def _is_local(url: str) -> bool:
     """Return whether a URL names a file here: without a scheme, with ``file:``, or on a drive."""
-    scheme = rfc3986.components(url).scheme
-    return scheme is None or scheme.lower() == "file" or len(scheme) == 1
+    split = _split(url)
+    return split is not None and (split.scheme in {"", "file"} or len(split.scheme) == 1)
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the components of a URL, None for one whose host is none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
 
 
 def _ends(url: str | None) -> Iterator[Names]:
     """Yield the path of a URL and every end of it, the longest first."""
-    if not url:
+    split = _split(url or "")
+    if split is None or not split.path:
         return
     try:
-        path = uris.joined((), uris.parsed(rfc3986.components(url).path))
+        path = uris.joined((), uris.parsed(split.path))
     except uris.ReferenceRefused:
         return
     for start in range(len(path)):

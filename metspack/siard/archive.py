@@ -12,6 +12,7 @@ from types import MappingProxyType
 from metspack import safexml
 from metspack.closable import Closable
 from metspack.errors import ConfigError, SourceError
+from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.media import Held, Stretch
 from metspack.mediatypes import media_type
 from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
@@ -20,7 +21,6 @@ from metspack.siard.faults import LobMissing, LobRefused, LobUnresolved
 from metspack.siard.granted import Spot
 from metspack.siard.holdings import Holdings
 from metspack.siard.losses import LobsUnresolved, Losses
-from metspack.siard.mapping import mapping_beside, read_mapping
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.resolving import Resolution, Resolver
 from metspack.siard.tables import Tally

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from metspack.errors import SourceError
+from metspack.layouts.names import DIGITS
 from metspack.location import LocationError, Place
 from metspack.siard.levels import Levels, cell_reference
 from metspack.siard.ways import DESPITE_ERRORS, STATED, WAYS, Convention, Made
@@ -190,4 +191,4 @@ def is_lob_folder(name: str) -> bool:
     return _LOB_FOLDER.fullmatch(name) is not None
 
 
-_LOB_FOLDER = re.compile(r"(.+?)(_(?:lobs(?!eg)|documents).*|_lobseg_[0-9]+)", re.DOTALL)
+_LOB_FOLDER = re.compile(rf"(.+?)(_(?:lobs(?!eg)|documents).*|_lobseg_{DIGITS})", re.DOTALL)

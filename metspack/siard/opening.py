@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.errors import SourceError
+from metspack.layouts.names import PART, part_suffix
 from metspack.media import Below, Stretch
 from metspack.model import Budgets
 from metspack.siard import trees
 from metspack.siard.container import Container
 from metspack.siard.trees import METADATA, AnyTree, FolderTree, WrappedTree
 
-_PART = re.compile(r"(.+)_part([0-9]{3,9})", re.DOTALL)
 _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 
 
@@ -117,7 +116,7 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
 
     The part that a person named may be a link; those found beside it may not.
     """
-    named = _PART.fullmatch(path.name)
+    named = PART.fullmatch(path.name)
     whole = path if named is None else path.with_name(named[1])
     if named is None and (path.exists() or not _piece(path, 1).exists()):
         return path, ()
@@ -129,7 +128,7 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
     numbers = sorted(
         int(found[2])
         for each in whole.parent.iterdir()
-        if (found := _PART.fullmatch(each.name)) is not None and found[1] == whole.name
+        if (found := PART.fullmatch(each.name)) is not None and found[1] == whole.name
     )
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
@@ -155,4 +154,4 @@ def _trusted(part: Path, named: Path) -> Path | Below:
 
 
 def _piece(whole: Path, number: int) -> Path:
-    return whole.with_name(f"{whole.name}_part{number:03d}")
+    return whole.with_name(f"{whole.name}{part_suffix(number)}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from metspack.errors import SourceError
+from metspack.layouts import names
 from metspack.model import Extent
 from metspack.uris import shown
 
@@ -50,17 +51,18 @@ class Style:
         return self.spelled(self.first)[1:] if odd else self.spelled(self.first)[:1]
 
 
+_PACKED = r"(\.[zZ][iI][pP])?"  # as one file, which stands for the folder
 _SOME = lru_cache(maxsize=64)  # the first numbers are asked for again with every LOB
 SIARD22 = Style(
     first=1,
     last=None,
-    folder=re.compile(r"(se[gq]_?)([0-9]{1,18})(\.[zZ][iI][pP])?"),
+    folder=re.compile(names.SEG.pattern + _PACKED),
     spelled=_SOME(lambda n: tuple(dict.fromkeys(f"_part{n:0{width}d}" for width in (3, 1, 2, 4)))),
 )
 LOBSEG = Style(
     first=0,
     last=".z",
-    folder=re.compile(r"(.*_lobseg_)([0-9]{1,18})(\.[zZ][iI][pP])?", re.DOTALL),
+    folder=re.compile(names.LOBSEG.pattern + _PACKED, re.DOTALL),
     spelled=_SOME(lambda n: tuple(dict.fromkeys(f".{n:0{width}d}" for width in (1, 2, 3, 4)))),
 )
 STYLES = (SIARD22, LOBSEG)

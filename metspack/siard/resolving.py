@@ -15,17 +15,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from metspack.closable import Closable
+from metspack.locations.mappingtxt import read_mapping
 from metspack.media import Held
 from metspack.model import Budgets, Extent, LobCell, ZipExtent
 from metspack.siard.conventions import Convention, Levels
 from metspack.siard.faults import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.siard.granted import Granted, Mapped, Spot
-from metspack.siard.mapping import read_mapping
 from metspack.siard.metadata import Table
 from metspack.siard.packed import Packed
 from metspack.siard.searched import Sources, Tree
 from metspack.siard.searching import Column, Hit, Search
-from metspack.uris import Repair
+from metspack.uris import PLAIN, Repair
 
 __all__ = [
     "LobAmbiguous",
@@ -39,8 +39,6 @@ __all__ = [
     "read_mapping",
 ]
 
-# The usual cell: a name that means itself, so that no reference has to be read.
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 _REMEMBERED = 10_000
 
@@ -151,7 +149,7 @@ class Resolver(Closable):
             self._table, self._here = table, {}
         column = self._here.get(cell.place.cell) or self._column(table, cell.place.cell)
         # Almost every archive names the entry in full; only this look-up is on the way of a million LOBs.
-        if column.inside and self._tree is not None and _PLAIN.fullmatch(cell.file):
+        if column.inside and self._tree is not None and PLAIN.fullmatch(cell.file):
             extent = self._tree.extent(cell.file)
             if extent is not None and column.fits(extent.size, cell.length):
                 repeats = column.is_content and cell.file.startswith("content/")
@@ -160,7 +158,7 @@ class Resolver(Closable):
                 return Resolution(
                     extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
                 )
-        if self._literal and not _PLAIN.fullmatch(cell.file):
+        if self._literal and not PLAIN.fullmatch(cell.file):
             named = self._named(column, cell)
             if named is not None:
                 return named

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
+from metspack import textlength
 from metspack.errors import SourceError
 from metspack.model import Extent, LobCell, ZipExtent
 from metspack.siard import conventions, faults, parts
@@ -21,7 +22,6 @@ from metspack.siard.parts import Names
 from metspack.siard.searched import COMPARED, Sources
 from metspack.uris import shown
 
-_WIDEST = 4  # bytes of a character, in UTF-8 and in UTF-16
 _HINTED = 3
 
 
@@ -53,7 +53,7 @@ class Column:
 
     def fits(self, size: int, length: int | None) -> bool:
         """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
-        return length is None or size == length or (self.text and length < size <= _WIDEST * length)
+        return length is None or size == length or (self.text and textlength.is_possible(length, size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ levels give it; ``conventions`` goes through them in order.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
+from metspack.layouts.names import SEG
 from metspack.location import Place, located
 from metspack.siard.levels import (
     Levels,
@@ -144,8 +144,6 @@ class Made:
 Way = Callable[[Levels, Reference], Made | None]
 _Folders = Callable[[Levels], Sequence[Reference]]
 
-_SEGMENT = re.compile(r"se[gq]_?[0-9]+")
-
 
 def _relative(*names: str) -> Reference:
     return Reference(kind=Kind.RELATIVE, segments=names, is_folder=True)
@@ -227,7 +225,7 @@ def _in_archive(
 
 
 def _truest_inside(levels: Levels, folder: Reference, file: Reference) -> Convention:
-    if _SEGMENT.fullmatch(file.segments[0]):
+    if SEG.fullmatch(file.segments[0]):
         return Convention.G
     if is_content(levels) and not folder.is_folder and not (levels.database or "").endswith("/"):
         return Convention.D

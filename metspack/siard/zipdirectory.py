@@ -27,6 +27,7 @@ from metspack.siard.zipformat import (
     REFUSED_FLAGS,
     SPLIT,
     ZIP64_EXTRA,
+    ZIP64_VERSION,
     central_row,
     kind,
 )
@@ -39,7 +40,6 @@ _Entry = tuple[int, str, int, int, int, int, int, int]
 """The fields of a ``Row``."""
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
-_ZIP64_VERSION = 45
 _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 
 
@@ -351,7 +351,7 @@ class CentralRecords:
             else:
                 # A Row in all but type: making one takes as long as checking it.
                 yield (offset, raw.decode(), compressed, size, crc, method, flags, base + position)
-            if needed == _ZIP64_VERSION:
+            if needed == ZIP64_VERSION:
                 self.zip64 = True
             if offset < least:
                 self.ordered = False

@@ -14,6 +14,9 @@ from metspack.model import Budgets, ZipExtent
 
 LOCAL = struct.Struct("<IHHHHHIIIHH")
 CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")
+"""A central record without its time and its internal attributes, which say nothing about the content."""
+WHOLE_CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
+"""A central record with all its fields, to be written."""
 END = struct.Struct("<IHHHHIIH")
 END64 = struct.Struct("<IQHHIIQQQQ")
 LOCATOR = struct.Struct("<IIQI")
@@ -34,8 +37,6 @@ PLAIN = -1
 """The method of bytes that lie there with nothing around them: a member of a tar file."""
 
 STORED = 0
-PLAIN = -1
-"""Of bytes that lie there with nothing around them, as those of a member of a tar file do."""
 DEFLATED = 8
 STREAMED = 0x0008
 """Flag bit 3: sizes and CRC-32 follow the data in a data descriptor (APPNOTE 4.4.4)."""
@@ -53,6 +54,8 @@ _LINK = 0xA
 _AES = 99
 
 ZIP64_EXTRA = 1
+ZIP64_VERSION = 45
+"""The version that is needed for sizes and offsets of 8 bytes (APPNOTE 4.4.3.2)."""
 _SHOWN = 120
 
 DAMAGED = "The archive is damaged or was written by a faulty program: get it again from where it came."

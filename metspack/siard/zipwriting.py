@@ -12,22 +12,31 @@ from pathlib import Path
 from metspack import fsio
 from metspack.errors import TargetError
 from metspack.siard.container import CentralRecord
-from metspack.siard.zipformat import DEFLATED, STORED, encoded
-
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_LOCAL = struct.Struct("<4s5H3L2H")
-_END = struct.Struct("<4s4H2LH")
-_END64 = struct.Struct("<4sQ2H2L4Q")
-_LOCATOR64 = struct.Struct("<4sLQL")
+from metspack.siard.zipformat import (
+    CENTRAL_SIGNATURE,
+    DEFLATED,
+    END,
+    END64,
+    END64_SIGNATURE,
+    END_SIGNATURE,
+    LOCAL,
+    LOCAL_SIGNATURE,
+    LOCATOR,
+    LOCATOR_SIGNATURE,
+    MAX16,
+    MAX32,
+    STORED,
+    UTF8,
+    WHOLE_CENTRAL,
+    ZIP64_EXTRA,
+    ZIP64_VERSION,
+    encoded,
+)
 
 # Fields of a central record by position (APPNOTE 4.3.12).
 _VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
 _NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
 
-_MAX16, _MAX32 = 0xFFFF, 0xFFFFFFFF
-_ZIP64_EXTRA = 1
-_ZIP64_VERSION = 45
-_UTF8_NAME = 1 << 11
 _UNICODE_PATH_EXTRA = 0x7075  # a second copy of the name, with the first one's CRC-32
 _LEVEL = 6
 GROWTH = 32
@@ -79,7 +88,7 @@ class ZipWriter:
         known: sizes of 4 GiB and more need room in front of them. Raises TargetError when there are more.
         """
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
-        most = _MAX32 if most is None else most + (most >> 10) + 64
+        most = MAX32 if most is None else most + (most >> 10) + 64
         self._put(_Central(_new(name, method, when)), contents, name, most)
 
     def add_folder(self, name: str) -> None:
@@ -89,14 +98,14 @@ class ZipWriter:
     def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
         offset = self.file.size
         # Sizes are patched in afterwards, so room for 8-byte ones must be left now.
-        large = most >= _MAX32
+        large = most >= MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
         sums = _Sums()
         for piece in _packed(sums.over(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
-        if not large and max(compressed, sums.size) >= _MAX32:
+        if not large and max(compressed, sums.size) >= MAX32:
             raise TargetError(
                 f"{name!r} has grown to {sums.size:,} bytes, more than was thought possible",
                 hint="A shorter --name may help; report it as a fault of metspack.",
@@ -169,12 +178,12 @@ def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
     """
     blocks = iter(raw)
     first = next(blocks)
-    *fields, named, extra = _LOCAL.unpack_from(first)
-    name, data = _LOCAL.size + named, _LOCAL.size + named + extra
+    *fields, named, extra = LOCAL.unpack_from(first)
+    name, data = LOCAL.size + named, LOCAL.size + named + extra
     rest = _without(first[name:data], _UNICODE_PATH_EXTRA)
     yield (
-        _LOCAL.pack(*fields, named - len(root), len(rest))
-        + first[_LOCAL.size + len(root) : name]
+        LOCAL.pack(*fields, named - len(root), len(rest))
+        + first[LOCAL.size + len(root) : name]
         + rest
         + first[data:]
     )
@@ -191,37 +200,37 @@ def moment(when: datetime) -> tuple[int, int]:
 
 def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
     """Return the central record of an entry that is new."""
-    flags = 0 if name.isascii() else _UTF8_NAME
+    flags = 0 if name.isascii() else UTF8
     attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
     raw = encoded(name, flags)
     fields = (_UNIX | _OLDEST, _OLDEST, flags, method, *when, 0, 0, 0, len(raw), 0, 0, 0, 0)
-    return _CENTRAL.pack(b"PK\x01\x02", *fields, attributes, 0) + raw
+    return WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields, attributes, 0) + raw
 
 
 class _Central:
     """A central directory record, taken apart and put together again."""
 
     def __init__(self, raw: bytes) -> None:
-        self.fields = list(_CENTRAL.unpack_from(raw))
-        at = _CENTRAL.size
+        self.fields = list(WHOLE_CENTRAL.unpack_from(raw))
+        at = WHOLE_CENTRAL.size
         self._name, at = raw[at : at + self.fields[_NAME_LENGTH]], at + self.fields[_NAME_LENGTH]
         self._extra, at = raw[at : at + self.fields[_EXTRA_LENGTH]], at + self.fields[_EXTRA_LENGTH]
         self._comment = raw[at : at + self.fields[_COMMENT_LENGTH]]
 
     def local_header(self, *, large: bool, crc: int, compressed: int, size: int) -> bytes:
         fields = self.fields
-        extra = struct.pack("<2H2Q", _ZIP64_EXTRA, 16, size, compressed) if large else b""
+        extra = struct.pack("<2H2Q", ZIP64_EXTRA, 16, size, compressed) if large else b""
         return (
-            _LOCAL.pack(
-                b"PK\x03\x04",
-                _ZIP64_VERSION if large else _OLDEST,
-                fields[_FLAGS] & _UTF8_NAME,
+            LOCAL.pack(
+                LOCAL_SIGNATURE,
+                ZIP64_VERSION if large else _OLDEST,
+                fields[_FLAGS] & UTF8,
                 fields[_METHOD],
                 fields[_TIME],
                 fields[_DATE],
                 crc,
-                _MAX32 if large else compressed,
-                _MAX32 if large else size,
+                MAX32 if large else compressed,
+                MAX32 if large else size,
                 len(self._name),
                 len(extra),
             )
@@ -232,7 +241,7 @@ class _Central:
     def relocated(self, offset: int) -> bytes:
         """Return the record of a copied entry: only the offset is another."""
         size, compressed, _ = self._sizes()
-        if self.fields[_OFFSET] != _MAX32 and offset < _MAX32:
+        if self.fields[_OFFSET] != MAX32 and offset < MAX32:
             self.fields[_OFFSET] = offset
             return self.joined()
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
@@ -240,18 +249,18 @@ class _Central:
     def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
         """Return the record of an entry with new contents."""
         self.fields[_CRC] = crc
-        self.fields[_FLAGS] &= _UTF8_NAME
+        self.fields[_FLAGS] &= UTF8
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
 
     def _rebuilt(self, *, size: int, compressed: int, offset: int) -> bytes:
-        large = [value for value in (size, compressed, offset) if value >= _MAX32]
+        large = [value for value in (size, compressed, offset) if value >= MAX32]
         self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET] = (
-            min(value, _MAX32) for value in (size, compressed, offset)
+            min(value, MAX32) for value in (size, compressed, offset)
         )
-        self._extra = _without(self._extra, _ZIP64_EXTRA)
+        self._extra = _without(self._extra, ZIP64_EXTRA)
         if large:
-            self._extra = struct.pack(f"<2H{len(large)}Q", _ZIP64_EXTRA, 8 * len(large), *large) + self._extra
-            self.fields[_VERSION] = max(self.fields[_VERSION], _ZIP64_VERSION)
+            self._extra = struct.pack(f"<2H{len(large)}Q", ZIP64_EXTRA, 8 * len(large), *large) + self._extra
+            self.fields[_VERSION] = max(self.fields[_VERSION], ZIP64_VERSION)
         return self.joined()
 
     def unwrap(self, length: int) -> None:
@@ -263,14 +272,14 @@ class _Central:
     def joined(self) -> bytes:
         """Return the record."""
         self.fields[_EXTRA_LENGTH] = len(self._extra)
-        return _CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
+        return WHOLE_CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
 
     def _sizes(self) -> tuple[int, int, int]:
         """Return size, compressed size and offset, from the ZIP64 field where that holds them."""
         values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
-        held = next((part[4:] for kind, part in _extras(self._extra) if kind == _ZIP64_EXTRA), b"")
+        held = next((part[4:] for kind, part in _extras(self._extra) if kind == ZIP64_EXTRA), b"")
         for position, value in enumerate(values):
-            if value == _MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
+            if value == MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
                 (values[position],) = struct.unpack_from("<Q", held)
                 held = held[8:]
         size, compressed, offset = values
@@ -295,21 +304,20 @@ def _without(extra: bytes, kind: int) -> bytes:
 
 def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
     end = b""
-    if entries >= _MAX16 or start >= _MAX32 or length >= _MAX32:
-        end = _END64.pack(
-            b"PK\x06\x06",
-            _END64.size - 12,
-            _ZIP64_VERSION,
-            _ZIP64_VERSION,
+    if entries >= MAX16 or start >= MAX32 or length >= MAX32:
+        end = END64.pack(
+            END64_SIGNATURE,
+            END64.size - 12,
+            ZIP64_VERSION,
+            ZIP64_VERSION,
             0,
             0,
             entries,
             entries,
             length,
             start,
-        ) + _LOCATOR64.pack(b"PK\x06\x07", 0, start + length, 1)
-    few = min(entries, _MAX16)
+        ) + LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
+    few = min(entries, MAX16)
     return end + (
-        _END.pack(b"PK\x05\x06", 0, 0, few, few, min(length, _MAX32), min(start, _MAX32), len(comment))
-        + comment
+        END.pack(END_SIGNATURE, 0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment)) + comment
     )

@@ -1,6 +1,5 @@
 """Files' bytes: the same is found out about them by one process or several."""
 
-import codecs
 import hashlib
 import pickle
 from collections.abc import Iterator
@@ -12,11 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code, Level, check, fixity
-from metspack.checking.hashing import Asked, Hashed, Text, all_hashed, hashed
+from metspack.checking.hashing import Asked, Hashed, all_hashed, hashed
 from metspack.media import Below
 from metspack.model import Finding
+from metspack.textlength import TextLength
 from tests.packages import forge
 from tests.packages.forge import lobs
+
+
+def whole_length(data: bytes) -> TextLength:
+    length = TextLength()
+    length.update(data)
+    return length
 
 
 @given(
@@ -33,13 +39,7 @@ def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, 
         assert found.until["MD5"] == hashlib.md5(data[:boundary], usedforsecurity=False).hexdigest()
     assert found.size == len(data) == sum(told)
     assert found.text is not None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        assert not found.text.valid
-    else:
-        assert found.text.fits(len(text))
-        assert found.text.fits(len(text.encode("utf-16-le")) // 2)
+    assert str(found.text) == str(whole_length(data))
     assert hashed(iter([data]), replace(asked, as_text=False), told.append).text is None
 
 
@@ -53,7 +53,7 @@ def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     assert isinstance(first, Hashed)
     assert first.digests == again.digests
     assert first.text is not None
-    assert first.text.fits(2)
+    assert first.text.unit(2) == "characters"
 
 
 def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], CheckSummary]:
@@ -113,11 +113,3 @@ def test_a_hint_that_cannot_be_had_is_left_out(package: Path, monkeypatch: pytes
     without, _ = outcome(package, Level.FIXITY, 1)
     assert [each.code for each in without] == [each.code for each in with_hints]
     assert without != with_hints
-
-
-def test_text_that_is_none_stays_none() -> None:
-    text = Text()
-    text.update(codecs.BOM_UTF16_LE)
-    text.update(b"a")
-    assert not text.valid
-    assert not text.fits(1)

@@ -162,7 +162,7 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
         ),
         (
             _with(siards.TABLE, b'length="14"', b'length="15"'),
-            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes (14 characters, 14 UTF-16 units), but its cell says ",
+            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes, 14 characters, 14 UTF-16 units, but its cell says ",
         ),
         (_with(siards.TABLE, b'length="14"', b'length="many"'), "c2 (s0.t0.c2.r2) has the length 'many'"),
         (

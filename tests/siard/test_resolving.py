@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from metspack import digests
 from metspack.errors import ConfigError, SourceError
-from metspack.lengths import Lengths
 from metspack.location import Level, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard import tables
@@ -33,6 +32,7 @@ from metspack.siard.resolving import (
     read_mapping,
 )
 from metspack.siard.searching import Hit
+from metspack.textlength import TextLength
 from metspack.uris import Repair
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
@@ -219,7 +219,7 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
             for lob in tables.cells(archive.tree.contents(archive.document(each)), each):
                 seen += 1
                 found = resolver.resolved(each, lob)
-                lengths, hashers = Lengths(), digests.Hashers(["MD5", "SHA-1", "SHA-256"])
+                lengths, hashers = TextLength(), digests.Hashers(["MD5", "SHA-1", "SHA-256"])
                 for extent in found.extents:
                     for block in resolver.contents(extent):
                         lengths.update(block)

@@ -122,7 +122,7 @@ def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path: Path) ->
 def test_a_document_that_outgrows_its_header_all_the_same_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zipwriting, "_MAX32", 2_000)
+    monkeypatch.setattr(zipwriting, "MAX32", 2_000)
     with pytest.raises(TargetError, match="'a' has grown to 4,000 bytes, more than was thought possible"):
         written(tmp_path, Entry(name="a", data=b"old"), new={"a": b"x" * 4_000})
 

@@ -14,10 +14,10 @@ from metspack.checking.rules.folders import FOLDER, Representation
 from metspack.checking.rules.holdings import CataloguedFiles
 from metspack.checking.rules.outline import FileGroup, Outline
 from metspack.errors import SourceError
+from metspack.layouts.names import ARCHIVE_BYTES, SIARD
 from metspack.siard import metadata
 from metspack.siard.container import Container
 
-_ARCHIVE = re.compile(rb"[^/]+\.siard(?:_part001)?", re.IGNORECASE)
 _MAPPING = b"mapping.txt"
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
 _PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+(?:_part\d+)?")
@@ -80,8 +80,9 @@ class Database:
 
     def _archives(self, each: Representation) -> list[bytes]:
         data = each.folder + b"data/"
-        names = (name for name, is_folder in self._holdings.children(data) if not is_folder)
-        return [data + name for name in names if _ARCHIVE.fullmatch(name)]
+        files = (name for name, is_folder in self._holdings.children(data) if not is_folder)
+        # Of one in parts the first stands for all.
+        return [data + n for n in files if (found := ARCHIVE_BYTES.fullmatch(n)) and int(found[2] or 1) == 1]
 
     def _judge_archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:
         archives = self._archives(each)
@@ -96,7 +97,7 @@ class Database:
     def _version(self, path: bytes) -> str | None:
         """Return the version that an archive says it is of, None for one that is not read."""
         where = self._places.below(path)
-        if not self._opens or where is None or not path.lower().endswith(b".siard"):
+        if not self._opens or where is None or not path.lower().endswith(SIARD.encode()):
             return None
         try:
             with Container.opened(where, self._budgets) as container:

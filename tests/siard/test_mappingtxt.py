@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import ConfigError
+from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.siard.archive import Archive, Grants, LobsUnresolved
-from metspack.siard.mapping import mapping_beside, read_mapping
 from tests.siard.forging import Table, column, siard
 
 LOB = "content/schema0/table0/lob1/record0.bin"

@@ -1,0 +1,87 @@
+"""Names of segment folders and of archives: what is one, and which numbers are read."""
+
+import re
+
+import pytest
+
+from metspack.checking.archiveforms import is_named
+from metspack.layouts import LAYOUTS, names
+from metspack.layouts.names import ARCHIVE, ARCHIVE_BYTES, LOBSEG, PART, SEG, SEGMENT, SEGMENT_GROUP
+from metspack.segmented import segment_folder
+from metspack.siard.conventions import is_lob_folder
+from tests.layouts.places import place
+
+LONGEST = 255  # bytes of a name, in every file system
+
+
+@pytest.mark.parametrize("digits", [1, 18, 19, 200, LONGEST - len("x_lobseg_")])
+def test_the_number_of_a_segment_is_read_as_long_as_a_name_can_be(digits: int) -> None:
+    number = "9" * digits
+    assert LOBSEG.fullmatch(f"x_lobseg_{number}")
+    assert SEG.fullmatch(f"seg_{number}")
+    assert SEGMENT.fullmatch(f"x_lobseg_{number}")
+    assert SEGMENT_GROUP.fullmatch(f"seg_{number}")
+    assert is_lob_folder(f"x_lobseg_{number}")
+    found = segment_folder(f"x_lobseg_{number}/content/a.bin")
+    assert found is not None
+    assert found.number == int(number)
+
+
+@pytest.mark.parametrize("pattern", [LOBSEG, SEG, SEGMENT, SEGMENT_GROUP])
+def test_no_number_is_longer_than_python_reads(pattern: re.Pattern[str]) -> None:
+    assert not pattern.fullmatch(f"x_lobseg_{'9' * 5000}")
+    assert not pattern.fullmatch(f"seg_{'9' * 5000}")
+
+
+@pytest.mark.parametrize("index", [0, 7, 10**17])
+def test_folders_that_are_made_are_those_that_are_read(index: int) -> None:
+    for layout in LAYOUTS.values():
+        *above, folder = layout.segment_folder("Northwind", layout.container(place("c4")), index).split("/")
+        assert (found := SEGMENT.fullmatch(folder)) is not None
+        assert int(found[2]) == index
+        assert (LOBSEG if layout.one_series else SEG).fullmatch(folder)
+        assert not above or names.LOBS.fullmatch(above[0])
+
+
+@pytest.mark.parametrize("name", ["seg_٣", "x_lobseg_", "seg_1.zip", "lobsegs_1", "seg_-1", "seg_1\n"])
+def test_other_names_are_none(name: str) -> None:
+    assert not any(each.fullmatch(name) for each in (LOBSEG, SEG, SEGMENT, SEGMENT_GROUP))
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "number"),
+    [
+        ("a.siard", "a.siard", None),
+        ("A.SIARD", "A.SIARD", None),
+        ("a.siard_part001", "a.siard", 1),
+        ("a.siard_part1000", "a.siard", 1000),
+        ("a.siard_part123456789", "a.siard", 123456789),
+    ],
+)
+def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> None:
+    for found, written in (
+        (ARCHIVE.fullmatch(name), whole),
+        (ARCHIVE_BYTES.fullmatch(name.encode()), whole.encode()),
+    ):
+        assert found is not None
+        assert found[1] == written
+        assert (found[2] and int(found[2])) == number
+    assert is_named(name.encode(), filed=False)
+    if number is not None:
+        assert name == whole + names.part_suffix(number)
+        assert PART.fullmatch(name)
+
+
+@pytest.mark.parametrize(
+    "name", [".siard", "a.siard_part01", "a.siard_part20240101123000", "a.siard.bak", "a.\u017fiard"]
+)
+def test_what_is_no_archive(name: str) -> None:
+    assert ARCHIVE.fullmatch(name) is None
+    assert ARCHIVE_BYTES.fullmatch(name.encode()) is None
+
+
+def test_the_metadata_of_an_unpacked_archive_stands_for_it() -> None:
+    assert is_named(b"data/a.siard/header/metadata.xml", filed=False)
+    assert is_named(b"data/A.SIARD/header/metadata.xml", filed=False)
+    assert not is_named(b"data/a/header/metadata.xml", filed=False)
+    assert is_named(b"data/a/header/metadata.xml", filed=True)
