@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from metspack.errors import SourceError
+from metspack.mets.links import are_same
 from metspack.restoring.held import Mapped, Part, Whole
 
 _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -87,7 +88,7 @@ def check_map(lob: str, parts: Sequence[Part], mapped: Sequence[Mapped]) -> None
                 f"{', '.join(held) or 'none'}",
                 _GET,
             )
-        if each.child != held[each.part].segment:
+        if not are_same(each.child, held[each.part].segment):
             raise _error(
                 lob,
                 f"its part {each.part} is in {held[each.part].segment} ({held[each.part].source}); expected "

@@ -388,7 +388,10 @@ def test_of_a_child_that_is_damaged_nothing_is_taken(root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("application", "Application"), r"has the MD5 [0-9a-f]{32}; expected [0-9a-f]{32} \(mets\.xml line"),
+        (
+            ("application", "Application"),
+            r"has the MD5 digest [0-9a-f]{32}; expected [0-9a-f]{32} \(mets\.xml line",
+        ),
         (("OBJID", "LABEL='x' OBJID"), r"has [0-9,]+ bytes; expected [0-9,]+ \(mets\.xml line \d+\)"),
     ],
     ids=["digest", "size"],

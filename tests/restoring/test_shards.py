@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from lxml import etree
 
 from metspack import walking
 from metspack.errors import ConfigError, SourceError
+from metspack.mets.tops import top
 from metspack.restoring import shardfiles
 from metspack.restoring.package import Package
 from metspack.restoring.shardfiles import FoundExtent, FoundShard, concatenated, read_shard
@@ -24,6 +27,7 @@ from metspack.restoring.shards import Shard, ShardFile, doms_document, shards, t
 from tests.conftest import CHECKOUT
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
+from tests.test_csip import built, csip
 
 GOLDEN = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-full"
 PATTERN = """<shard_metadata>
@@ -503,3 +507,17 @@ def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) 
 
     assert bytes_of(shard.cut(offsets)) == bytes_of(shard)[offsets.start : offsets.stop]
     assert all(each.length for each in shard.cut(offsets).extents)
+
+
+def test_the_map_of_parts_may_name_a_child_by_its_uuid_in_capitals(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
+    parent = top(package)
+    assert parent is not None
+    mets = package.joinpath(*parent)
+    text, count = re.subn(
+        r'urn:uuid:[^"]+(?="[^>]*CONTENTIDS)', lambda found: found[0].upper(), mets.read_text()
+    )
+    mets.write_text(text)
+    assert count
+    with Package(package) as opened:
+        assert any(len(each.files) > 1 for each in shards(opened))
