@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.shared_data import FOLDER
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 _NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
 
@@ -73,7 +75,7 @@ def _no_clock_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [each for each in os.environ if each.startswith("METSPACK_") and each != "METSPACK_SHARED"]:
+    for name in [each for each in os.environ if each.startswith("METSPACK_") and each != FOLDER]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
 
