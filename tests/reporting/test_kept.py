@@ -11,6 +11,7 @@ from metspack.errors import TargetError
 from metspack.model import Finding, Severity
 from metspack.reporting.kept import Kept
 from metspack.reporting.model import rank
+from tests.laws import law
 from tests.reporting.reports import holding
 
 PATHS = ["mets.xml", "a/mets.xml", "a/b", "z", "ä"]
@@ -35,12 +36,14 @@ FINDINGS = st.lists(
 )
 
 
+@law(50)
 @given(FINDINGS)
 def test_by_place_is_the_order_of_the_checker(findings: list[Finding]) -> None:
     with holding(*findings) as (_, kept):
         assert list(kept.by_place()) == list(ordered(findings))
 
 
+@law(50)
 @given(FINDINGS, st.integers(1, 3))
 def test_groups_hold_every_finding_once(findings: list[Finding], limit: int) -> None:
     with holding(*findings) as (_, kept):
@@ -53,6 +56,7 @@ def test_groups_hold_every_finding_once(findings: list[Finding], limit: int) -> 
             assert list(kept.of_group(group, limit)) == list(kept.of_group(group))[:limit]
 
 
+@law(50)
 @given(FINDINGS)
 def test_owners_and_their_findings_agree(findings: list[Finding]) -> None:
     def owner(path: str) -> str:
