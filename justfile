@@ -25,6 +25,10 @@ test:
     {{uv}} pytest --cov --cov-report=term
     {{uv}} coverage report --fail-under=100 --include="$(tr '\n' ',' < tests/pure_modules.txt)"
 
+# The tests with ten times as many generated examples.
+thorough:
+    METSPACK_THOROUGH=1 {{uv}} pytest -q
+
 # Change every byte of every METS and manifest of the sample package, one by one: each change is found.
 damage:
     METSPACK_EVERY_BYTE=1 {{uv}} pytest -q tests/checking/test_every_damage.py
@@ -40,6 +44,10 @@ findings:
 # Write docs/rules.md anew from the tables of requirements.
 rules:
     {{uv}} python -m tests.rules_page
+
+# Write the table of CONTRIBUTING.md anew from the list of files that tests need.
+outside-files:
+    {{uv}} python -m tests.shared_data
 
 # Make the sample archives anew (byte for byte the same unless the script changed).
 samples:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.laws import law
+from tests.shared_data import FOLDER
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 _NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
 
@@ -29,8 +32,7 @@ def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CHECKOUT / ".pytest_cache" / "bytecode"))
 
-# A busy machine, and coverage, make any example slow now and then: no law is about time.
-settings.register_profile("metspack", deadline=None)
+settings.register_profile("metspack", law(100))
 settings.load_profile("metspack")
 
 # Seven thousand tests are a million objects that stay: a collection need not look at them again and again.
@@ -48,6 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # nor need those that come and go be looked at after every 700
     gc.enable()
 
 
@@ -73,7 +76,7 @@ def _no_clock_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [each for each in os.environ if each.startswith("METSPACK_") and each != "METSPACK_SHARED"]:
+    for name in [each for each in os.environ if each.startswith("METSPACK_") and each != FOLDER]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import building, checking
@@ -22,6 +22,7 @@ from metspack.model import ClosedBy, Limits, Segment
 from metspack.planning import Split
 from metspack.progress import Silent
 from tests import siards
+from tests.laws import law
 from tests.trees import names, tree
 
 SOFTWARE = Software(name="metspack", version="metspack 0")
@@ -65,7 +66,7 @@ LIMITS = st.tuples(st.none() | st.integers(1, 5), st.none() | st.integers(40, 12
 
 
 @given(contents=CONTENTS, limits=LIMITS, method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
-@settings(max_examples=25, deadline=None)
+@law(12)
 def test_every_lob_is_where_its_cell_says_and_nothing_is_lost(
     tmp_path_factory: pytest.TempPathFactory,
     contents: list[bytes],

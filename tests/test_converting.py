@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from metspack import building, checking
@@ -24,6 +24,7 @@ from metspack.planning import Split
 from metspack.siard.archive import Archive, Grants
 from metspack.siard.holdings import Shelf
 from tests import segmented_folders, siards
+from tests.laws import law
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.shared_data import shared
@@ -105,7 +106,7 @@ def segmented(*layouts: str) -> st.SearchStrategy[BuildOptions]:
     first=segmented("lobseg", "siard22"),
     second=segmented("lobseg", "siard22"),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(8, HealthCheck.function_scoped_fixture)
 def test_any_way_of_dividing_leads_back_to_any_other(
     tmp_path_factory: pytest.TempPathFactory, data: list[bytes], first: BuildOptions, second: BuildOptions
 ) -> None:
@@ -125,7 +126,7 @@ def test_any_way_of_dividing_leads_back_to_any_other(
     first=segmented("lobseg"),
     second=segmented("siard22"),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(8, HealthCheck.function_scoped_fixture)
 def test_bytes_that_two_columns_share_are_kept_by_each_from_the_first_siard22_on(
     tmp_path_factory: pytest.TempPathFactory,
     data: list[bytes],

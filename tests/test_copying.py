@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.copying import PART_DIGEST, Passage
@@ -64,7 +64,6 @@ def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) 
     parts=st.lists(st.binary(max_size=30), min_size=1, max_size=4),
     sizes=st.lists(st.integers(0, 20), max_size=6),
 )
-@settings(deadline=None)
 def test_portions_are_the_lob_in_order(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], sizes: list[int]
 ) -> None:

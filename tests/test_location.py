@@ -3,14 +3,15 @@ import itertools
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.location import Level, LocationError, Outcome, Place, located, outcome
 from metspack.uris import ReferenceRefused, walked
+from tests.laws import law
 from tests.shared_data import shared
 
-LAW = settings(max_examples=10_000, deadline=None)
+LAW = law(1_000)
 NIL, REL, ABS = Level.NIL, Level.RELATIVE, Level.ABSOLUTE
 
 # The statement's appendix, one line for each database level: columns nil, rel, abs; cells nil, rel, abs.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -21,6 +21,7 @@ from metspack.planning import Split
 from metspack.siard.archive import Archive
 from metspack.siard.holdings import Shelf
 from tests import siards
+from tests.laws import law
 from tests.official import mets_faults
 from tests.trees import tree
 
@@ -142,7 +143,7 @@ def test_the_package_is_the_same_for_any_number_of_processes(
     ),
     method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)),
 )
-@settings(max_examples=15, deadline=None)
+@law(8)
 def test_parts_joined_are_the_lob(
     tmp_path_factory: pytest.TempPathFactory,
     sizes: list[int],

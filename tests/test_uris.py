@@ -1,7 +1,7 @@
 import pickle
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.errors import MetspackError, SourceError
@@ -17,8 +17,9 @@ from metspack.uris import (
     quoted,
     walked,
 )
+from tests.laws import law
 
-LAW = settings(max_examples=10_000, deadline=None)
+LAW = law(1_000)
 
 
 def rfc_without_dot_segments(path: str) -> str:

@@ -89,7 +89,15 @@ def test_the_sdist_holds_all_that_is_needed_to_build_and_test(built: Path) -> No
         for each in sources(folder)
     }
     assert needed <= names, f"missing: {sorted(needed - names)}"
-    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "uv.lock", "justfile"} <= names
+    assert {
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "pyproject.toml",
+        "uv.lock",
+        "justfile",
+    } <= names
     strange = {
         each
         for each in names

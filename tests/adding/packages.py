@@ -13,6 +13,7 @@ from metspack.mets.dialects.csip.dialect import CsipOptions
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from tests import siards
+from tests.kept import copied
 
 FIRST = (b"a" * 40, b"b" * 30, b"c" * 250, b"d", b"")
 SECOND = (b"A" * 50, b"B" * 260, b"C", b"D" * 70)
@@ -58,8 +59,8 @@ def package(folder: Path, dialect: str, *contents: bytes, **changes: Any) -> Pat
         dialect=dialect,
         checksum={"recommendation": "MD5", "csip": "SHA-256"}[dialect],
     )
-    building.build(siard(folder, "First", *(contents or FIRST)), folder / "out", replace(options, **changes))
-    return folder / "out"
+    options, source = replace(options, **changes), siard(folder, "First", *(contents or FIRST))
+    return copied((contents, repr(options)), folder / "out", lambda out: building.build(source, out, options))
 
 
 def add(out: Path, source: Path, representation: str | None = None, **changes: Any) -> Built:

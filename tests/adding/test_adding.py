@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -41,6 +41,7 @@ from tests.adding.packages import (
     siard,
     stats,
 )
+from tests.laws import law
 from tests.official import mets_faults, premis_faults
 from tests.trees import names, tree
 
@@ -397,7 +398,7 @@ def test_the_parents_metadata_tell_what_was_added(tmp_path: Path, source: Path) 
     assert codes(out) == []
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(8, HealthCheck.function_scoped_fixture)
 @given(
     first=st.lists(st.binary(max_size=40), max_size=6),
     second=st.lists(st.binary(max_size=40), max_size=6),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.checking import documents
@@ -18,6 +18,7 @@ from metspack.mets.reader import METS, XLINK, Fact, read
 from metspack.mets.runs import Run
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree
+from tests.laws import law
 
 MD5, SHA1 = "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr", "siard")]  # noqa: S608
@@ -114,7 +115,7 @@ def many(draw: st.DrawFn) -> list[Values]:
     return files
 
 
-@settings(max_examples=100, deadline=None)
+@law(60)
 @given(
     files=many(),
     group=st.sampled_from(["seg_0", "ID_SIARD_DDL"]),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Code, Level, check, explained
@@ -31,6 +31,7 @@ from metspack.siard.conventions import Convention
 from metspack.siard.faults import LobUnresolved
 from metspack.siard.resolving import Resolver
 from tests.findings import ordered
+from tests.laws import law
 from tests.packages import forge
 from tests.packages.forge import FIRST, LOBS
 from tests.packages.placed import describe, packaged
@@ -507,7 +508,7 @@ def finder(root: Path) -> Iterator[Finder]:
         yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
 
 
-@settings(max_examples=150, deadline=None)
+@law(60)
 @given(
     database=_FOLDERS,
     column=_FOLDERS,

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -16,6 +16,7 @@ from metspack.checking import references, schema
 from metspack.errors import TargetError
 from metspack.mets.reader import METS, XLINK
 from tests.checking import grammar_corpus as corpus
+from tests.laws import law
 
 HEAD = f'<m:mets xmlns:m="{METS}" xmlns:l="{XLINK}">\n'
 EVERYTHING = corpus.BASES["everything"].read_bytes()
@@ -233,7 +234,7 @@ def test_xmlschema_finds_the_same_references_dangling() -> None:
     assert total >= 8
 
 
-@settings(max_examples=60, deadline=None)
+@law(40)
 @given(
     st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True),
     st.lists(st.sampled_from("abcdefgh"), max_size=12),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 from metspack import safexml
 from metspack.checking import retelling
 from metspack.checking.retelling import retold
+from tests.laws import law
 
 SCHEMA = etree.XMLSchema(
     etree.fromstring(
@@ -53,7 +54,7 @@ TEXT = st.text(
 )
 
 
-@settings(deadline=None)
+@law(60)
 @given(TEXT, TEXT, st.integers(min_value=1, max_value=100))
 def test_attributes_and_texts_come_through(value: str, text: str, size: int) -> None:
     root = etree.Element("a", b=value)
@@ -64,7 +65,7 @@ def test_attributes_and_texts_come_through(value: str, text: str, size: int) -> 
     assert (after.get("b"), after.text or "", after[0].tail or "") == (value, text, text)
 
 
-@settings(max_examples=100, deadline=None)
+@law(60)
 @given(
     st.lists(
         st.one_of(

@@ -16,6 +16,7 @@ from metspack.checking.rules.profiles import opening
 from metspack.checking.rules.requirements import Standard
 from metspack.checking.rules.survey import surveyed
 from metspack.model import Budgets
+from tests.laws import law
 
 _OPEN = (
     '<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" '
@@ -56,6 +57,7 @@ def elements(draw: st.DrawFn, depth: int = 0) -> str:
     return f"<m:{name}{attributes}>{draw(st.sampled_from(('', 'x')))}{''.join(inside)}</m:{name}>"
 
 
+@law(40)
 @given(inside=st.lists(elements(), max_size=4), is_package=st.booleans())
 def test_any_document_is_read_to_its_end(inside: list[str], is_package: bool) -> None:
     faults = Faults(set(Standard))

@@ -6,13 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.media import Below
 from metspack.model import Budgets
 from metspack.tars import Tar
+from tests.laws import law
 
 FORMS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 Members = dict[str, bytes | None]
@@ -45,7 +46,7 @@ NAMES = st.lists(st.text("abü ._-", min_size=1, max_size=30), min_size=1, max_s
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(20, HealthCheck.function_scoped_fixture)
 @given(members=st.dictionaries(NAMES, st.binary(max_size=1500), max_size=5))
 def test_what_tarfile_writes_is_read(tmp_path: Path, form: int, members: dict[str, bytes]) -> None:
     expected: Members = {}
@@ -174,7 +175,7 @@ def test_a_file_cut_off_while_it_is_read(tmp_path: Path) -> None:
             list(tar.contents(member))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(80, HealthCheck.function_scoped_fixture)
 @given(at=st.integers(0, 3071), byte=st.integers(0, 255), cut=st.integers(0, 10240))
 def test_no_damage_makes_anything_else_happen(tmp_path: Path, at: int, byte: int, cut: int) -> None:
     path = written(tmp_path / "x.tar", {"a": b"1" * 600, "ü" * 60: b"2"}, tarfile.PAX_FORMAT)

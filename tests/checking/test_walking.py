@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Level, check, walking
@@ -16,6 +16,7 @@ from metspack.listing import Lot
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.findings import ordered
+from tests.laws import law
 from tests.packages import forge
 from tests.packages.cases import Case, cases
 
@@ -117,7 +118,7 @@ def test_more_folders_than_a_process_can_be_given_are_walked_without_one(
 NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filter(lambda each: "/" not in each)
 
 
-@settings(max_examples=300, deadline=None)
+@law(100)
 @given(names=st.lists(st.one_of(NAME, st.sampled_from(["con", "lpt1.a", "b.", "nul", "aux.x"])), min_size=1))
 def test_usual_names_are_those_that_nothing_is_to_be_said_of(names: list[str]) -> None:
     raw = [os.fsencode(each) for each in names]

@@ -95,6 +95,7 @@ def test_killed_at_any_step_the_state_is_known_and_the_same_command_ends_it(
     killed = list(steps(stage, tmp_path, monkeypatch))
     after = tree(stage.out)
     assert names(stage.home) == {"out"}
+    assert codes(stage.out, checking.Level.STRUCTURE) == []
     seen = []
     for name, home in killed:
         out = home / "out"
@@ -106,7 +107,6 @@ def test_killed_at_any_step_the_state_is_known_and_the_same_command_ends_it(
         add(out, stage.source)
         assert tree(out) == after, name
         assert names(home) == {"out"}, name
-        assert codes(out, checking.Level.STRUCTURE) == [], name
     told = [name for name, found in seen if found]
     assert told[0] == "record putting"
     assert told[-1] == "supersede manifest-sha256.txt"

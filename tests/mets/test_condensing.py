@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import safexml
@@ -12,6 +12,7 @@ from metspack.mets.condensing import condensed
 from metspack.mets.reader import METS, XLINK, Fact, File, Fptr, read
 from metspack.mets.runs import Run
 from metspack.model import Budgets
+from tests.laws import law
 
 FILE = (
     '<m:file ID="f{0}" SIZE="{0}" CHECKSUM="{0:032x}" CHECKSUMTYPE="MD5">\n'
@@ -159,7 +160,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=400, deadline=None)
+@law(150)
 @given(
     data=damaged(),
     size=st.one_of(st.integers(1, 600), st.just(1 << 16)),
@@ -171,7 +172,7 @@ def test_facts_lines_and_errors_are_those_of_the_plain_reader(data: bytes, size:
     assert outcome(condensed(cut(data, size), budgets)) == outcome(read(cut(data, size), budgets))
 
 
-@settings(max_examples=100, deadline=None)
+@law(50)
 @given(data=damaged(), size=st.integers(1, 600))
 def test_what_is_left_is_a_document_with_the_same_lines_and_nothing_else(data: bytes, size: int) -> None:
     left: list[bytes] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import safexml
@@ -14,6 +14,7 @@ from metspack.mets import reader
 from metspack.mets.links import Mptr
 from metspack.mets.reader import File, Fptr, Identified, Root, read
 from metspack.model import Budgets
+from tests.laws import law
 
 DOCUMENT = b"""<?xml version="1.0"?>
 <m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink" OBJID="P" TYPE="T"
@@ -116,7 +117,7 @@ def test_every_fact_of_a_document_with_its_line() -> None:
     ]
 
 
-@settings(max_examples=50)
+@law(50)
 @given(size=st.integers(1, 200))
 def test_facts_do_not_depend_on_where_blocks_are_cut(size: int) -> None:
     assert facts(DOCUMENT, size) == facts(DOCUMENT)

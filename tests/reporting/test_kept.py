@@ -12,6 +12,7 @@ from metspack.model import Finding, Severity
 from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import rank
 from tests.findings import ordered
+from tests.laws import law
 from tests.reporting.reports import holding
 
 PATHS = ["mets.xml", "a/mets.xml", "a/b", "z", "ä"]
@@ -36,12 +37,14 @@ FINDINGS = st.lists(
 )
 
 
+@law(50)
 @given(FINDINGS)
 def test_by_place_is_a_stable_sort(findings: list[Finding]) -> None:
     with holding(*findings) as (_, kept):
         assert list(kept.by_place()) == ordered(findings)
 
 
+@law(50)
 @given(FINDINGS, st.integers(1, 3))
 def test_groups_hold_every_finding_once(findings: list[Finding], limit: int) -> None:
     with holding(*findings) as (_, kept):
@@ -54,6 +57,7 @@ def test_groups_hold_every_finding_once(findings: list[Finding], limit: int) -> 
             assert list(kept.of_group(group, limit)) == list(kept.of_group(group))[:limit]
 
 
+@law(50)
 @given(FINDINGS)
 def test_owners_and_their_findings_agree(findings: list[Finding]) -> None:
     def owner(path: str) -> str:

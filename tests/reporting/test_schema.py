@@ -19,6 +19,7 @@ from metspack.reporting import findings
 from metspack.reporting import json as forms
 from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from tests.laws import law
 from tests.packages import forge
 from tests.reporting.reports import checked, holding
 
@@ -75,6 +76,7 @@ def test_a_report_of_an_interrupted_check_says_so() -> None:
     assert (said["is_complete"], said["created"]) == (False, "2026-05-01T12:00:00Z")
 
 
+@law(40)
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9), st.text(min_size=1))))
 def test_findings_of_any_text_are_valid(given_: list[tuple[str, str, int, str]]) -> None:
     made = [Code.REFUSED.at(path, line, place, reason=why) for path, place, line, why in given_]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -18,6 +17,7 @@ from metspack.restoring.cells import found_in, opened_archive
 from metspack.restoring.joining import extracted, open_lob
 from metspack.restoring.package import Package
 from metspack.restoring.ranges import parsed
+from tests.laws import law
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
@@ -75,16 +75,15 @@ def test_it_is_a_read_only_file(lob: ArchivedLob) -> None:
             use()
 
 
-@settings(max_examples=50, deadline=None)
+@law(25)
 @given(st.lists(st.tuples(st.integers(0, len(DATA)), st.integers(0, 2_000_000)), max_size=6), st.booleans())
-def test_any_reads_are_slices(places: list[tuple[int, int]], verify: bool) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with Package(archived(Path(folder) / "package", DATA)) as package:
-            file = open_lob(package, LOB, verify=verify)
-        with file:
-            for start, length in places:
-                file.seek(start)
-                assert file.read(length) == DATA[start : start + length]
+def test_any_reads_are_slices(root: Path, places: list[tuple[int, int]], verify: bool) -> None:
+    with Package(root) as package:
+        file = open_lob(package, LOB, verify=verify)
+    with file:
+        for start, length in places:
+            file.seek(start)
+            assert file.read(length) == DATA[start : start + length]
 
 
 def test_an_empty_one_is_empty(tmp_path: Path) -> None:

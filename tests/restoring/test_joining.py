@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import reading
@@ -22,6 +22,7 @@ from metspack.restoring.joining import JoinedLob, extracted, open_lob
 from metspack.restoring.package import Package
 from metspack.restoring.ranges import parsed
 from tests.conftest import CHECKOUT
+from tests.laws import law
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT, Lob, mets
@@ -372,7 +373,7 @@ def test_the_file_of_an_empty_lob_must_be_there(ranges: tuple[str, ...], tmp_pat
         file.read()
 
 
-@settings(deadline=None, max_examples=60)
+@law(40)
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), min_size=1, max_size=12), st.data())
 def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], draw: st.DataObject) -> None:
     lob = Lob(1, splitting.cut(data, *(min(each, len(data)) for each in cuts)))

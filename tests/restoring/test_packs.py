@@ -26,6 +26,7 @@ from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards import shards
 from metspack.restoring.siard import restored_siard
 from tests import siards
+from tests.kept import copied
 from tests.trees import tree
 
 DIALECTS = {"recommendation": "MD5", "csip": "SHA-256"}
@@ -37,8 +38,9 @@ def built(folder: Path, dialect: str, pack: str | None, layout: str = "lobseg") 
     source = folder / "N.siard"
     if not source.exists():
         siards.siard(source, *CONTENTS)
-    building.build(source, folder / f"{dialect}-{pack}", options(dialect, pack, layout))
-    return folder / f"{dialect}-{pack}"
+    wanted = options(dialect, pack, layout)
+    target = folder / f"{dialect}-{pack}"
+    return copied((__name__, repr(wanted)), target, lambda out: building.build(source, out, wanted))
 
 
 def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOptions:

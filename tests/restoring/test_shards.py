@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -25,6 +25,7 @@ from metspack.restoring.package import Package
 from metspack.restoring.shardfiles import FoundExtent, FoundShard, concatenated, read_shard
 from metspack.restoring.shards import Shard, ShardFile, doms_document, shards, to_doms, to_json
 from tests.conftest import CHECKOUT
+from tests.laws import law
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
 from tests.test_csip import built, csip
@@ -467,7 +468,7 @@ def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Pa
         list(concatenated(found))
 
 
-@settings(deadline=None, max_examples=60)
+@law(40)
 @given(st.lists(st.binary(max_size=100), min_size=1, max_size=5), st.data())
 def test_any_shard_is_its_slices_one_after_the_other(files: list[bytes], draw: st.DataObject) -> None:
     extents = []
@@ -492,7 +493,7 @@ def test_any_shard_is_its_slices_one_after_the_other(files: list[bytes], draw: s
             assert read(written(folder, text), folder) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@law(100)
 @given(st.lists(st.integers(0, 5), max_size=6), st.data())
 def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) -> None:
     extents = tuple(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from metspack import scratch
@@ -23,6 +23,7 @@ from metspack.model import Budgets
 from metspack.siard import zipcontents
 from metspack.siard.container import Container, contents, span
 from metspack.siard.zipformat import central_row, kind
+from tests.laws import law
 from tests.shared_data import shared
 from tests.siard.zips import MAX32, Entry, central_header, deflated, forged, local_header, zip64_extra
 
@@ -895,7 +896,7 @@ NAME = st.lists(SEGMENT, min_size=1, max_size=4).map("/".join)
 CONTENT = st.one_of(st.binary(max_size=300), st.integers(0, 30_000).map(bytes))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(100, HealthCheck.function_scoped_fixture)
 @given(
     st.dictionaries(NAME, st.tuples(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]), CONTENT)),
     st.binary(max_size=30).filter(lambda comment: b"PK" not in comment),
@@ -962,7 +963,7 @@ def test_every_byte_changed_is_an_error_or_changes_nothing(tmp_path: Path) -> No
     assert errors > 3 * len(LAW)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@law(80, HealthCheck.function_scoped_fixture)
 @given(
     st.lists(
         st.tuples(st.integers(0, len(LAW)), st.integers(0, 9), st.binary(max_size=9)), min_size=1, max_size=5

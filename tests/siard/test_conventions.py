@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -21,6 +21,7 @@ from metspack.siard.conventions import (
     renamed,
 )
 from metspack.uris import ReferenceRefused, Repair
+from tests.laws import law
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample
 
 PLAIN = Levels(database=None, column=None, table=TABLE, file="lobs/record0.bin")
@@ -283,7 +284,7 @@ TEXTS = st.one_of(
         file=TEXTS.map(lambda text: text or "r.bin"),
     )
 )
-@settings(max_examples=3_000, deadline=None)
+@law(500)
 def test_any_levels_give_places_that_are_names_and_each_once(levels: Levels) -> None:
     refusals: list[SourceError] = []
     found = list(candidates(levels, refusals))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -20,6 +20,7 @@ from metspack.siard.archive import Archive
 from metspack.siard.holdings import Holdings, Shelf
 from metspack.siard.packed import Packed
 from metspack.siard.resolving import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
+from tests.laws import law
 from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped
 from tests.siard.test_resolving import Entries, cell, field, md5, only_opening_below, table, written
 
@@ -545,7 +546,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.lists(PIECE, min_size=1, max_size=5), st.sampled_from(["./", "../", "lobs/", "./out/"]))
-@settings(max_examples=400, deadline=None)
+@law(150)
 def test_no_path_opens_a_zip_file_outside_the_roots(hostile: Path, pieces: list[str], column: str) -> None:
     with only_opening_below(hostile), resolver(hostile) as opened:
         try:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import digests
@@ -34,6 +34,7 @@ from metspack.siard.resolving import (
 from metspack.siard.searching import Hit
 from metspack.textlength import TextLength
 from metspack.uris import Repair
+from tests.laws import law
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
 
@@ -1165,7 +1166,7 @@ SETTING = st.one_of(st.none(), TEXT)
     digest=st.sampled_from([None, md5(b"r"), md5(SECRET)]),
     nested=st.booleans(),
 )
-@settings(max_examples=2_000, deadline=None)
+@law(300)
 def test_no_levels_open_anything_outside_the_roots_nor_raise_anything_but_source_errors(
     hostile: Path,
     *,

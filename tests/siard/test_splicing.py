@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -14,6 +14,7 @@ from metspack.model import Budgets, Digest, LobCell
 from metspack.siard.encoding import Encoding
 from metspack.siard.metadata import Table
 from metspack.siard.splicing import _FILE, Edit, NewCell, _attributes, edited, spliced_table
+from tests.laws import law
 
 TABLE = Table(
     schema=0,
@@ -392,7 +393,7 @@ def document(draw: st.DrawFn) -> tuple[bytes, str]:
     return mark + text.encode(codec, "xmlcharrefreplace"), codec
 
 
-@settings(max_examples=400, deadline=None)
+@law(150)
 @given(document(), st.lists(st.integers(1, 60), min_size=1, max_size=5), TEXT)
 def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
     made: tuple[bytes, str], sizes: list[int], new: str

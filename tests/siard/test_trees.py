@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import scratch, walking
@@ -19,6 +19,7 @@ from metspack.media import Stamp
 from metspack.model import FileExtent, ZipExtent
 from metspack.siard.container import Container
 from metspack.siard.trees import METADATA, AnyTree, FolderTree, Tree, WrappedTree, contents, wrapping_root
+from tests.laws import law
 from tests.shared_data import shared
 
 ARCHIVE = {
@@ -123,7 +124,7 @@ NAME = st.text(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@law(30)
 @given(st.sets(NAME.filter(lambda name: name not in {".", ".."} and len(name.encode()) < 200), max_size=20))
 def test_names_are_sorted_by_code_points(names: set[str]) -> None:
     with TemporaryDirectory() as folder:

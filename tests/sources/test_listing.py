@@ -7,7 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -15,6 +15,7 @@ from metspack.model import LobPlace
 from metspack.sources import listing
 from metspack.sources.found import FoundLob
 from metspack.sources.listing import COLUMNS, Listing
+from tests.laws import law
 
 HEADER = "schema,table,column,row,path"
 
@@ -108,7 +109,7 @@ def test_a_last_line_without_an_end_counts(base: Path) -> None:
     assert len(read(base, f"{HEADER}\n0,0,1,1,scans/1.tif\n0,0,1,2,scans/2.tif", end="")) == 2
 
 
-@settings(max_examples=40)
+@law(40)
 @given(
     st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="/\\"), min_size=1, max_size=30)
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -17,6 +17,7 @@ from metspack.layouts import lobseg
 from metspack.model import FileExtent, LobPlace
 from metspack.sources import found, lobfolder
 from metspack.sources.found import FoundLob, cell_key, cell_of, extension_of
+from tests.laws import law
 
 LOB4 = "content/schema0/table2/lob4"
 
@@ -122,7 +123,7 @@ def order(place: LobPlace) -> tuple[int, int, int, list[tuple[str, int]]]:
     return place.schema, place.table, place.row, levels
 
 
-@settings(max_examples=40, deadline=None)
+@law(25)
 @given(st.sets(PLACES, min_size=1, max_size=12))
 def test_what_the_layout_places_is_found_in_order(places: set[LobPlace]) -> None:
     with TemporaryDirectory() as folder:

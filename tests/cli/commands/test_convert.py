@@ -12,6 +12,7 @@ import pytest
 from metspack.copying import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands
+from tests.kept import copied
 from tests.trees import names, tree
 
 CUT = ("--max-files", "4", "--max-bytes", "9000")
@@ -26,8 +27,11 @@ def _clock(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
     """The sample packaged, each of its 8 LOBs in two parts."""
-    metspack.fine("build", northwind, "-o", tmp_path / "out", *CUT, "-j", "1")
-    return tmp_path / "out"
+    return copied(
+        ("converting", CUT),
+        tmp_path / "out",
+        lambda out: metspack.fine("build", northwind, "-o", out, *CUT, "-j", "1"),
+    )
 
 
 def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_path: Path) -> None:

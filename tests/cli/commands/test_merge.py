@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Commands
+from tests.kept import copied
 
 
 @pytest.fixture
 def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
     """The sample in a parent and three children."""
     cut = ("--dialect", "csip", "--max-files", "4", "--max-bytes", "45000", "--id", "NW", "-j", "1")
-    metspack.fine("build", northwind, "-o", tmp_path / "out", *cut)
-    return tmp_path / "out"
+    return copied(cut, tmp_path / "out", lambda out: metspack.fine("build", northwind, "-o", out, *cut))
 
 
 def test_containers_are_put_together(metspack: Commands, out: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from metspack.copying import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands, Program
+from tests.kept import copied
 from tests.restoring.damages import without_map
 from tests.restoring.test_restore import manifest_holds
 from tests.siards import siard as small_siard
@@ -26,8 +27,7 @@ CUT = ("--max-files", "4", "--max-bytes", "9000", "-j", "1")
 @pytest.fixture
 def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
     """The sample packaged, each of its 8 LOBs in two parts."""
-    metspack.fine("build", northwind, "-o", tmp_path / "out", *CUT)
-    return tmp_path / "out"
+    return copied(CUT, tmp_path / "out", lambda out: metspack.fine("build", northwind, "-o", out, *CUT))
 
 
 def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Path) -> None:

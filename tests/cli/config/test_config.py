@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import typer
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from metspack.cli.app import app
@@ -21,6 +20,7 @@ from metspack.cli.config.files import File, project_file
 from metspack.cli.config.layers import commands, known
 from metspack.errors import ConfigError
 from tests.cli.conftest import Commands
+from tests.laws import law
 from tests.trees import tree
 
 ROOT = typer.main.get_command(app)
@@ -76,7 +76,7 @@ def value(command: str, key: str, *arguments: str) -> Any:
 
 
 @given(st.sets(st.sampled_from(PLACES)))
-@examples(max_examples=60, deadline=None)
+@law(30)
 def test_the_first_place_that_says_something_counts(
     tmp_path_factory: pytest.TempPathFactory, places: set[str]
 ) -> None:
