@@ -161,13 +161,6 @@ class Finds(scratch.Scratch):
                 found = tuple(map(_placed, self._database.execute(files, row)))
                 yield found[0].place, found
 
-    def repeated(self) -> Iterator[tuple[str, int]]:
-        """Yield the files that were put more than once, and how often, by path."""
-        with scratch.explained(self._what):
-            yield from self._database.execute(
-                "SELECT path, count(*) FROM found GROUP BY path HAVING count(*) > 1 ORDER BY path"
-            )
-
 
 def _placed(row: _Row) -> Placed:
     schema, table, number, cell, part, path, line, size, modified, inode, device = row

@@ -101,10 +101,6 @@ class Listing(Closable):
                 media_type=media_type(None, extension),
             )
 
-    def duplicates(self) -> Iterator[tuple[str, int]]:
-        """Yield the paths that are listed for several places, and for how many, sorted by path."""
-        return self._finds.repeated()
-
     def close(self) -> None:
         """Remove the temporary database."""
         self._finds.close()
