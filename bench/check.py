@@ -32,11 +32,11 @@ from pathlib import Path
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking import structure
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.documents import DocumentReader
-from metspack.checking.holders import Places
-from metspack.checking.looking import Looking
+from metspack.checking.files import listed
+from metspack.checking.mets.documents import DocumentReader
+from metspack.checking.options import Looking
+from metspack.checking.tree import CheckedTree
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
@@ -97,10 +97,10 @@ def bare(path: Path) -> None:
 def document(path: Path) -> None:
     with Catalogue() as catalogue:
         number = catalogue.new_mets(path.name.encode(), None, done=True)
-        places = Places(FolderTree(path.parent))
+        places = CheckedTree(FolderTree(path.parent))
         found = list(DocumentReader(catalogue, places, number, path.name.encode(), Looking()).findings())
         catalogue.index()
-        unharmed([*found, *structure.documents(catalogue)])
+        unharmed([*found, *listed.documents(catalogue)])
 
 
 def metsrw(path: Path) -> None:

@@ -34,8 +34,8 @@ _PLAN = """
 import sys
 from pathlib import Path
 from metspack.model import Limits, Segment
-from metspack.planning import planned
-from metspack.siard.archive import Archive
+from metspack.planning.division import planned
+from metspack.sources.archive import Archive
 with Archive(Path(sys.argv[1])) as archive:
     segments = [each for each in planned(archive.lobs(), Limits(files=10_000)) if isinstance(each, Segment)]
 assert sum(each.files for each in segments) == int(sys.argv[2])

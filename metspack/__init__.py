@@ -25,23 +25,23 @@ if TYPE_CHECKING:
         roundtrip,
         shards,
     )
-    from metspack.building import BuildOptions, Built
+    from metspack.building.build import BuildOptions, Built
+    from metspack.building.inplace import Described
+    from metspack.building.options import PackageOptions
     from metspack.checking import Level, Profile
-    from metspack.checking.looking import CheckOptions
+    from metspack.checking.options import CheckOptions
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
-    from metspack.identity import PackageOptions
-    from metspack.inplace import Described
     from metspack.layouts import FolderStyle
-    from metspack.merging.merged import Merged
+    from metspack.merging.merge import Merged
     from metspack.mets.dialects.csip.dialect import CsipOptions
     from metspack.mets.dialects.csip.terms import Agents
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
-    from metspack.planning import Split
-    from metspack.restoring.held import Disagreement
-    from metspack.restoring.shards import Shard, ShardFile
+    from metspack.packages.lobs import Disagreement
+    from metspack.planning.division import Split
+    from metspack.restoring.results import Restored, RestoreOptions
+    from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
-    from metspack.restoring.staged import Restored, RestoreOptions
-    from metspack.siard.archive import Grants
+    from metspack.sources.archive import Grants
     from metspack.version import __version__
 
 __all__ = [
@@ -95,23 +95,23 @@ _HOMES = {
         *("add", "build", "cat", "check", "convert", "describe", "merge", "open_lob", "plan"),
         *("restore", "restore_siard", "roundtrip", "shards"),
     ),
-    "building": ("BuildOptions", "Built"),
+    "building.build": ("BuildOptions", "Built"),
     "checking": ("Level", "Profile"),
-    "checking.looking": ("CheckOptions",),
+    "checking.options": ("CheckOptions",),
     "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
-    "identity": ("PackageOptions",),
-    "inplace": ("Described",),
+    "building.options": ("PackageOptions",),
+    "building.inplace": ("Described",),
     "layouts": ("FolderStyle",),
-    "merging.merged": ("Merged",),
+    "merging.merge": ("Merged",),
     "mets.dialects.csip.dialect": ("CsipOptions",),
     "mets.dialects.csip.terms": ("Agents",),
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
-    "planning": ("Split",),
-    "restoring.held": ("Disagreement",),
-    "restoring.shards": ("Shard", "ShardFile"),
+    "planning.division": ("Split",),
+    "packages.lobs": ("Disagreement",),
+    "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
-    "restoring.staged": ("RestoreOptions", "Restored"),
-    "siard.archive": ("Grants",),
+    "restoring.results": ("RestoreOptions", "Restored"),
+    "sources.archive": ("Grants",),
 }
 
 

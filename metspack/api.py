@@ -9,31 +9,34 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TypeVar
 
-from metspack import building, clock, converting, drafting, inplace
-from metspack.adding.added import added
-from metspack.building import BuildOptions, Built
+from metspack import clock
+from metspack.adding.add import add_archive
+from metspack.building import build as building_build
+from metspack.building import convert as building_convert
+from metspack.building import draft, inplace
+from metspack.building.build import BuildOptions, Built
+from metspack.building.inplace import Described
+from metspack.building.options import PackageOptions
 from metspack.checking import Checking
-from metspack.checking.looking import CheckOptions
-from metspack.copying import ACCEPTABLE
+from metspack.checking.options import CheckOptions
+from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError
-from metspack.identity import PackageOptions
-from metspack.inplace import Described
 from metspack.layouts import LAYOUTS
-from metspack.merging.merged import Merged, merged
+from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.model import Budgets, Segment
-from metspack.packing import FORMS
+from metspack.packages.lobs import Disagreement
+from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.restoring import joining
-from metspack.restoring.files import restored_files
-from metspack.restoring.held import Disagreement
-from metspack.restoring.package import Package
+from metspack.restoring.files import restore_files
 from metspack.restoring.ranges import parsed
+from metspack.restoring.results import Restored, RestoreOptions
 from metspack.restoring.roundtrip import proven
-from metspack.restoring.shards import Shard
-from metspack.restoring.shards import shards as related_shards
-from metspack.restoring.siard import Into, restored_siard
-from metspack.restoring.staged import Restored, RestoreOptions
+from metspack.restoring.shards.writing import Shard
+from metspack.restoring.shards.writing import shards as related_shards
+from metspack.restoring.siard import Into, restore_archive
+from metspack.sources.lobstream import ACCEPTABLE
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
@@ -46,7 +49,7 @@ def plan(
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
     options = _stated(options or BuildOptions())
-    yield from drafting.drafted(source, options, progress).segments
+    yield from draft.drafted(source, options, progress).segments
 
 
 def build(
@@ -58,7 +61,7 @@ def build(
     folder ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
     ``ConfigError``; then nothing is left at ``target``.
     """
-    return building.build(source, target, _stated(options or BuildOptions()), progress)
+    return building_build.build(source, target, _stated(options or BuildOptions()), progress)
 
 
 def add(
@@ -76,7 +79,7 @@ def add(
     does; after an error or an interruption the package is as it was; after a kill the same call ends what was
     begun.
     """
-    return added(path, source, _stated(options or BuildOptions()), representation, progress)
+    return add_archive(path, source, _stated(options or BuildOptions()), representation, progress)
 
 
 def convert(
@@ -87,7 +90,7 @@ def convert(
     ``path`` is a package's folder, its METS, or a folder with a .siard and its LOBs and without METS, for
     which alone ``grants`` are of use. Name and OBJID are those it has unless given. Raises as ``build`` does.
     """
-    return converting.converted(path, target, _stated(options or BuildOptions()), progress)
+    return building_convert.convert_package(path, target, _stated(options or BuildOptions()), progress)
 
 
 def describe(
@@ -98,7 +101,7 @@ def describe(
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
     """
-    return inplace.described(folder, _stated(options or PackageOptions()), progress)
+    return inplace.describe_in_place(folder, _stated(options or PackageOptions()), progress)
 
 
 def merge(
@@ -113,7 +116,7 @@ def merge(
     The dialect is csip, whatever the options say. Raises as ``build`` does; then nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.that_merge()[0]))
-    return merged(paths, target, options, progress)
+    return merge_ips(paths, target, options, progress)
 
 
 def check(path: Path | Sequence[Path], options: CheckOptions | None = None) -> Checking:
@@ -134,7 +137,7 @@ def restore(
     """
     options = options or RestoreOptions()
     _check("accepted", options.accepted, ACCEPTABLE)
-    return restored_files(path, target, options, progress)
+    return restore_files(path, target, options, progress)
 
 
 def restore_siard(
@@ -153,7 +156,7 @@ def restore_siard(
     ``TargetError``; then nothing is left at ``target``.
     """
     options = RestoreOptions(archive=archive, budgets=budgets or Budgets())
-    return restored_siard(path, target, into, options, progress)
+    return restore_archive(path, target, into, options, progress)
 
 
 def cat(

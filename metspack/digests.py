@@ -141,7 +141,7 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _StatedDigest:
     """A digest and where its value stands in a text."""
 
     digest: Digest
@@ -149,7 +149,7 @@ class _Held:
     stop: int
 
 
-def _held(text: str, algorithm: str | None) -> _Held | None:
+def _held(text: str, algorithm: str | None) -> _StatedDigest | None:
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     prefix = _PREFIX.match(text, start, stop)
     candidates: list[tuple[str | None, int]] = []
@@ -162,7 +162,7 @@ def _held(text: str, algorithm: str | None) -> _Held | None:
         candidates.append((algorithm_name(prefix[1]), prefix.end()))
     for name, at in candidates:
         if name is not None and (value := _octets(text[at:stop], OCTETS[name])) is not None:
-            return _Held(digest=Digest(algorithm=name, value=value.hex()), start=at, stop=stop)
+            return _StatedDigest(digest=Digest(algorithm=name, value=value.hex()), start=at, stop=stop)
     return None
 
 

@@ -90,7 +90,7 @@ def unusual_declaration(head: bytes) -> str:
     return " ".join(said)
 
 
-def fed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
+def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
     """Feed a whole document to an expat parser; raises ``XmlError`` where it is not well-formed."""
     feeding(parser)(blocks)
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from metspack.checking.codes import ALL_CODES
-from metspack.checking.graph import LinkState
+from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
-from metspack.location import Level, Outcome, outcome
-from metspack.planning import Split
+from metspack.locations.candidates import Convention
+from metspack.locations.statement import LevelLocation, Outcome, outcome
+from metspack.planning.division import Split
 from metspack.reporting import html
 from metspack.reporting.files import SUFFIXES
-from metspack.reporting.findings import SCHEMA_VERSION
 from metspack.reporting.model import word
-from metspack.siard.conventions import Convention
+from metspack.reporting.records import SCHEMA_VERSION
 from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
 
@@ -42,8 +42,8 @@ def rows(document: str, first: str) -> Iterator[list[str]]:
 
 def test_the_table_of_locations_is_the_codes() -> None:
     expected = [
-        [database.value, column.value, *(WORDS[outcome(database, column, cell)] for cell in Level)]
-        for database, column in itertools.product(Level, repeat=2)
+        [database.value, column.value, *(WORDS[outcome(database, column, cell)] for cell in LevelLocation)]
+        for database, column in itertools.product(LevelLocation, repeat=2)
     ]
     assert list(rows(LOCATIONS, "database | column")) == expected
 

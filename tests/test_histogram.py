@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.histogram import Histogram, SizeClass
+from metspack.sizes import Histogram, SizeClass
 
 
 def classes(*sizes: int) -> list[SizeClass]:

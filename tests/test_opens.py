@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from metspack import building, reading
-from metspack.building import BuildOptions
+from metspack.building import build
+from metspack.building.build import BuildOptions
 from metspack.errors import MetspackError, SourceError
+from metspack.files import reading
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
-from metspack.siard.archive import Archive, Grants
+from metspack.sources.archive import Archive, Grants
 from tests.siard.convention_archives import SAMPLES, Sample
 from tests.siard.forging import Table, column, siard
 
@@ -117,12 +118,14 @@ def test_nothing_outside_the_granted_roots_is_opened(
         created="2020-01-01T00:00:00Z", software=Software(name="m", version="m"), limits=Limits()
     )
     with suppress(MetspackError):
-        building.build(source, tmp_path / "out", options)
+        build.build(source, tmp_path / "out", options)
     assert opens
     for path, module in opens:
-        where = (tmp_path / "out.partial", tmp_path / "out") if module == "fsio.py" else (root, granted)
-        staged = module == "reading.py" and Path(path).is_relative_to(tmp_path / "out.partial")
-        assert module in {"reading.py", "fsio.py"}, path
+        where = (
+            (tmp_path / "out.partial", tmp_path / "out") if module == "files/writing.py" else (root, granted)
+        )
+        staged = module == "files/reading.py" and Path(path).is_relative_to(tmp_path / "out.partial")
+        assert module in {"files/reading.py", "files/writing.py"}, path
         assert staged or any(Path(path).is_relative_to(each) for each in where), (path, module)
     assert not opened_otherwise
 
@@ -137,7 +140,7 @@ def test_every_convention_stays_below_the_granted_roots(
     opens.clear()
     resolved(source, Grants())
     assert opens
-    assert all(Path(path).is_relative_to(folder) and module == "reading.py" for path, module in opens)
+    assert all(Path(path).is_relative_to(folder) and module == "files/reading.py" for path, module in opens)
     assert not opened_otherwise
 
 

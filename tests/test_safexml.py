@@ -16,7 +16,7 @@ def fed(data: bytes, encoding: str | None = None, size: int = 1 << 20) -> list[s
     names: list[str] = []
     parser = safexml.expat_parser(encoding)
     parser.StartElementHandler = lambda name, _attributes: names.append(name)
-    safexml.fed(parser, (data[at : at + size] for at in range(0, len(data), size)))
+    safexml.feed(parser, (data[at : at + size] for at in range(0, len(data), size)))
     return names
 
 
@@ -119,4 +119,4 @@ def test_a_fault_of_a_handler_is_not_the_documents(fault: type[Exception]) -> No
     parser = safexml.expat_parser()
     parser.StartElementHandler = fail
     with pytest.raises(fault, match="a fault of ours"):
-        safexml.fed(parser, [b"<a/>"])
+        safexml.feed(parser, [b"<a/>"])

@@ -223,7 +223,11 @@ def test_no_text_is_run_as_code() -> None:
 
 
 def test_files_are_opened_in_reading_and_fsio_alone() -> None:
-    wrong = [(name, *each) for name, tree in outside("reading.py", "fsio.py") for each in opening(tree)]
+    wrong = [
+        (name, *each)
+        for name, tree in outside("files/reading.py", "files/writing.py")
+        for each in opening(tree)
+    ]
     assert not wrong, found(wrong, "files are opened in reading.py (to read) and fsio.py (to write) alone:")
 
 
@@ -241,12 +245,16 @@ def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
 
 
 def test_the_file_system_is_changed_in_fsio_alone() -> None:
-    wrong = [(name, *each) for name, tree in outside("fsio.py", "reading.py") for each in changing(tree)]
+    wrong = [
+        (name, *each)
+        for name, tree in outside("files/writing.py", "files/reading.py")
+        for each in changing(tree)
+    ]
     assert not wrong, found(wrong, "every change to the file system goes through fsio.py:")
 
 
 def test_reading_opens_for_reading_only() -> None:
-    flags = set(re.findall(r"os\.(O_\w+)", SOURCES["reading.py"].read_text(encoding="utf-8")))
+    flags = set(re.findall(r"os\.(O_\w+)", SOURCES["files/reading.py"].read_text(encoding="utf-8")))
     assert flags <= {"O_RDONLY", "O_CLOEXEC", "O_NONBLOCK", "O_DIRECTORY", "O_NOFOLLOW"}
 
 
@@ -274,7 +282,7 @@ def test_reading_opens_for_reading_only() -> None:
             ("cli/",),
             "only the command line prints, asks or exits:",
         ),
-        (r"os\._exit", ("pooling.py",), "only a worker whose parent is gone ends at once:"),
+        (r"os\._exit", ("processes.py",), "only a worker whose parent is gone ends at once:"),
         (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
     ],
     ids=["uuid", "clock", "surroundings", "locale", "printing", "ending", "streams"],
@@ -353,5 +361,11 @@ def test_the_suite_has_no_network() -> None:
 
 
 def test_the_rules_are_about_real_files() -> None:
-    assert {"safexml.py", "reading.py", "fsio.py", "mets/reader.py", "cli/app.py"} <= SOURCES.keys()
+    assert {
+        "safexml.py",
+        "files/reading.py",
+        "files/writing.py",
+        "mets/reader.py",
+        "cli/app.py",
+    } <= SOURCES.keys()
     assert Path(PACKAGE / "py.typed").exists()

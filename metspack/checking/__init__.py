@@ -1,8 +1,9 @@
 """The check of a package from what lies on disk; shares nothing with what builds one."""
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
-from metspack.checking.looking import Level
-from metspack.checking.package import (
+from metspack.checking.eark.profiles import Profile
+from metspack.checking.options import Level
+from metspack.checking.run import (
     Checked,
     Checking,
     CheckSummary,
@@ -12,7 +13,6 @@ from metspack.checking.package import (
     explained,
     weight,
 )
-from metspack.checking.rules.profiles import Profile
 
 __all__ = [
     "ALL_CODES",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
 
-from metspack import scratch
+from metspack.files import tempdb
 from metspack.layouts.names import SEGMENT
 from metspack.mets.links import bare
 
@@ -140,7 +140,7 @@ class BackgroundListing(Protocol):
         """Stop before the end."""
 
 
-class Catalogue(scratch.Scratch):
+class Catalogue(tempdb.Scratch):
     """All that a check knows of one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class Catalogue(scratch.Scratch):
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
-        return scratch.rows(self._database, sql, values)
+        return tempdb.rows(self._database, sql, values)
 
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from metspack import uris
 from metspack.checking.catalogue import folder_of, shown
-from metspack.checking.roots import Roots
-from metspack.errors import ConfigError, SourceError
+from metspack.checking.links.roots import Roots
+from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.files.byteranges import Below
 from metspack.layouts.names import SIARD
-from metspack.media import Below
-from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, tops
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
+from metspack.mets import packages as mets_packages
 from metspack.mets.links import bare
+from metspack.model import Budgets
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
-from metspack.packs import SUFFIXES, PackedError, Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,7 @@ class PackageToCheck:
         return f"{self.holder.shown}/{self.mets or METS_NAMES[0]}"
 
 
-def package(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
+def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if is_mets_name(name)}
@@ -77,13 +80,13 @@ def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToC
 
 def _beside(path: Path) -> str | None:
     """Return the METS of the IP at the top of those that lie side by side in a folder, as CSIP's do."""
-    found = tops.top(path)
+    found = mets_packages.top(path)
     return None if found is None else "/".join(found)
 
 
-def _packed_beside(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
+def _packed_beside(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     """Return the package whose IPs lie packed side by side in a folder, without METS when there are none."""
-    found = tops.packed_top(path, shelf)
+    found = mets_packages.packed_top(path, shelf)
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
@@ -99,7 +102,7 @@ def _chosen(names: set[str]) -> str | None:
     return named[0] if named else None
 
 
-def _packed(path: Path, number: int, shelf: Shelf) -> PackageToCheck:
+def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     """Return the package in a zip or tar file: the one whose METS lies under the fewest folders."""
     where = Below(root=path, segments=())
     try:
@@ -146,3 +149,60 @@ def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageTo
         return found is not None and bool(found.ups & (objids - {bare(found.objid or "")}))
 
     return sorted(packages, key=is_child)
+
+
+_UP = b"../"
+
+
+def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) -> PackageToCheck:
+    """Return the package with the folder that its METS leads up into, if a granted root holds that folder.
+
+    Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
+    """
+    if package.mets is None or package.holder.is_packed or package.top is not None:
+        return package
+    root = os.path.realpath(package.root)
+    above = [each for each in map(os.path.realpath, granted) if root.startswith(f"{each.rstrip('/')}/")]
+    if not above or not (steps := _steps_up(package, budgets)):
+        return package
+    folder = Path(root).parents[steps - 1] if steps <= len(Path(root).parents) else None
+    if folder is None or not any(folder.is_relative_to(each) for each in above):
+        return package
+    within = os.path.relpath(root, folder)
+    return replace(package, root=folder, holder=FolderTree(folder), mets=f"{within}/{package.mets}")
+
+
+def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
+    """Return how many folders up from its METS's the files lie that it lists; 0 when it cannot be read."""
+    path = os.fsencode(package.mets or "")
+    own = path.count(b"/")
+    try:
+        with package.holder.content(path) as content:
+            if not _holds(content.blocks(), _UP):
+                return 0
+            facts = reader.read(content.blocks(), budgets)
+            return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
+    except (OSError, MetspackError):
+        return 0  # what is wrong with it is told where it is checked
+
+
+def _climb(file: reader.File) -> int:
+    href = file.href or ""
+    if _UP.decode() not in href or is_mets_name(href):
+        return 0
+    try:
+        reference = uris.parsed(href)
+    except uris.ReferenceRefused:
+        return 0
+    if reference.kind is not uris.Kind.RELATIVE:
+        return 0
+    return uris.collapsed(reference.segments).count("..")
+
+
+def _holds(data: Iterator[bytes], mark: bytes) -> bool:
+    before = b""
+    for block in data:
+        before = before[1 - len(mark) :] + block
+        if mark in before:
+            return True
+    return False

@@ -232,7 +232,7 @@ class _Bar:
         self._bar.stop()
 
 
-class _Lines:
+class _ProgressLines:
     """Plain lines for a log: a stage that lasts says how far it is, now and then."""
 
     def __init__(self) -> None:
@@ -271,4 +271,4 @@ def progress(*, quiet: bool) -> Iterator[Shown]:
         with _Bar() as bar:
             yield log.telling(bar)
     else:
-        yield log.telling(_Lines())
+        yield log.telling(_ProgressLines())

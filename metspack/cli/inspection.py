@@ -8,18 +8,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from metspack.cli import console
-from metspack.inspecting import Inspection, LobColumn
-from metspack.reporting.inspections import form, kind, name, sorted_by_value
-from metspack.siard.archive import Archive
-from metspack.siard.conventions import Convention
-from metspack.siard.faults import LobUnresolved
+from metspack.inspecting.inspection import Inspection, LobColumn
+from metspack.inspecting.survey import LevelFound, LevelKind
+from metspack.inspecting.unreferenced import Unnamed
+from metspack.inspecting.verification import Verification
+from metspack.locations.candidates import Convention
+from metspack.locations.errors import LobUnresolved
+from metspack.reporting.inspection import form, kind, name, sorted_by_value
 from metspack.sizes import counted, shown
+from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
-from metspack.surveying import LevelFound, Said
-from metspack.unreferenced import Unnamed
-from metspack.verifying import Verification
 
-_SHORT = {Said.NIL: "nil", Said.RELATIVE: "rel", Said.ABSOLUTE: "abs", Said.UNREADABLE: "unreadable"}
+_SHORT = {
+    LevelKind.NIL: "nil",
+    LevelKind.RELATIVE: "rel",
+    LevelKind.ABSOLUTE: "abs",
+    LevelKind.UNREADABLE: "unreadable",
+}
 _BAR = 30
 _HEADER = (
     *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from metspack import clock, fsio
+from metspack import clock
 from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError, TargetError
+from metspack.files import writing
 from metspack.mets import is_mets_name
 from metspack.progress import Progress
 from metspack.version import __version__
@@ -19,7 +20,7 @@ from metspack.version import __version__
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
-_open: list[fsio.Log] = []
+_open: list[writing.Log] = []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class LogGroup(Group):
         """
         if self.log is not None:
             _check_outside(self.log, given)
-            log = fsio.Log(self.log)
+            log = writing.Log(self.log)
             _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
             _open.append(log)
 
@@ -90,7 +91,7 @@ def end(code: int) -> None:
     _close()
 
 
-def _record(log: fsio.Log, event: str, **facts: object) -> None:
+def _record(log: writing.Log, event: str, **facts: object) -> None:
     log.record(time=clock.now(os.environ), event=event, **facts)
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metspack import reading
 from metspack.errors import SourceError
+from metspack.files import reading
 
 ADD = "metspack add"
 IN_PLACE = "metspack build --keep-segments --in-place"

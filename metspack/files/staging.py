@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from metspack import fsio, scratch
 from metspack.errors import TargetError
+from metspack.files import tempdb, writing
 
 _AROUND = 16  # journal, manifests, the archive's directory: what there is once, however large the package
 
@@ -55,10 +55,10 @@ class Partial:
         self.package = self.root / "package"
         self.work = self.root / "work"
         try:
-            fsio.make_directory(self.root)
-            fsio.make_directory(self.package)
-            fsio.make_directory(self.work)
-            self.journal = fsio.Journal(self.root / "journal.jsonl")
+            writing.make_directory(self.root)
+            writing.make_directory(self.package)
+            writing.make_directory(self.work)
+            self.journal = writing.Journal(self.root / "journal.jsonl")
         except BaseException as error:  # also an interruption at the moment in which the folder was made
             if not isinstance(error.__cause__, FileExistsError):
                 self.discard()
@@ -66,18 +66,18 @@ class Partial:
 
     def free(self) -> int:
         """Return the bytes that may still be written there."""
-        with fsio.explained(self.root):
+        with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_bavail * status.f_frsize
 
     def block(self) -> int:
         """Return the bytes that a file takes at least, and by which it grows."""
-        with fsio.explained(self.root):
+        with writing.explained(self.root):
             return os.statvfs(self.root).f_frsize
 
     def free_files(self) -> int | None:
         """Return how many more files and folders there can be, None when that is not limited."""
-        with fsio.explained(self.root):
+        with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_favail if status.f_files else None
 
@@ -87,7 +87,7 @@ class Partial:
         if journal is not None:
             journal.close()
             del self.journal
-        fsio.remove(self.root)
+        writing.remove(self.root)
 
 
 class Staging(Partial):
@@ -101,14 +101,14 @@ class Staging(Partial):
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; forget the rest."""
-        fsio.sync_tree(self.package)
-        fsio.move(self.package, self.target)
+        writing.sync_tree(self.package)
+        writing.move(self.package, self.target)
         self.discard()
 
     def publish_file(self, name: str) -> None:
         """Make one finished file of the package visible under the target's name; forget the rest."""
-        fsio.sync_tree(self.package)
-        fsio.put(self.package / name, self.target)
+        writing.sync_tree(self.package)
+        writing.put(self.package / name, self.target)
         self.discard()
 
 
@@ -120,7 +120,7 @@ def stage(target: Path) -> Iterator[Staging]:
     """
     staging = Staging(target)
     try:
-        with scratch.unexplained():
+        with tempdb.unexplained():
             yield staging
     except BaseException:
         staging.discard()

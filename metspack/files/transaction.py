@@ -16,10 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from metspack import fsio, reading
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
-from metspack.files import journal
+from metspack.files import journal, reading, writing
 from metspack.files.journal import FolderChanges, Recovery
 from metspack.files.staging import Partial
 
@@ -80,7 +79,7 @@ class Transaction(Partial):
             puts=tuple((path, _digest(self.package, path)) for path in puts),
             replaces=tuple(replaces),
         )
-        fsio.sync_tree(self.root)
+        writing.sync_tree(self.root)
         steps = _Steps(self.target, self.root, changes)
         self._is_needed = True
         try:
@@ -117,13 +116,13 @@ class _Steps:
         """Do all that has not been done, and let it be checked."""
         for path in self.changes.moves:
             if os.path.lexists(self._staged(path)):
-                fsio.move(self._staged(path), self.folder / path)
+                writing.move(self._staged(path), self.folder / path)
         for path, digest in self.changes.puts:
             if not self._is_put(path, digest):
-                fsio.put(self._staged(path), self.folder / path)
+                writing.put(self._staged(path), self.folder / path)
         for path in self.changes.replaces:
             if os.path.lexists(self._staged(path)):
-                fsio.supersede(self._staged(path), self.folder / path)
+                writing.supersede(self._staged(path), self.folder / path)
         record(event=journal.ALL_PUT)
         check()
         record(event=journal.DONE)
@@ -136,13 +135,13 @@ class _Steps:
             record(event=journal.TAKING_BACK)
         for path in reversed(self.changes.replaces):
             if os.path.lexists(kept := self.partial / _REPLACED / path):
-                fsio.supersede(kept, self.folder / path)
+                writing.supersede(kept, self.folder / path)
         for path, digest in reversed(self.changes.puts):
             if self._is_put(path, digest):
-                fsio.take_away(self.folder / path)
+                writing.take_away(self.folder / path)
         for path in reversed(self.changes.moves):
             if not os.path.lexists(self._staged(path)) and os.path.lexists(self.folder / path):
-                fsio.move(self.folder / path, self._staged(path))
+                writing.move(self.folder / path, self._staged(path))
 
     def _is_put(self, path: str, digest: str) -> bool:
         """Return whether the file at a path of the folder is the one that was put there."""
@@ -174,7 +173,7 @@ def recover(
         found = None
         try:
             descriptor = stack.enter_context(reading.opening(journal.journal_of(partial)))
-            if not fsio.take_lock(descriptor):
+            if not writing.take_lock(descriptor):
                 raise TargetError(
                     f"another run is at work on {folder}", hint="Wait until it has ended, then look again."
                 )
@@ -187,7 +186,7 @@ def recover(
                 hint="When no other build is running, remove it and run the command again.",
             )
         made = None if found is None else _end(folder, found, command, job, check)
-        fsio.remove(partial)
+        writing.remove(partial)
     return made
 
 
@@ -205,7 +204,7 @@ def _end(
     if found.event in {journal.BEGUN, journal.DONE}:
         return found.made if is_same and found.event == journal.DONE else None
     steps = _Steps(folder, partial, found.changes)
-    with closing(fsio.Journal(journal.journal_of(partial), goes_on=True)) as log:
+    with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
         if check is None or not is_in_between:
             steps.take_back(log.record)
             return None
@@ -213,7 +212,7 @@ def _end(
             steps.do(log.record, check)
         except BaseException:
             steps.take_back(log.record)
-            fsio.remove(partial)
+            writing.remove(partial)
             raise
     return found.made
 
@@ -247,9 +246,9 @@ def _new(staged: Path, folder: Path, prefix: str, replaces: frozenset[str]) -> I
 
 def _keep(folder: Path, path: str, kept: Path) -> None:
     """Have a file that is to be made anew under another name, so that it can be put back as it was."""
-    fsio.make_directories(kept.parent)
-    if not fsio.hard_link(folder / path, kept):
-        with reading.opening(folder, path.split("/")) as descriptor, fsio.NewFile(kept) as file:
+    writing.make_directories(kept.parent)
+    if not writing.hard_link(folder / path, kept):
+        with reading.opening(folder, path.split("/")) as descriptor, writing.NewFile(kept) as file:
             for block in reading.chunks(descriptor):
                 file.write(block)
 

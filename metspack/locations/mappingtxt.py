@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from metspack import reading
 from metspack.errors import ConfigError, SourceError
-from metspack.siard.granted import Mapped
+from metspack.files import reading
+from metspack.locations.grantedroots import Mapped
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
 
 NAME = "mapping.txt"

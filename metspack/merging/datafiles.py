@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metspack import placing, safexml, scratch
+from metspack import safexml
+from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.files import tempdb
 from metspack.mediatypes import DEFAULT
-from metspack.merging.containers import REPRESENTATIONS, Container, check_fixity, damaged, facts, said_of_mets
+from metspack.merging.ips import REPRESENTATIONS, GivenIp, check_fixity, damaged, facts, said_of_mets
 from metspack.mets import CSIP_METS, reader
+from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import Budgets, Digest, Format
-from metspack.restoring.formats import PREMIS, SplitFormat, split_formats
-from metspack.restoring.held import StatedFixity
-from metspack.restoring.meaning import digest_of, format_of, located, size_of
+from metspack.packages.formats import PREMIS, SplitFormat, split_formats
+from metspack.packages.lobs import StatedFixity
+from metspack.packages.metsfiles import digest_of, format_of, located, size_of
 from metspack.uris import shown
 
 _DATA = "data"
@@ -48,7 +51,7 @@ class DataFile:
     ``part_of`` is the LOB that it is a part of, "" for none, ``sequence`` the part's number.
     """
 
-    container: Container
+    container: GivenIp
     path: str
     id: str
     media_type: str
@@ -63,14 +66,14 @@ class DataFile:
         return (REPRESENTATIONS, self.container.representations[0], _DATA, *self.path.split("/"))
 
 
-class DataFiles(scratch.Scratch):
+class DataFiles(tempdb.Scratch):
     """All data files of containers, as their METS list them, kept on disk; a context manager.
 
     ``containers`` begin with the parent. Raises ``SourceError`` when two files have the same path or ID
     (AIP2), when one has no digest or is listed by nobody, and when a METS is not what another says of it.
     """
 
-    def __init__(self, containers: Sequence[Container], budgets: Budgets) -> None:
+    def __init__(self, containers: Sequence[GivenIp], budgets: Budgets) -> None:
         super().__init__(*_SCHEMA.split(";"), "BEGIN")
         self._containers = containers
         self._budgets = budgets
@@ -79,7 +82,7 @@ class DataFiles(scratch.Scratch):
         self.unproven: list[str] = []
         self._premis: dict[tuple[str, ...], StatedFixity] = {}
         try:
-            with scratch.explained(_KEEPING):
+            with tempdb.explained(_KEEPING):
                 for number, container in enumerate(containers):
                     self._take(number, container)
                     self._find(number, container)
@@ -136,7 +139,7 @@ class DataFiles(scratch.Scratch):
 
     # --- what METS lists ----------------------------------------------------------------------------------
 
-    def _take(self, number: int, container: Container) -> None:
+    def _take(self, number: int, container: GivenIp) -> None:
         """Take what the METS of a container and of its representation list."""
         said = said_of_mets(self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
@@ -205,7 +208,7 @@ class DataFiles(scratch.Scratch):
         if not self._database.execute(_PUT, row).rowcount:
             self._refuse_second(container, "/".join(path), identifier)
 
-    def _refuse_second(self, container: Container, path: str, identifier: str) -> None:
+    def _refuse_second(self, container: GivenIp, path: str, identifier: str) -> None:
         other = self._database.execute("SELECT container FROM file WHERE path = ?", (path,)).fetchone()
         what, clause = f"the path {shown(path)}", "AIP2: sub-paths are unique across the containers"
         if other is None:
@@ -222,7 +225,7 @@ class DataFiles(scratch.Scratch):
 
     # --- what lies there ----------------------------------------------------------------------------------
 
-    def _find(self, number: int, container: Container) -> None:
+    def _find(self, number: int, container: GivenIp) -> None:
         """Compare what lies in a container with what is listed; count what will not be taken over."""
         for path in container.ip.files():
             if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
@@ -232,7 +235,7 @@ class DataFiles(scratch.Scratch):
                 if len(self.examples) < _EXAMPLES:
                     self.examples += (str(container.folder.joinpath(*path)),)
 
-    def _check_listed(self, number: int, container: Container, path: tuple[str, ...]) -> None:
+    def _check_listed(self, number: int, container: GivenIp, path: tuple[str, ...]) -> None:
         row = self._database.execute(
             "SELECT 1 FROM file WHERE path = ? AND container = ?", ("/".join(path[3:]), number)
         ).fetchone()
@@ -244,7 +247,7 @@ class DataFiles(scratch.Scratch):
             )
 
 
-def proven(container: Container, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
+def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
     """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
     hashers = Hashers(said.algorithms)
     for block in container.ip.blocks(names):
@@ -279,3 +282,65 @@ def _row(said: StatedFixity) -> tuple[int | None, str | None, str | None]:
 def _said(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> StatedFixity:
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value or "")
     return StatedFixity(size=size, digest=digest, by=by)
+
+
+_KEEPING_SPLIT = "the split LOBs"
+
+
+class Wholes(tempdb.Scratch):
+    """The split LOBs with their digests as wholes, and their parts, kept on disk; a context manager.
+
+    ``objid`` is the package that has all parts, ``formats`` what is known of the LOBs. They come LOB by LOB,
+    in their order.
+    """
+
+    def __init__(self, objid: str, formats: Mapping[str, SplitFormat]) -> None:
+        super().__init__(
+            "CREATE TABLE lob (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, media TEXT, checksum TEXT)",
+            "CREATE TABLE part (n INTEGER PRIMARY KEY, lob TEXT, id TEXT)",
+            "BEGIN",
+        )
+        self._objid = objid
+        self._formats = formats
+        self._lob = ""
+        self._media = ""
+        self._checksum = ""
+        self._hashers = Hashers(())
+
+    def hashers(self, file: DataFile, checksum: str) -> Hashers:
+        """Return what the bytes of the next file are to be given to as well: the whole it is part of."""
+        if not file.part_of:
+            self.end()
+            return Hashers(())
+        if file.part_of != self._lob:
+            self.end()
+            self._lob, self._media, self._checksum = file.part_of, file.media_type, checksum
+            self._hashers = Hashers((checksum,))
+        with tempdb.explained(_KEEPING_SPLIT):
+            self._database.execute("INSERT INTO part (lob, id) VALUES (?, ?)", (file.part_of, file.id))
+        return self._hashers
+
+    def end(self) -> None:
+        """Say that the LOB that came last is whole."""
+        if self._lob:
+            value = self._hashers.digest(self._checksum).value
+            with tempdb.explained(_KEEPING_SPLIT):
+                self._database.execute(
+                    "INSERT INTO lob (id, size, media, checksum) VALUES (?, ?, ?, ?)",
+                    (self._lob, self._hashers.size, self._media, value),
+                )
+        self._lob = ""
+
+    def lobs(self) -> Iterator[SplitLob]:
+        """Yield the split LOBs in the order in which their parts came."""
+        for identifier, size, media, checksum in self._database.execute(
+            "SELECT id, size, media, checksum FROM lob ORDER BY n"
+        ):
+            known = self._formats.get(identifier)
+            kind = known.format if known is not None and known.size == str(size) else None
+            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum, format=kind)
+
+    def parts(self) -> Iterator[SplitPart]:
+        """Yield their parts in the same order."""
+        for lob, identifier in self._database.execute("SELECT lob, id FROM part ORDER BY n"):
+            yield SplitPart(lob=lob, id=identifier, child=self._objid)

@@ -11,9 +11,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from metspack import fsio, resources
+from metspack import resources
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
+from metspack.files import writing
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFERED_EVENTS = 500
@@ -73,7 +74,7 @@ def _module(folder: Path, template: str) -> Any:
     return _environment(folder).get_template(template).module
 
 
-def written(
+def write_document(
     target: Path, folder: Path, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
     """Write a new document from a template in a folder and the facts it names; returns its digests and size.
@@ -84,7 +85,7 @@ def written(
     stream = _environment(folder).get_template(template).stream(facts)
     stream.enable_buffering(_BUFFERED_EVENTS)
     hashers = Hashers(algorithms)
-    with fsio.NewFile(target) as file:
+    with writing.NewFile(target) as file:
         for piece in stream:
             block = piece.encode()
             hashers.update(block)

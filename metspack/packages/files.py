@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import Protocol
 
-from metspack import reading, walking
-from metspack.closable import Closable
+from metspack.containers import zipreader
+from metspack.containers.ipreader import SUFFIXES, Compressed, Content, Item, OpenPacks, PackedError, without
 from metspack.errors import SourceError
-from metspack.media import Below, Medium, Stamp, Stretch
+from metspack.files import reading, walking
+from metspack.files.byteranges import Below, Medium, Stamp, Stretch
+from metspack.files.tempdb import Closable
 from metspack.model import Budgets, ZipExtent
-from metspack.packs import SUFFIXES, Compressed, Content, Item, PackedError, Shelf, without
-from metspack.restoring.held import Inside, Part
-from metspack.siard import zipcontents
+from metspack.packages.lobs import HeldPart, Inside
 
 UNPACK = "Unpack it where it lies; metspack check tells what else is wrong with it."
 
@@ -111,7 +111,7 @@ class PackedTree:
 
     is_packed = True
 
-    def __init__(self, shelf: Shelf, file: Below, folder: bytes = b"") -> None:
+    def __init__(self, shelf: OpenPacks, file: Below, folder: bytes = b"") -> None:
         self._shelf = shelf
         self.file = file
         self._prefix = folder + b"/" if folder else b""
@@ -210,7 +210,7 @@ class PackageFiles(MountedTree):
     def __init__(self, root: Path, budgets: Budgets) -> None:
         super().__init__(FolderTree(root))
         self._root = root
-        self._shelf = Shelf(budgets)
+        self._shelf = OpenPacks(budgets)
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
@@ -300,7 +300,7 @@ def open_file(place: Location) -> Medium | Inflated:
     return Inflated(place.file, place.entry) if isinstance(place, Compressed) else Medium((place,))
 
 
-def open_part(root: Path, part: Part) -> Medium | Inflated:
+def open_part(root: Path, part: HeldPart) -> Medium | Inflated:
     """Open a LOB's file, or that of a part of one; raises as ``reading.opened`` does."""
     return open_file(location(root, part.path, part.inside))
 
@@ -348,7 +348,7 @@ class Inflated(Closable):
 
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes in blocks; ``SourceError`` after the last when size or CRC-32 are others."""
-        yield from zipcontents.contents(self._medium, self._entry, what=self._what)
+        yield from zipreader.contents(self._medium, self._entry, what=self._what)
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``, none only at the end; raises ``SourceError``."""

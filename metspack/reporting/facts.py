@@ -9,7 +9,7 @@ from itertools import chain, groupby, islice
 
 from metspack.checking import Checked, Level
 from metspack.checking.catalogue import Catalogue, Row
-from metspack.checking.graph import Graph, LinkState
+from metspack.checking.links.graph import Graph, LinkState
 from metspack.reporting.model import (
     FixityFigures,
     ListedPart,

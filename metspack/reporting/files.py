@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from metspack import fsio, reading
 from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files import reading, writing
 from metspack.reporting import json, junit, sarif, text
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.store import FindingStore
 
 Blocks = Callable[[Frame, FindingStore, Mapping[str, Path]], Iterator[str]]
 
@@ -78,7 +78,7 @@ class ReportFiles:
         for form, target in zip(self._forms, self._targets, strict=True):
             _check_replaceable(form, target)
         self._stack = ExitStack()
-        self._files: list[fsio.NewFile] = []
+        self._files: list[writing.NewFile] = []
 
     def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
         """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
@@ -88,7 +88,7 @@ class ReportFiles:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self._files = [stack.enter_context(fsio.open_replacement(target)) for target in self._targets]
+            self._files = [stack.enter_context(writing.open_replacement(target)) for target in self._targets]
             self._stack = stack.pop_all()
         return self
 
@@ -121,7 +121,7 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
     try:
-        with fsio.explained(target), reading.opening(target) as descriptor:
+        with writing.explained(target), reading.opening(target) as descriptor:
             start = b"".join(os.pread(descriptor, _LOOKED_AT, 0).split())
     except SourceError as error:  # a pipe, a device
         raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None

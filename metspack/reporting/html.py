@@ -2,21 +2,125 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from metspack.checking import Code, Level
-from metspack.checking.graph import LinkState
-from metspack.reporting import drawing, linkmaps
-from metspack.reporting.excerpts import Excerpts
-from metspack.reporting.findings import parts, sampled, verdict
-from metspack.reporting.kept import CodeGroup, FindingStore
+from metspack.checking.links.graph import LinkState
+from metspack.errors import MetspackError
+from metspack.files import reading, tempdb
+from metspack.model import Finding
+from metspack.reporting import charts, linkmap
 from metspack.reporting.model import Frame, Relation, ReportFacts, word
-from metspack.reporting.templating import environment
+from metspack.reporting.records import parts, sampled, verdict
+from metspack.reporting.store import CodeGroup, FindingStore
+from metspack.reporting.templates import environment
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.version import __version__
+
+LONGEST = 240
+"""Characters of a line that are shown; what is left out is said with an ellipsis."""
+
+_WHAT = "the lines of documents"
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
+
+
+class Excerpts(tempdb.Scratch):
+    """The lines that findings point at, in a temporary database; a context manager.
+
+    ``roots`` are the packages' folders by what the paths of their findings begin with: nothing for the
+    only package.
+    """
+
+    def __init__(self, roots: Mapping[str, Path]) -> None:
+        self._roots = {f"{name}/" if name else "": root for name, root in sorted(roots.items(), reverse=True)}
+        self._database = tempdb.opened()
+        self._database.execute(
+            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))"
+        )
+        self._database.execute("BEGIN")
+
+    def want(self, findings: Iterable[Finding]) -> None:
+        """Take note of the lines that findings point at."""
+        sql = "INSERT OR IGNORE INTO line (path, number) VALUES (?, ?)"
+        with tempdb.explained(_WHAT):
+            self._database.executemany(sql, ((each.path, each.line) for each in findings if each.line))
+
+    def read(self) -> None:
+        """Read the lines that are wanted; what cannot be read is left out."""
+        put = "UPDATE line SET text = ? WHERE path = ? AND number = ?"
+        with tempdb.explained(_WHAT):
+            # A copy: rows that change while they are read may come twice.
+            self._database.execute("CREATE TABLE wanted AS SELECT path, number FROM line")
+            wanted = self._database.execute("SELECT path, number FROM wanted ORDER BY path, number")
+            for path, rows in groupby(wanted, key=lambda row: row[0]):
+                found = self._lines(path, (number for _, number in rows))
+                self._database.executemany(put, ((text, path, number) for number, text in found))
+            self._database.execute("DROP TABLE wanted")
+
+    def of(self, finding: Finding) -> str | None:
+        """Return the line that a finding points at, shortened; None when there is none or it was not read."""
+        sql = "SELECT text FROM line WHERE path = ? AND number = ?"
+        row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
+        return row[0] if row else None
+
+    def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+        """Yield the lines of those numbers, which ascend, shortened."""
+        start = next((name for name in self._roots if path.startswith(name)), None)
+        if start is None:
+            return
+        try:
+            with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
+                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
+        except (OSError, MetspackError):
+            return  # the findings say what is wrong with the file; a report goes without its lines
+
+
+def _text(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Yield a document's text with every line end as a line feed, as parsers count them; never fails."""
+    decoder: io.IncrementalNewlineDecoder | None = None
+    for block in blocks:
+        if decoder is None:
+            encoding = _UTF_16.get(block[:2], "utf-8-sig")
+            decoder = io.IncrementalNewlineDecoder(
+                codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
+            )
+        yield decoder.decode(block)
+    if decoder is not None:
+        yield decoder.decode(b"", final=True)
+
+
+def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+    wanted = next(numbers, None)
+    number, kept = 1, ""
+    for block in blocks:
+        start = 0
+        while wanted is not None:
+            stop = block.find("\n", start)
+            piece = block[start:] if stop < 0 else block[start:stop]
+            if number == wanted:
+                kept += piece[: LONGEST + 1 - len(kept)]
+            if stop < 0:
+                break
+            if number == wanted:
+                yield number, _shortened(kept)
+                wanted, kept = next(numbers, None), ""
+            number, start = number + 1, stop + 1
+        if wanted is None:
+            return
+    if number == wanted and kept:
+        yield number, _shortened(kept)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
 
 SHOWN = 500
 """Findings of one code on the page; how many more there are is said."""
@@ -69,7 +173,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     found = verdict(frame.summary)
     children = _shown(facts.children)
     states = Counter(each.word for each in facts.children)
-    drawn = linkmaps.link_map(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
+    drawn = linkmap.link_map(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
     return {
         "version": __version__,
         "frame": frame,
@@ -87,9 +191,9 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "children": children,
         "children_left_out": len(facts.children) - len(children),
         "states": [(state, states[state]) for state in MEANINGS if states[state]],
-        "fills": list(drawing.fills(facts.segments[:_CHILDREN], frame.limits)),
+        "fills": list(charts.fills(facts.segments[:_CHILDREN], frame.limits)),
         "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
-        "strips": list(drawing.strips(facts.splits)),
+        "strips": list(charts.strips(facts.splits)),
         "groups": kept.groups(),
         "sections": (_section(kept, group, excerpts) for group in kept.groups()),
     }

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from metspack.reporting.findings import head, record, result
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.records import head, record, result
+from metspack.reporting.store import FindingStore
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:

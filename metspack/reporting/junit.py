@@ -14,12 +14,12 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
-from metspack.checking.graph import LinkState
+from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import SIARD
 from metspack.model import Finding, Severity
-from metspack.reporting.findings import line, parts, printable, sampled
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.records import line, parts, printable, sampled
+from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
 

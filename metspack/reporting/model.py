@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from metspack.checking import CheckSummary
-from metspack.checking.graph import Edge, Graph, LinkState, Node
-from metspack.checking.sampling import FileSample
+from metspack.checking.links.graph import Edge, Graph, LinkState, Node
+from metspack.checking.options import FileSample
 from metspack.model import Limits, Severity
 
 _CODES = 3  # beside a state: the findings say all

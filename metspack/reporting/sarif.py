@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from metspack.checking import ALL_CODES, Code, Rule
 from metspack.model import Finding, Severity
-from metspack.reporting.findings import TOOL, printable, sample
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.records import TOOL, printable, sample
+from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.version import __version__
 

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 
 from metspack.checking import CheckSummary
 from metspack.model import Severity
-from metspack.reporting.findings import parts, printable, sampled
-from metspack.reporting.kept import CodeGroup, FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.records import parts, printable, sampled
+from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.sizes import counted
 
 INTERRUPTED = (

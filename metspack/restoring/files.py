@@ -12,26 +12,23 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from metspack import fsio, manifests, slices
-from metspack.coursing import Column, column_of
+from metspack.building import manifests
+from metspack.building.placing import Placements, Placing
+from metspack.containers.ipwriter import Folder
 from metspack.errors import SourceError
+from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg
 from metspack.model import LobPlace, LobRef
-from metspack.packing import Folder
-from metspack.placing import Placements, Placing
+from metspack.packages import source as packages_source
+from metspack.packages.source import Packaged, PackagedArchive
+from metspack.planning import slices
+from metspack.planning.assignment import Column, column_of
+from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
-from metspack.restoring import packaged
-from metspack.restoring.packaged import Packaged, PackagedArchive
-from metspack.restoring.staged import (
-    Restored,
-    RestoreOptions,
-    check_restored_space,
-    write_manifests,
-)
-from metspack.sharing import Sharing
-from metspack.siard.holdings import Shelf
+from metspack.restoring.results import Restored, RestoreOptions, check_restored_space, write_manifests
 from metspack.sizes import counted
+from metspack.sources.extents import OpenHoldings
 
 _CONTENT = "content"
 _CLOSE = 0.6
@@ -46,7 +43,7 @@ _TREE = replace(lobseg.LAYOUT, lob_path=_below_content)
 
 
 @dataclass(slots=True)
-class _Tally:
+class _RestoreTally:
     """The LOBs found so far."""
 
     lobs: int = 0
@@ -57,7 +54,7 @@ class _Tally:
     columns: set[Column] = field(default_factory=set)
 
 
-def restored_files(
+def restore_files(
     path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder; returns what was done.
@@ -71,13 +68,13 @@ def restored_files(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with (
-        packaged.opened(path, options.budgets, options.only, archive=options.archive) as source,
+        packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
         stage(target) as staging,
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
-        tally = _Tally()
-        with fsio.NewFile(slices.path(staging.work, 0)) as found:
+        tally = _RestoreTally()
+        with writing.NewFile(slices.path(staging.work, 0)) as found:
             for lob in _found(source, sharing, progress, tally):
                 found.write(slices.line(lob, None))
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
@@ -96,7 +93,7 @@ def restored_files(
         )
 
 
-def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Tally) -> Iterator[LobRef]:
+def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
     """Yield the LOBs to be restored; raises ``SourceError`` when what is selected is not there."""
     missing = set(source.selection.only)
     for lob in _selected(source, progress, tally):
@@ -113,7 +110,7 @@ def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Tally
             raise _absent(source, each)
 
 
-def _selected(source: Packaged, progress: Progress, tally: _Tally) -> Iterator[LobRef]:
+def _selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
     if isinstance(source, PackagedArchive):
         progress.stage("Reading tables", source.weight())
         yield from source.lobs(read=progress.advance)
@@ -151,7 +148,7 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
 
 
 def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress: Progress) -> None:
-    with closing(Placements()) as placements, Shelf(source.holdings()) as shelf:
+    with closing(Placements()) as placements, OpenHoldings(source.holdings()) as shelf:
         placing = Placing(
             shelf,
             _TREE,
@@ -169,7 +166,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
         write_manifests(staging.package, placements)
 
 
-def _words(source: Packaged, tally: _Tally) -> Iterator[str]:
+def _words(source: Packaged, tally: _RestoreTally) -> Iterator[str]:
     if tally.unnamed:
         yield f"{counted(tally.unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
     yield from source.remarks()

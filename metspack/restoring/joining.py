@@ -9,19 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from metspack import reading
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.media import Medium, Stamp
+from metspack.files import reading
+from metspack.files.byteranges import Medium, Stamp
 from metspack.model import LobCell
+from metspack.packages.cells import cell_of
 from metspack.packages.files import Inflated, open_part
-from metspack.restoring.archived import ArchivedLob, found
-from metspack.restoring.cells import cell_of
-from metspack.restoring.held import HeldLob, Part
-from metspack.restoring.package import Package
-from metspack.restoring.proving import Evidence, Proving
+from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.package import Package
+from metspack.packages.proofs import Evidence, Proving
+from metspack.restoring.lobfile import ArchivedLob, LobFile, found
 from metspack.restoring.ranges import ByteRange
-from metspack.restoring.rawfile import LobFile
 
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
@@ -31,7 +30,7 @@ _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
 
 
-def opened_part(root: Path, lob: str, part: Part) -> Medium | Inflated:
+def opened_part(root: Path, lob: str, part: HeldPart) -> Medium | Inflated:
     """Return the bytes of a part below the package's root.
 
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
@@ -51,7 +50,7 @@ def opened_part(root: Path, lob: str, part: Part) -> Medium | Inflated:
     return medium
 
 
-def _about(lob: str, part: Part) -> str:
+def _about(lob: str, part: HeldPart) -> str:
     return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
 
 
@@ -120,7 +119,7 @@ class JoinedLob(LobFile):
         super().close()
 
 
-def _check_digest(lob: str, part: Part, medium: Medium | Inflated) -> None:
+def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
     """Raise ``SourceError`` when a part's bytes are not those of its digest in METS, if that gives one."""
     digest = part.digest
     if digest is not None and digest.algorithm not in OCTETS:
@@ -248,7 +247,7 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
     return [] if cell is None else [cell]
 
 
-def part_blocks(lob: str, part: Part, medium: Medium | Inflated) -> Iterator[bytes]:
+def part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
     """Yield a part's bytes, exactly as many as METS says; raises ``SourceError`` when it became shorter."""
     left = part.size
     for block in medium.chunks():

@@ -7,18 +7,18 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from metspack import scratch
 from metspack.errors import SourceError
+from metspack.files import tempdb
 from metspack.model import Budgets
+from metspack.packages.cells import altered, opened_archive
+from metspack.packages.celltable import CellTable, InsideLob
+from metspack.packages.lobs import Disagreement, HeldLob
+from metspack.packages.package import Package
+from metspack.packages.proofs import CellProving, Evidence, Proving
+from metspack.packages.relations import unrelated
 from metspack.progress import Progress, Silent
-from metspack.restoring.cells import altered, opened_archive
-from metspack.restoring.celltable import CellTable, InsideLob
-from metspack.restoring.held import Disagreement, HeldLob
 from metspack.restoring.joining import opened_part, part_blocks
-from metspack.restoring.package import Package
-from metspack.restoring.proving import CellProving, Evidence, Proving
-from metspack.restoring.relations import unrelated
-from metspack.siard.archive import Archive
+from metspack.sources.archive import Archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Roundtrip(Iterator[Disagreement]):
         return self
 
     def __next__(self) -> Disagreement:
-        with scratch.explained("what is known of the LOBs"):
+        with tempdb.explained("what is known of the LOBs"):
             found = next(self._found)
         self._count += 1
         return found

@@ -15,35 +15,33 @@ from enum import Enum, unique
 from itertools import chain, count
 from pathlib import Path
 
-from metspack import fsio, identifiers, slices, staying, uris
-from metspack.copying import Passage
-from metspack.coursing import Column, column_of
+from metspack import uris
+from metspack.building.placing import MANIFESTS, PlacedFile, Placements, Placing
+from metspack.containers.ipwriter import Folder
+from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
+from metspack.mets import ids
 from metspack.model import LobCell, LobRef, ZipExtent
-from metspack.packing import Folder
-from metspack.placing import MANIFESTS, PlacedFile, Placements, Placing
+from metspack.packages import source as packages_source
+from metspack.packages.source import PackagedArchive
+from metspack.planning import columnsinside, slices
+from metspack.planning.assignment import Column, column_of
+from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
-from metspack.restoring import packaged
-from metspack.restoring.packaged import PackagedArchive
-from metspack.restoring.staged import (
-    Restored,
-    RestoreOptions,
-    check_restored_space,
-    write_manifests,
-)
-from metspack.sharing import Sharing
-from metspack.siard import rewriting
-from metspack.siard.archive import extension_of
-from metspack.siard.departures import Departures
-from metspack.siard.holdings import Shelf
+from metspack.restoring.results import Restored, RestoreOptions, check_restored_space, write_manifests
+from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
-from metspack.siard.rewriting import Added, Moved
-from metspack.siard.splicing import NewCell
-from metspack.siard.zipformat import DEFLATED, STORED
 from metspack.sizes import counted
+from metspack.sources import rewriting
+from metspack.sources.archive import extension_of
+from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import Passage
+from metspack.sources.repacking import Departures
+from metspack.sources.rewriting import Added, Moved
 
 _ALL = 1 << 62  # no LOB is larger
 _STYLE = FolderStyle.DILCIS
@@ -58,7 +56,7 @@ class Into(Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Found:
+class _FoundLobs:
     """What is known of the LOBs: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
 
     ``slices`` are the numbers of the slices by container, in the order of their first LOB.
@@ -74,7 +72,7 @@ class _Found:
     unmoved: int = 0
 
 
-def restored_siard(
+def restore_archive(
     path: Path,
     target: Path,
     into: Into = Into.INSIDE,
@@ -93,7 +91,7 @@ def restored_siard(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        source = stack.enter_context(packaged.opened(path, options.budgets, archive=options.archive))
+        source = stack.enter_context(packages_source.opened(path, options.budgets, archive=options.archive))
         if not isinstance(source, PackagedArchive):
             raise SourceError(
                 f"{path} has no archive that its LOBs could be put into",
@@ -103,7 +101,7 @@ def restored_siard(
         departures = stack.enter_context(closing(Departures()))
         staging = stack.enter_context(stage(target))
         staging.journal.record(event="begin", source=str(path), into=into.value)
-        work = _Work(source, sharing, departures, staging, progress)
+        work = _RestoreWork(source, sharing, departures, staging, progress)
         if into is Into.INSIDE and is_archive_name(target):
             written = work.inside(target.name)
             source.unchanged()
@@ -120,7 +118,7 @@ def is_archive_name(target: Path) -> bool:
     return target.suffix.lower() == ".siard"
 
 
-class _Work:
+class _RestoreWork:
     """One archive on its way back."""
 
     def __init__(
@@ -136,14 +134,14 @@ class _Work:
         self.departures = departures
         self.staging = staging
         self.progress = progress
-        self.found = _Found()
+        self.found = _FoundLobs()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
     def inside(self, name: str, _placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside."""
         self.source.prove(self.progress)
         self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
-        with Shelf(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as shelf:
             moved = Moved(entries=self.departures, columns={})
             hashers = self._rewritten(name, moved, self._entry_file, self._added(shelf))
             shelf.unchanged()
@@ -160,13 +158,13 @@ class _Work:
 
     @property
     def _name(self) -> str:
-        return identifiers.package_name(self.source.stem)
+        return ids.package_name(self.source.stem)
 
     def beside(self, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
-        stays = staying.columns(self.source, _ALL, self.progress.advance)
+        stays = columnsinside.columns(self.source, _ALL, self.progress.advance)
         self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
         name = self._name
         self._place(name, placements)
@@ -187,8 +185,8 @@ class _Work:
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
-            staying_lobs = files.enter_context(fsio.NewFile(self.staging.work / "stay.jsonl"))
-            moving: dict[str, fsio.NewFile] = {}
+            staying_lobs = files.enter_context(writing.NewFile(self.staging.work / "stay.jsonl"))
+            moving: dict[str, writing.NewFile] = {}
             for lob in self.source.lobs(read=self.progress.advance):
                 if stays(lob):
                     found.inside.add(column_of(lob.place))
@@ -204,7 +202,9 @@ class _Work:
                     continue
                 if kept not in moving:
                     number = found.slices[kept] = len(found.slices)
-                    moving[kept] = files.enter_context(fsio.NewFile(slices.path(self.staging.work, number)))
+                    moving[kept] = files.enter_context(
+                        writing.NewFile(slices.path(self.staging.work, number))
+                    )
                 moving[kept].write(slices.line(lob, None))
                 found.lobs += 1
                 found.split += len(lob.extents) > 1
@@ -217,12 +217,12 @@ class _Work:
         if not self.found.stay:
             return
         self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
-        with Shelf(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as shelf:
             for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, shelf):
                     pass
 
-    def _proven(self, lob: LobRef, shelf: Shelf) -> Iterator[bytes]:
+    def _proven(self, lob: LobRef, shelf: OpenHoldings) -> Iterator[bytes]:
         """Yield a LOB's bytes, proven when the iterator has ended."""
         passage = Passage(lob, shelf, ())
         for block in passage.portion():
@@ -230,7 +230,7 @@ class _Work:
             yield block
         passage.end()
 
-    def _added(self, shelf: Shelf) -> Iterator[Added]:
+    def _added(self, shelf: OpenHoldings) -> Iterator[Added]:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
@@ -279,8 +279,8 @@ class _Work:
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
         if not self.found.outside:
-            return rewriting.copied(self.source, target, MANIFESTS, work=work)
-        return rewriting.rewritten(
+            return rewriting.copy(self.source, target, MANIFESTS, work=work)
+        return rewriting.rewrite(
             self.source,
             moved,
             target,
@@ -315,7 +315,7 @@ class _Work:
 
     def _place(self, name: str, placements: Placements) -> None:
         self.progress.stage("Restoring", self.found.bytes)
-        with Shelf(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as shelf:
             placing = Placing(
                 shelf,
                 siard22.LAYOUT,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from metspack import digests
 from metspack.errors import SourceError
 from metspack.model import Digest
-from metspack.siard import markup
-from metspack.siard.markup import Element
+from metspack.siard import offsets
+from metspack.siard.offsets import Element
 
 NAME = "header/metadata.xml"
 """The document's place in the archive (SIARD 2.2 P_4.2-5)."""
@@ -141,7 +141,7 @@ def read(data: bytes, *, depth: int = 100) -> Metadata:
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
     version that is not known, a schema or table without a folder of its own).
     """
-    return of(markup.document(data, skipped=NOT_NEEDED, depth=depth, what=NAME))
+    return of(offsets.document(data, skipped=NOT_NEEDED, depth=depth, what=NAME))
 
 
 def of(root: Element) -> Metadata:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
-from metspack.siard.encoding import detected
 from metspack.siard.metadata import Table
+from metspack.siard.offsets import detected
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")

@@ -14,12 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from metspack import reading, walking
 from metspack.errors import SourceError
+from metspack.files import reading, walking
+from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobPlace
-from metspack.siard import parts
-from metspack.sources.found import Finds, FoundLob, Placed, extension_of
+from metspack.sources.foundlobs import Finds, FoundLob, Placed, extension_of
 from metspack.uris import shown
 
 _CONTENT = "content"
@@ -43,7 +43,7 @@ _PARTS_HINT = (
 )
 
 
-class _Named(NamedTuple):
+class _FileName(NamedTuple):
     """A file's name taken apart: the whole LOB's, its row, and the part's number (-1 for the whole)."""
 
     whole: str
@@ -131,14 +131,14 @@ def _placed(path: tuple[str, ...], above: tuple[str, ...]) -> tuple[LobPlace, in
     return LobPlace(schema=int(schema), table=int(table), cell=cell, row=name.row), name.part
 
 
-def _named(name: str) -> _Named:
+def _named(name: str) -> _FileName:
     found = _named_or_none(name)
     if found is None:  # only names that were taken before come here
         raise ValueError(f"{name!r} is no LOB's name")
     return found
 
 
-def _named_or_none(name: str) -> _Named | None:
+def _named_or_none(name: str) -> _FileName | None:
     found = _FILE.fullmatch(name)
     if found is None:
         return None
@@ -146,10 +146,10 @@ def _named_or_none(name: str) -> _Named | None:
     number = lobseg or siard22
     part = -1 if number is None else _LAST if number == "z" else int(number)
     if number and part != _LAST:
-        style = parts.LOBSEG if siard22 is None else parts.SIARD22
+        style = splitparts.LOBSEG if siard22 is None else splitparts.SIARD22
         if name.removeprefix(whole) not in style.spelled(part):
             return None
-    return _Named(whole=whole, row=int(record) + 1, part=part, siard22=siard22 is not None)
+    return _FileName(whole=whole, row=int(record) + 1, part=part, siard22=siard22 is not None)
 
 
 def _fault(files: tuple[Placed, ...]) -> str:
@@ -168,7 +168,7 @@ def _fault(files: tuple[Placed, ...]) -> str:
     return f"{where}{fault}" if fault else ""
 
 
-def _sequence_fault(names: list[_Named], files: list[str]) -> str:
+def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
     """Return what is wrong with the numbers of a LOB's parts, which are in order."""
     whole, siard22 = names[0].whole, names[0].siard22
     for (one, before), (other, after) in pairwise(zip(names, files, strict=True)):

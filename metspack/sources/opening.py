@@ -1,14 +1,72 @@
-"""What a person names as a source, opened as what it is."""
+"""LOBs without a SIARD archive as a source: a folder of LOBs, or a list of files."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets
-from metspack.siard import opening
-from metspack.siard.archive import Archive, Grants
-from metspack.sources.loose import LooseLobs, is_lob_folder
+from metspack.files.tempdb import Closable
+from metspack.model import Budgets, LobCell, LobRef
+from metspack.siard import forms
+from metspack.sources import lobfolder
+from metspack.sources.archive import Archive, Grants
+from metspack.sources.csvlist import LobList
+from metspack.sources.extents import Holdings
+from metspack.sources.foundlobs import FoundLob
+
+
+class LooseLobs(Closable):
+    """A source without an archive; a context manager.
+
+    ``base`` is the folder that a list's paths begin in; without one ``path`` is itself the folder of LOBs
+    (``content/schema0/table2/lob4/record0.bin``). ``size`` and ``metadata_document`` are those of an archive
+    that is not there. Raises SourceError as ``Listing`` and ``lobfolder.lobs`` do.
+    """
+
+    def __init__(self, path: Path, base: Path | None = None) -> None:
+        self.path = path
+        self.stem = path.resolve().stem if base is not None else path.resolve().name
+        self.size = 0
+        self.metadata_document = b""
+        self._folder = path if base is None else base
+        self._listing = None if base is None else LobList(path, base)
+
+    def lobs(self) -> Iterator[LobRef]:
+        """Yield the LOBs by schema, table, row and cell."""
+        with closing(self._found()) as found:
+            for each in found:
+                yield LobRef(
+                    cell=LobCell(
+                        place=each.place, file="/".join(each.extents[0].path), length=None, digest=None
+                    ),
+                    size=each.size,
+                    extension=each.extension,
+                    media_type=each.media_type,
+                    extents=each.extents,
+                )
+
+    def _found(self) -> Generator[FoundLob, None, None]:
+        yield from lobfolder.lobs(self._folder) if self._listing is None else self._listing.lobs()
+
+    def holdings(self) -> Holdings:
+        """Return what the LOBs are read from."""
+        return Holdings(archives=(), roots=(self._folder,))
+
+    def unchanged(self) -> None:
+        """Raise nothing: each file is compared with what was found when it is read."""
+
+    def close(self) -> None:
+        """Let go of the list."""
+        if self._listing is not None:
+            self._listing.close()
+
+
+def is_lob_folder(path: Path) -> bool:
+    """Return whether a folder looks like one of LOBs without an archive."""
+    return any(path.glob("content/schema*/table*")) or any(path.glob("schema*/table*"))
+
 
 Source = Archive | LooseLobs
 
@@ -35,6 +93,6 @@ def opened(
             f"--base goes with a list of files, and {path} is none",
             hint="A list is a CSV: schema,table,column,row,path.",
         )
-    if path.is_dir() and not opening.is_unpacked(path) and is_lob_folder(path):
+    if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
         return LooseLobs(path)
     return Archive(path, budgets, grants)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metspack import building, checking
-from metspack.adding.added import added
-from metspack.building import BuildOptions, Built
+from metspack import checking
+from metspack.adding.add import add_archive
+from metspack.building import build
+from metspack.building.build import BuildOptions, Built
 from metspack.mets.dialects.csip.dialect import CsipOptions
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
@@ -60,11 +61,11 @@ def package(folder: Path, dialect: str, *contents: bytes, **changes: Any) -> Pat
         checksum={"recommendation": "MD5", "csip": "SHA-256"}[dialect],
     )
     options, source = replace(options, **changes), siard(folder, "First", *(contents or FIRST))
-    return copied((contents, repr(options)), folder / "out", lambda out: building.build(source, out, options))
+    return copied((contents, repr(options)), folder / "out", lambda out: build.build(source, out, options))
 
 
 def add(out: Path, source: Path, representation: str | None = None, **changes: Any) -> Built:
-    return added(out, source, replace(OPTIONS, **changes), representation)
+    return add_archive(out, source, replace(OPTIONS, **changes), representation)
 
 
 def codes(out: Path, level: checking.Level = checking.Level.FULL, **options: Any) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack import reading
 from metspack.checking import Level, check
+from metspack.files import reading
 from metspack.model import Finding
 from tests.findings import ordered
 from tests.packages import forge

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from metspack import segments
-from metspack.copying import Passage
+from metspack.building import segments
 from metspack.files.staging import Staging
-from metspack.siard import rewriting
+from metspack.sources import rewriting
+from metspack.sources.lobstream import Passage
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
@@ -342,7 +342,7 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
         source = place / "Northwind.siard"
         source.write_bytes(northwind.read_bytes())
         code = (
-            "import os, sys, metspack.building; from metspack import cli; wanted = sys.argv; "
+            "import os, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
             "sys.argv = ['metspack', 'plan', '-q', sys.argv[2]]; assert cli._run() == 0; sys.argv = wanted; "
             "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); "
             "cli.main()"
@@ -409,7 +409,9 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
     assert names(place) == {"Big.siard"}
 
 
-@pytest.mark.parametrize("where", ["metspack.building.Departures.add", "metspack.segments.Placements.add"])
+@pytest.mark.parametrize(
+    "where", ["metspack.building.build.Departures.add", "metspack.building.segments.Placements.add"]
+)
 def test_a_temporary_disk_that_is_full(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -581,7 +583,7 @@ def test_a_source_that_changes_during_the_build(
         os.utime(source, ns=(0, 0))
 
     if moment == "before the first LOB":
-        real = segments.placed
+        real = segments.place
 
         def placed(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.TaskPlaced:
             touched()
@@ -602,7 +604,7 @@ def test_a_source_that_changes_during_the_build(
             touched()
             return ()
 
-        monkeypatch.setattr("metspack.closingcheck.passed", checked)
+        monkeypatch.setattr("metspack.building.selfcheck.check_made", checked)
     outcome = metspack("build", source, "-o", place / "out", "-j", "1")
     assert outcome.code == 3
     assert "was changed while it was read" in outcome.err
@@ -612,7 +614,7 @@ def test_a_source_that_changes_during_the_build(
 def test_what_does_not_check_is_not_published(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = segments.all_placed
+    real = segments.place_all
 
     def damaging(*arguments: object) -> Iterator[segments.TaskPlaced]:
         for each in real(*arguments):  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from metspack import fsio
 from metspack.errors import TargetError
+from metspack.files import writing
 from metspack.version import __version__
 from tests.cli.conftest import Commands
 from tests.trees import tree
@@ -89,7 +89,7 @@ def test_a_fault_is_told_with_its_traceback(
     def failing(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("metspack.drafting.drafted", failing)
+    monkeypatch.setattr("metspack.building.draft.drafted", failing)
     assert metspack("plan", "x", "--log", "log").code == 70
     told = events(here / "log")
     assert [each["event"] for each in told] == ["start", "fault", "error", "end"]
@@ -113,14 +113,14 @@ def test_a_log_that_cannot_be_written_ends_the_run_before_it_begins(
 def test_a_log_that_fails_later_is_given_up(
     metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = fsio.Log.record
+    true = writing.Log.record
 
-    def record(log: fsio.Log, **event: object) -> None:
+    def record(log: writing.Log, **event: object) -> None:
         if event["event"] != "start":
             raise TargetError("cannot write log: No space left on device")
         true(log, **event)
 
-    monkeypatch.setattr(fsio.Log, "record", record)
+    monkeypatch.setattr(writing.Log, "record", record)
     outcome = metspack("plan", northwind, "--log", "log")
     assert outcome.code == 0
     assert outcome.err == "warning: the log ends here: cannot write log: No space left on device\n"

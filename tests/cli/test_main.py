@@ -22,7 +22,8 @@ import pytest
 from rich.console import Console
 
 import metspack as package
-from metspack import building, cli
+from metspack import cli
+from metspack.building import build
 from metspack.cli import console
 from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
@@ -104,7 +105,7 @@ def test_every_error_has_its_exit_code(
     def failing(*_arguments: object) -> None:
         raise kind("it\u009b failed [bold]:bomb:", hint="do [that]")
 
-    monkeypatch.setattr(building, "build", failing)
+    monkeypatch.setattr(build, "build", failing)
     outcome = metspack("build", "x", "-o", "y")
     assert outcome == Outcome(code=code, out="", err="error: it\\x9b failed [bold]:bomb:\nhint: do [that]\n")
 
@@ -113,7 +114,7 @@ def test_an_error_without_a_hint_has_none(metspack: Commands, monkeypatch: pytes
     def failing(*_arguments: object) -> None:
         raise SourceError("it failed")
 
-    monkeypatch.setattr(building, "build", failing)
+    monkeypatch.setattr(build, "build", failing)
     assert metspack("build", "x", "-o", "y").err == "error: it failed\n"
 
 
@@ -123,7 +124,7 @@ def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
     def failing(*_arguments: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(building, "build", failing)
+    monkeypatch.setattr(build, "build", failing)
     outcome = metspack("build", "x", "-o", "y")
     assert (outcome.code, outcome.out) == (70, "")
     assert "ZeroDivisionError: ours" in outcome.err
@@ -153,7 +154,7 @@ def test_an_exit_from_within_keeps_its_code(
     def leaving(*_arguments: object) -> None:
         raise SystemExit(raised)
 
-    monkeypatch.setattr(building, "build", leaving)
+    monkeypatch.setattr(build, "build", leaving)
     assert metspack("build", "x", "-o", "y").code == code
 
 
@@ -184,7 +185,7 @@ def test_signals_interrupt_whatever_runs(
             os.kill(os.getpid(), signal.SIGINT)  # a second one does not disturb the cleaning up
             time.sleep(0.01)
 
-    monkeypatch.setattr(building, "build", interrupted)
+    monkeypatch.setattr(build, "build", interrupted)
     assert metspack("build", "x", "-o", "y") == Outcome(code=130, out="", err=INTERRUPTED)
 
 
@@ -197,7 +198,7 @@ def test_a_hang_up_is_ignored_where_the_caller_ignored_it(
         os.kill(os.getpid(), signal.SIGHUP)
         raise SourceError("went on")
 
-    monkeypatch.setattr(building, "build", built)
+    monkeypatch.setattr(build, "build", built)
     assert metspack("build", "x", "-o", "y").code == 3
 
 

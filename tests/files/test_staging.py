@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from metspack import building, converting, fsio, inplace
+from metspack.building import build, convert, inplace
 from metspack.errors import TargetError
+from metspack.files import writing
 from metspack.files.staging import Partial, Staging, check_vacant
-from metspack.merging.merged import merged
-from metspack.restoring.files import restored_files
-from metspack.restoring.siard import Into, restored_siard
+from metspack.merging.merge import merge_ips
+from metspack.restoring.files import restore_files
+from metspack.restoring.siard import Into, restore_archive
 from tests import segmented_folders
 from tests.adding import packages
 from tests.adding.packages import OPTIONS, SECOND, siard
@@ -37,36 +38,36 @@ CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
 DIVIDED = {"csip": "SHA-256", "recommendation": "MD5"}
 
 
-def options(dialect: str, **changes: object) -> building.BuildOptions:
+def options(dialect: str, **changes: object) -> build.BuildOptions:
     return replace(OPTIONS, dialect=dialect, checksum=DIVIDED[dialect], **changes)  # type: ignore[arg-type]
 
 
 def building_one(place: Path, dialect: str, **changes: object) -> Command:
     source = siard(place, "First", *CONTENTS)
-    return lambda: building.build(source, place / "out", options(dialect, **changes))
+    return lambda: build.build(source, place / "out", options(dialect, **changes))
 
 
 def converting_one(place: Path) -> Command:
     made = packages.package(place, "recommendation", *CONTENTS)
-    return lambda: converting.converted(made, place / "other", options("csip"))
+    return lambda: convert.convert_package(made, place / "other", options("csip"))
 
 
 def merging_one(place: Path) -> Command:
     made = packages.package(place, "csip", *CONTENTS)
-    return lambda: merged([made], place / "whole", options("csip"))
+    return lambda: merge_ips([made], place / "whole", options("csip"))
 
 
 def restoring_one(place: Path, into: Into | None) -> Command:
     made = packages.package(place, "recommendation", *CONTENTS)
     if into is None:
-        return lambda: restored_files(made, place / "files")
-    return lambda: restored_siard(made, place / "folder", into)
+        return lambda: restore_files(made, place / "files")
+    return lambda: restore_archive(made, place / "folder", into)
 
 
 def describing_one(place: Path, pictures: list[bytes]) -> Command:
     (place / "in").mkdir()
     folder = segmented_folders.dbptk_21(place / "in", pictures)
-    return lambda: inplace.described(folder, options("recommendation"))
+    return lambda: inplace.describe_in_place(folder, options("recommendation"))
 
 
 def adding_one(place: Path, dialect: str) -> Command:
@@ -121,7 +122,7 @@ def test_what_a_command_asks_for_is_enough(
     files = needed(command, monkeypatch, "free_files", "^not enough free inodes at ")
     size = needed(command, monkeypatch, "free", "^not enough free space at ")
     assert names(tmp_path / "place") == before
-    sync_tree, used = fsio.sync_tree, list[tuple[int, int]]()
+    sync_tree, used = writing.sync_tree, list[tuple[int, int]]()
 
     def counting(path: Path) -> None:
         root = next(each for each in (path, *path.parents) if each.name.endswith(".partial"))
@@ -130,7 +131,7 @@ def test_what_a_command_asks_for_is_enough(
         used.append((len(found), sum(-(-each.lstat().st_size // block) * block for each in found)))
         sync_tree(path)
 
-    monkeypatch.setattr(fsio, "sync_tree", counting)
+    monkeypatch.setattr(writing, "sync_tree", counting)
     command()
     assert used[0][0] <= files
     assert used[0][1] <= size
@@ -260,7 +261,7 @@ def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch:
     def failing(_: Path) -> None:
         raise TargetError("no journal")
 
-    monkeypatch.setattr(fsio, "Journal", failing)
+    monkeypatch.setattr(writing, "Journal", failing)
     with pytest.raises(TargetError, match="no journal"):
         Staging(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack import checking, fsio
+from metspack import checking
 from metspack.errors import TargetError
-from metspack.files import journal
+from metspack.files import journal, writing
 from metspack.files.journal import ADD, IN_PLACE
 from metspack.files.transaction import Transaction, recover
-from metspack.fsio import Journal
+from metspack.files.writing import Journal
 from tests.adding.packages import DIALECTS, SECOND, add, codes, package, siard, stats
 from tests.trees import names, tree
 
@@ -58,7 +58,7 @@ Act = Callable[[], object]
 
 def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
     """Let every step of a transaction, a journal's word or a renaming, be done by ``told``."""
-    record, move, supersede = Journal.record, fsio.move, fsio.supersede
+    record, move, supersede = Journal.record, writing.move, writing.supersede
 
     def recording(journal: Journal, **event: object) -> None:
         told(f"record {event['event']}", lambda: record(journal, **event))
@@ -70,8 +70,8 @@ def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) 
         told(f"supersede {target.name}", lambda: supersede(staged, target))
 
     monkeypatch.setattr(Journal, "record", recording)
-    monkeypatch.setattr(fsio, "move", moving)
-    monkeypatch.setattr(fsio, "supersede", superseding)
+    monkeypatch.setattr(writing, "move", moving)
+    monkeypatch.setattr(writing, "supersede", superseding)
 
 
 def steps(stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
@@ -463,10 +463,10 @@ AFTER = {"inner/": b"", "inner/put": b"put", "new/": b"", "new/file": b"moved", 
 
 
 def watching_all(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
-    put, take_away = fsio.put, fsio.take_away
+    put, take_away = writing.put, writing.take_away
     watching(monkeypatch, told)
-    monkeypatch.setattr(fsio, "put", lambda *paths: told("put", lambda: put(*paths)))
-    monkeypatch.setattr(fsio, "take_away", lambda path: told("take away", lambda: take_away(path)))
+    monkeypatch.setattr(writing, "put", lambda *paths: told("put", lambda: put(*paths)))
+    monkeypatch.setattr(writing, "take_away", lambda path: told("take away", lambda: take_away(path)))
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -493,7 +493,7 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
             raise TargetError("it is wrong")
 
     if not links:
-        monkeypatch.setattr(fsio, "hard_link", lambda *_: False)
+        monkeypatch.setattr(writing, "hard_link", lambda *_: False)
     with monkeypatch.context() as patched:
         watching_all(patched, told)
         if fails:

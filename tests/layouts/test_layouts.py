@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.layouts import LAYOUTS, FolderStyle, Layout, LobName, PartName, SegmentName, safe_extension
-from metspack.location import located
+from metspack.locations.statement import located
 from metspack.model import LobPlace, Part
 from tests.layouts.places import NUMBERS, PLACES
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from metspack.checking.archiveforms import is_named
+from metspack.building.segmentedfolder import segment_folder
+from metspack.checking.archives.forms import is_named
 from metspack.layouts import LAYOUTS, names
 from metspack.layouts.names import ARCHIVE, ARCHIVE_BYTES, LOBSEG, PART, SEG, SEGMENT, SEGMENT_GROUP
-from metspack.segmented import segment_folder
-from metspack.siard.conventions import is_lob_folder
+from metspack.locations.candidates import is_lob_folder
 from tests.layouts.places import place
 
 LONGEST = 255  # bytes of a name, in every file system

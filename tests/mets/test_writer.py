@@ -21,7 +21,7 @@ def template(tmp_path: Path) -> Callable[..., bytes]:
 
     def written(text: str, **facts: object) -> bytes:
         (folder / "mets.xml.j2").write_text(text, encoding="utf-8")
-        writer.written(tmp_path / "mets.xml", folder, "mets.xml.j2", facts, ["MD5"])
+        writer.write_document(tmp_path / "mets.xml", folder, "mets.xml.j2", facts, ["MD5"])
         return (tmp_path / "mets.xml").read_bytes()
 
     return written
@@ -58,7 +58,7 @@ def test_a_document_is_hashed_as_it_is_written(template: Callable[..., bytes], t
     assert data == '<a b="&lt;&amp;&#34;&gt;&#39;&#10;">é</a>\n'.encode()
     (tmp_path / "mets.xml").unlink()
     facts = {"value": 1}
-    hashers = writer.written(
+    hashers = writer.write_document(
         tmp_path / "mets.xml", tmp_path / "mine", "mets.xml.j2", facts, ["MD5", "SHA-256"]
     )
     written = (tmp_path / "mets.xml").read_bytes()

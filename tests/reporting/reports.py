@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack.checking import Checked, CheckSummary, Level, check
-from metspack.checking.graph import Edge, LinkState, Node
+from metspack.checking.links.graph import Edge, LinkState, Node
 from metspack.model import Finding, Severity
 from metspack.reporting.facts import facts_of
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, Relation, ReportFacts
+from metspack.reporting.store import FindingStore
 
 NONE = CheckSummary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0, infos=0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Checked, Level, check
-from metspack.checking.graph import LinkState
+from metspack.checking.links.graph import LinkState
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import FixityFigures, ReportFacts
 from tests.packages import forge

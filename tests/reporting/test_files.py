@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack import fsio
 from metspack.errors import ConfigError, TargetError
+from metspack.files import writing
 from metspack.reporting import html
 from metspack.reporting.files import SUFFIXES, ReportFiles
 from tests.reporting.reports import holding
@@ -131,9 +131,12 @@ def test_a_rename_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refused)
-        with pytest.raises(TargetError, match="Operation not permitted"), fsio.open_replacement(path) as file:
+        with (
+            pytest.raises(TargetError, match="Operation not permitted"),
+            writing.open_replacement(path) as file,
+        ):
             file.write(b"after")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"before")]
-    with fsio.open_replacement(path) as file:
+    with writing.open_replacement(path) as file:
         file.write(b"after")
     assert path.read_bytes() == b"after"

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import resources
-from metspack.checking import Code, Level, sampling
-from metspack.checking.graph import LinkState
-from metspack.checking.sampling import Sampled
+from metspack.checking import Code, Level, options
+from metspack.checking.links.graph import LinkState
+from metspack.checking.options import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
-from metspack.reporting.findings import printable
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts
+from metspack.reporting.records import printable
+from metspack.reporting.store import FindingStore
 from tests.packages import forge
 from tests.reporting import pages
 from tests.reporting.reports import checked, holding, node, related
@@ -189,7 +189,7 @@ def test_the_level_is_said_with_what_it_looks_at(level: Level) -> None:
 def test_a_sample_is_said() -> None:
     with holding() as (frame, kept):
         summary = replace(frame.summary, sampled=Sampled(files=500, hashed=5))
-        found = page(replace(frame, summary=summary, sample=sampling.parsed("1%", 7)), kept)
+        found = page(replace(frame, summary=summary, sample=options.parsed("1%", 7)), kept)
     assert found.one("p", "counts").text.endswith("level full, a sample")
     assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "said").text
 

@@ -13,8 +13,8 @@ from lxml import etree
 from metspack.checking import ALL_CODES, Code
 from metspack.model import Severity
 from metspack.reporting import junit
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame, ReportFacts
+from metspack.reporting.store import FindingStore
 from tests.packages import forge
 from tests.reporting.reports import checked, holding, node, related
 

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 
 from metspack.checking import ALL_CODES, Code
 from metspack.reporting import sarif
-from metspack.reporting.kept import FindingStore
 from metspack.reporting.model import Frame
+from metspack.reporting.store import FindingStore
 from tests.laws import law
 from tests.packages import forge
 from tests.reporting.reports import checked, holding

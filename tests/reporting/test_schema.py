@@ -15,10 +15,10 @@ from referencing import Registry, Resource
 
 from metspack import resources
 from metspack.checking import Code, Level
-from metspack.reporting import findings
 from metspack.reporting import json as forms
-from metspack.reporting.kept import FindingStore
+from metspack.reporting import records
 from metspack.reporting.model import Frame
+from metspack.reporting.store import FindingStore
 from tests.laws import law
 from tests.packages import forge
 from tests.reporting.reports import checked, holding
@@ -64,7 +64,7 @@ def test_reports_of_good_and_bad_packages_are_valid(tmp_path: Path, level: Level
     (package / "unlisted").write_bytes(b"")
     with checked(package, level) as (frame, kept):
         streamed = report(frame, kept)
-        whole = findings.document(frame.summary, kept.by_place(), path="package", level=level.value)
+        whole = records.document(frame.summary, kept.by_place(), path="package", level=level.value)
     assert streamed == whole
     assert streamed["findings"]
     assert streamed["counts"]["errors"] == frame.summary.errors

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack import reading
 from metspack.errors import ConfigError, SourceError
-from metspack.media import Medium
+from metspack.files import reading
+from metspack.files.byteranges import Medium
+from metspack.packages.package import Package
 from metspack.restoring.joining import JoinedLob, extracted, open_lob
-from metspack.restoring.package import Package
 from metspack.restoring.ranges import parsed
 from tests.conftest import CHECKOUT
 from tests.laws import law

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from metspack import building, checking
-from metspack.building import BuildOptions
+from metspack import checking
+from metspack.building import build
+from metspack.building.build import BuildOptions
 from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
-from metspack.planning import Split
-from metspack.restoring.files import restored_files
-from metspack.restoring.package import Package
+from metspack.packages.package import Package
+from metspack.planning.division import Split
+from metspack.restoring.files import restore_files
 from metspack.restoring.roundtrip import proven
-from metspack.restoring.siard import restored_siard
-from metspack.siard.archive import Archive
-from metspack.siard.holdings import Shelf
+from metspack.restoring.siard import restore_archive
+from metspack.sources.archive import Archive
+from metspack.sources.extents import OpenHoldings
 from tests import siards
 from tests.trees import tree
 
@@ -55,7 +56,7 @@ def data_of(sizes: tuple[int, ...]) -> list[bytes]:
 def contents(siard: Path) -> list[bytes]:
     with Archive(siard) as archive:
         found = list(archive.lobs())
-        with Shelf(archive.holdings()) as shelf:
+        with OpenHoldings(archive.holdings()) as shelf:
             return [b"".join(b"".join(shelf.contents(each, "")) for each in lob.extents) for lob in found]
 
 
@@ -65,12 +66,12 @@ def check_it_comes_back(package: Path, expected: list[bytes], options: BuildOpti
     with Package(package) as opened:
         assert [each.message for each in proven(opened)] == []
     beside = package.parent
-    restored_files(package, beside / "files")
+    restore_files(package, beside / "files")
     lobs = beside / "files" / "content" / "schema0" / "table0" / "lob2"
     assert [(lobs / f"record{row}.bin").read_bytes() for row in range(len(expected))] == expected
-    restored_siard(package, beside / "Back.siard")
+    restore_archive(package, beside / "Back.siard")
     assert contents(beside / "Back.siard") == expected
-    building.build(beside / "Back.siard", beside / "again", replace(options, name="Small"))
+    build.build(beside / "Back.siard", beside / "again", replace(options, name="Small"))
     assert tree(beside / "again") == tree(package)
 
 
@@ -84,7 +85,7 @@ def test_what_is_hard_to_divide_is_divided_so_and_comes_back(
     source = siards.siard(tmp_path / "Small.siard", *data_of(sizes))
     options = replace(OPTIONS, layout=layout, split=split, limits=Limits(bytes=limit))
     package = tmp_path / "package"
-    building.build(source, package, options)
+    build.build(source, package, options)
     with Package(package) as opened:
         held = [(part.mets, part.size) for lob in opened.lobs() for part in lob.parts]
         found = [
@@ -101,11 +102,11 @@ def test_where_nothing_may_be_split_the_first_that_is_too_large_is_named(case: s
     options = replace(OPTIONS, split=Split.NEVER, limits=Limits(bytes=limit))
     large = [(row, size) for row, size in enumerate(sizes, 1) if size > limit]
     if not large:
-        assert building.build(source, tmp_path / "package", options).split == 0
+        assert build.build(source, tmp_path / "package", options).split == 0
         return
     row, size = large[0]
     with pytest.raises(PlanError, match=rf"s0\.t0\.c2\.r{row}\b.*\b{size:,} byte"):
-        building.build(source, tmp_path / "package", options)
+        build.build(source, tmp_path / "package", options)
     assert [path.name for path in tmp_path.iterdir()] == ["Small.siard"]
 
 
@@ -138,5 +139,5 @@ def test_lobs_that_are_named_like_parts_are_lobs(
             (tmp_path / "lobs" / name).write_bytes(data)
     source = siards.packed(tmp_path / "Small.siard", siards.parts(given))
     options = replace(OPTIONS, layout=layout, limits=Limits(bytes=40))
-    assert building.build(source, tmp_path / "package", options).split == len(named)
+    assert build.build(source, tmp_path / "package", options).split == len(named)
     check_it_comes_back(tmp_path / "package", expected, options)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from metspack import scratch
 from metspack.errors import SourceError, TargetError
+from metspack.files import tempdb
 from metspack.model import Budgets
-from metspack.restoring.cells import cell_of, opened_archive
-from metspack.restoring.files import restored_files
-from metspack.restoring.package import Package
-from metspack.restoring.proving import Evidence
-from metspack.restoring.relations import unrelated
+from metspack.packages.cells import cell_of, opened_archive
+from metspack.packages.package import Package
+from metspack.packages.proofs import Evidence
+from metspack.packages.relations import unrelated
+from metspack.restoring.files import restore_files
 from metspack.restoring.roundtrip import Summary, proven
 from tests.conftest import CHECKOUT
 from tests.packages import forge
@@ -353,7 +353,7 @@ def test_what_restoring_refuses_cannot_be_given_back(
     path = root / f"Northwind_lobseg_{segment}" / LOBS[1].path(0)
     path.with_name(name).write_bytes(data)
     with pytest.raises(SourceError, match=SPLIT):
-        restored_files(root, tmp_path / "restored")
+        restore_files(root, tmp_path / "restored")
     (message,) = messages(root)
     assert message.startswith(f"LOB {SPLIT}: its cell in Northwind.siard means something else than METS")
 
@@ -429,13 +429,13 @@ def test_the_cell_of_a_lob_is_found_in_its_own_table(root: Path) -> None:
 
 
 def test_a_full_temporary_disk_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = scratch.opened
+    real = tempdb.opened
 
     def tiny() -> object:
         database = real()
         database.execute("PRAGMA max_page_count = 5")
         return database
 
-    monkeypatch.setattr(scratch, "opened", tiny)
+    monkeypatch.setattr(tempdb, "opened", tiny)
     with Package(root) as package, pytest.raises(TargetError, match="on disk"):
         package.objid  # noqa: B018

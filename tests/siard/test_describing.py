@@ -5,7 +5,7 @@ import pytest
 from lxml import etree
 
 from metspack.digests import Hashers
-from metspack.siard.describing import LobFolders, described
+from metspack.siard.edits import LobFolders, described
 from tests.shared_data import shared
 from tests.siard.forging import NEW_MD5, OLD_MD5, Table, column, field, metadata
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
-from metspack.siard.encoding import Encoding, detected
+from metspack.siard.offsets import Encoding, detected
 
 
 @pytest.mark.parametrize(

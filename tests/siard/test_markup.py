@@ -4,8 +4,7 @@ import pytest
 
 from metspack import safexml
 from metspack.errors import SourceError
-from metspack.siard.encoding import Encoding
-from metspack.siard.markup import document, tag_end
+from metspack.siard.offsets import Encoding, document, tag_end
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- <b>not this</b> -->

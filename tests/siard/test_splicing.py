@@ -11,9 +11,9 @@ from lxml import etree
 
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell
-from metspack.siard.encoding import Encoding
+from metspack.siard.edits import _FILE, Edit, NewCell, _attributes, edited, spliced_table
 from metspack.siard.metadata import Table
-from metspack.siard.splicing import _FILE, Edit, NewCell, _attributes, edited, spliced_table
+from metspack.siard.offsets import Encoding
 from tests.laws import law
 
 TABLE = Table(

@@ -12,12 +12,11 @@ from metspack.checking.codes.archives import Archives
 from metspack.checking.codes.fixity import FixityCodes
 from metspack.checking.codes.links import LinkCodes
 from metspack.checking.codes.mets import MetsCodes
-from metspack.checking.codes.names import NameCodes
+from metspack.checking.codes.names import NameCodes, Xml
 from metspack.checking.codes.paths import Paths
 from metspack.checking.codes.rule import Rule
 from metspack.checking.codes.segments import Segments
-from metspack.checking.codes.xml import Xml
-from metspack.siard.conventions import Convention
+from metspack.locations.candidates import Convention
 
 __all__ = ["ALL_CODES", "Code", "Rule"]
 

@@ -1,8 +1,8 @@
-"""Finding codes of file names (N)."""
+"""Finding codes of XML (X)."""
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import WARNING, rule
+from metspack.checking.codes.rule import ERROR, RESTORE, WARNING, rule
 
 
 class NameCodes:
@@ -28,4 +28,37 @@ class NameCodes:
         "RFC 3986, §2.5",
         "No METS can refer to it, and every system shows it differently.",
         "Rename the file.",
+    )  # fmt: skip
+
+
+class Xml:
+    """The codes with the letter X."""
+
+    NOT_WELL_FORMED = rule(
+        "X001", ERROR, "XML not well-formed",
+        "{reason}",
+        "XML 1.0, well-formedness",
+        "The document is damaged or cut off; what follows the place cannot be read.",
+        RESTORE,
+    )  # fmt: skip
+    DTD = rule(
+        "X002", ERROR, "XML with a DTD",
+        "{reason}",
+        "metspack, safety of input",
+        "A DTD could make a reader open other files or fill memory; such documents are never read.",
+        "Take the document type declaration out; no METS and no SIARD archive needs one.",
+    )  # fmt: skip
+    BUDGET = rule(
+        "X003", ERROR, "XML beyond its budget",
+        "{reason}",
+        "metspack, safety of input",
+        "No METS needs this; a hostile document would.",
+        "If the document is what it should be, raise the budget: --budget depth=200 or attribute=4000000.",
+    )  # fmt: skip
+    DECLARATION = rule(
+        "X004", WARNING, "Unusual XML declaration",
+        "the document is {found}, expected {expected}",
+        "XML 1.0, 2.8 and 4.3.3; RFC 7303",
+        "It was understood here; every reader takes XML 1.0 in UTF-8, and not every one takes this.",
+        "Write the document as XML 1.0 in UTF-8.",
     )  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from metspack.checking.codes.rule import CELLS, ERROR, FLOCAT, INFO, RESTORE, STATEMENT, WARNING, Rule, rule
+from metspack.locations.candidates import Convention
 from metspack.model import Severity
-from metspack.siard.conventions import Convention
 
 _TRYING = "By the statement they would be elsewhere or nowhere: software that follows it does not find them."
 _AS_STATED = (

@@ -57,9 +57,9 @@ def add(
 
     `metspack add out Orders.siard --max-bytes 4GB`
     """
-    from metspack.adding.added import added  # noqa: PLC0415 -- commands load what they need
+    from metspack.adding.add import add_archive  # noqa: PLC0415 -- commands load what they need
 
     settings = options.build_options(division, archive, locations, naming, proof, jobs=jobs)
     with console.progress(quiet=quiet) as progress:
-        built = added(package, source, settings, representation, progress)
+        built = add_archive(package, source, settings, representation, progress)
     tell(built, package, verify=settings.verify, json_output=json_output, quiet=quiet, added=True)

@@ -18,8 +18,8 @@ from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.building import Built
-    from metspack.inplace import Described
+    from metspack.building.build import Built
+    from metspack.building.inplace import Described
 
 _DIVIDED = "A folder that is divided already"
 
@@ -77,8 +77,8 @@ def build(
 
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
-    from metspack import inplace  # noqa: PLC0415 -- commands load what they need
-    from metspack.building import build as built_by  # noqa: PLC0415
+    from metspack.building import inplace  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.build import build as built_by  # noqa: PLC0415
 
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
         given = [each for group in (division, building, dialect) for each in group.given()]
@@ -88,7 +88,7 @@ def build(
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
         with console.progress(quiet=quiet) as progress:
-            described = inplace.described(source, settings, progress)
+            described = inplace.describe_in_place(source, settings, progress)
         _tell_described(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:

@@ -109,8 +109,8 @@ def cat(  # noqa: PLR0917 -- a command's options
 def _of_package(
     path: Path, lob: str, ranges: list[ByteRange], budgets: Budgets, *, verify: bool
 ) -> Iterator[bytes]:
+    from metspack.packages.package import Package  # noqa: PLC0415
     from metspack.restoring.joining import extracted  # noqa: PLC0415
-    from metspack.restoring.package import Package  # noqa: PLC0415
 
     with Package(path, budgets) as package:
         yield from extracted(package, lob, ranges, verify=verify, warned=console.warning)
@@ -119,7 +119,10 @@ def _of_package(
 def _of_shard(
     path: Path, root: Path, unit: str | None, lob: str | None, ranges: list[ByteRange]
 ) -> Iterator[bytes]:
-    from metspack.restoring.shardfiles import concatenated, read_shard  # noqa: PLC0415
+    from metspack.restoring.shards.reading import (
+        concatenated,  # noqa: PLC0415
+        read_shard,
+    )
 
     shard = read_shard(path, root=root, unit=unit, lob=lob)
     cuts = [shard.cut(each.within(shard.size)) for each in ranges]

@@ -21,9 +21,9 @@ from metspack.sizes import count, size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from metspack.checking.package import Checking
-    from metspack.reporting.kept import FindingStore
+    from metspack.checking.run import Checking
     from metspack.reporting.model import Frame, ReportFacts
+    from metspack.reporting.store import FindingStore
 
 _NEVER = "never"
 _SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
@@ -179,11 +179,11 @@ def check(
     `metspack check out --report report.html`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.checking.looking import CheckOptions  # noqa: PLC0415
+    from metspack.checking.options import CheckOptions  # noqa: PLC0415
     from metspack.reporting import facts  # noqa: PLC0415
     from metspack.reporting.files import ReportFiles  # noqa: PLC0415
-    from metspack.reporting.kept import FindingStore  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
+    from metspack.reporting.store import FindingStore  # noqa: PLC0415
 
     fail_on = _SEVERITIES.read("--fail-on", fail_on)
     looking = CheckOptions(
@@ -274,7 +274,10 @@ def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
 
 
 def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
-    from metspack.reporting import json, text  # noqa: PLC0415 -- commands load what they need
+    from metspack.reporting import (
+        json,  # noqa: PLC0415 -- commands load what they need
+        text,
+    )
 
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):

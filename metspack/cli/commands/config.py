@@ -14,7 +14,7 @@ from typer.core import TyperOption
 
 from metspack.cli import console
 from metspack.cli.config import files as configuration
-from metspack.cli.config.files import File, Section
+from metspack.cli.config.files import ConfigFile, Section
 from metspack.cli.config.layers import (
     ConfigGroup,
     Configured,
@@ -174,7 +174,7 @@ def example(ctx: typer.Context) -> None:
         console.out(line)
 
 
-def _sections(file: File) -> Iterator[Section]:
+def _sections(file: ConfigFile) -> Iterator[Section]:
     yield file.plain
     yield from file.profiles.values()
 

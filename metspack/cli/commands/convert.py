@@ -48,9 +48,9 @@ def convert(
 
     `metspack convert out -o new --layout siard22 --max-bytes 1TB`
     """
-    from metspack import converting  # noqa: PLC0415 -- commands load what they need
+    from metspack.building import convert as building_convert  # noqa: PLC0415 -- commands load what they need
 
     settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
     with console.progress(quiet=quiet) as progress:
-        built = converting.converted(package, output, settings, progress)
+        built = building_convert.convert_package(package, output, settings, progress)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

@@ -14,7 +14,7 @@ from metspack.cli.options.groups import argument, option
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.checking.comparing import Difference
+    from metspack.checking.diff import Difference
 
 _SCHEMA_VERSION = 1
 
@@ -54,7 +54,7 @@ def diff(  # noqa: PLR0917 -- a command's options
 
     `metspack diff out copy --root-b /mnt/disk2`
     """
-    from metspack.checking.comparing import Comparison  # noqa: PLC0415 -- commands load what they need
+    from metspack.checking.diff import Comparison  # noqa: PLC0415 -- commands load what they need
 
     found: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()

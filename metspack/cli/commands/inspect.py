@@ -14,9 +14,9 @@ from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
+    from metspack.inspecting.verification import Verdict, Verification
     from metspack.progress import Progress
     from metspack.sources.opening import Source
-    from metspack.verifying import Verdict, Verification
 
 _FINDINGS = 1
 _KEPT = 10_000  # faults in a JSON document; --lobs has them all
@@ -83,8 +83,8 @@ def inspect(
 def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool) -> bool:
     """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
-    from metspack.inspecting import inspected  # noqa: PLC0415
-    from metspack.reporting import inspections  # noqa: PLC0415
+    from metspack.inspecting.inspection import inspected  # noqa: PLC0415
+    from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
 
     with console.progress(quiet=quiet) as progress:
         found = inspected(source, progress)
@@ -105,7 +105,7 @@ def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: 
         if not json_output and not quiet:
             inspection.verified(verification)
     if json_output:
-        console.document(inspections.document(source, found, verification, faults))
+        console.document(reporting_inspection.document(source, found, verification, faults))
     return found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
@@ -113,7 +113,10 @@ def _verified(
     source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
 ) -> Verification:
     """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
-    from metspack.verifying import Verifier, failures  # noqa: PLC0415
+    from metspack.inspecting.verification import (
+        Verifier,  # noqa: PLC0415
+        failures,
+    )
 
     with Verifier(source, accepted, progress) as verifier:
         for verdict in failures(source, verifier):
@@ -126,11 +129,11 @@ def _verified(
 
 def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
     """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
-    from metspack import surveying  # noqa: PLC0415
     from metspack.cli import inspection  # noqa: PLC0415
-    from metspack.reporting import inspections  # noqa: PLC0415
-    from metspack.siard.archive import Archive  # noqa: PLC0415
-    from metspack.verifying import Verifier  # noqa: PLC0415
+    from metspack.inspecting import survey  # noqa: PLC0415
+    from metspack.inspecting.verification import Verifier  # noqa: PLC0415
+    from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
+    from metspack.sources.archive import Archive  # noqa: PLC0415
 
     is_bad, held = False, None
     # A bar and lines on one terminal would write over each other.
@@ -141,15 +144,15 @@ def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> 
         # When LOBs are verified their bytes count, and how many there are is not known yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
-        for batch in surveying.batches(source, None if weight is None else progress.advance):
+        for batch in survey.batches(source, None if weight is None else progress.advance):
             for each in batch.lobs:
                 verdict = None if accepted is None or each.lob is None else verifier.verified(each.lob)
                 is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
                 paths: tuple[str, ...] = ()
                 if each.lob is not None:
-                    held = surveying.holdings(source, each.lob, held)
-                    paths = surveying.paths(held, each.lob)
-                console.out(json.dumps(inspections.lob(each, paths, verdict)))
+                    held = survey.holdings(source, each.lob, held)
+                    paths = survey.paths(held, each.lob)
+                console.out(json.dumps(reporting_inspection.lob(each, paths, verdict)))
             console.finish()  # who reads along gets a table's LOBs when it has been read
         verifier.unchanged()
     if isinstance(source, Archive):

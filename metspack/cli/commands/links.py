@@ -14,7 +14,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from metspack.checking.graph import Graph
+    from metspack.checking.links.graph import Graph
 
 _FORMS = choices.of("tree", "table", "json", "mermaid", "svg")
 

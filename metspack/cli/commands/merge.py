@@ -15,7 +15,7 @@ from metspack.mets import dialects
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.merging.merged import Merged
+    from metspack.merging.merge import Merged
 
 
 def merge(
@@ -59,7 +59,7 @@ def merge(
 
     `metspack merge out -o whole`
     """
-    from metspack.merging import merged as merging  # noqa: PLC0415 -- commands load what they need
+    from metspack.merging import merge as merging  # noqa: PLC0415 -- commands load what they need
 
     (dialect, *_) = dialects.that_merge()
     settings = options.package_options(
@@ -72,7 +72,7 @@ def merge(
         budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:
-        made = merging.merged(containers, output, settings, progress)
+        made = merging.merge_ips(containers, output, settings, progress)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 
 

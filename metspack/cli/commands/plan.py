@@ -15,7 +15,7 @@ from metspack.mets import dialects
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.drafting import Draft
+    from metspack.building.draft import Draft
 
 
 def plan(
@@ -65,8 +65,10 @@ def plan(
 
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """
-    from metspack import drafting, fsio, planfile  # noqa: PLC0415 -- commands load what they need
-    from metspack.building import BuildOptions  # noqa: PLC0415
+    from metspack.building import draft as building_draft  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.build import BuildOptions  # noqa: PLC0415
+    from metspack.files import writing
+    from metspack.planning import planfile
 
     chosen = choices.dialects.read("--dialect", dialect or dialects.DEFAULT)
     given: dict[str, object] = {}
@@ -84,11 +86,11 @@ def plan(
         budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:
-        draft = drafting.drafted(source, settings, progress)
+        draft = building_draft.drafted(source, settings, progress)
     for each in draft.warnings:
         console.warning(each)
     if output is not None:
-        with fsio.NewFile(output) as file:
+        with writing.NewFile(output) as file:
             for line in planfile.lines(draft.header, draft.segments):
                 file.write(line.encode())
     if json_output:
@@ -99,7 +101,7 @@ def plan(
 
 
 def _document(draft: Draft) -> dict[str, object]:
-    from metspack import planfile  # noqa: PLC0415
+    from metspack.planning import planfile  # noqa: PLC0415
 
     head = draft.header
     limits = head.division.limits

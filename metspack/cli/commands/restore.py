@@ -14,7 +14,7 @@ from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.restoring.staged import Restored
+    from metspack.restoring.results import Restored
 
 _ARCHIVE = "An archive"
 
@@ -81,7 +81,7 @@ def restore(  # noqa: PLR0917 -- a command's options
     """
     from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring import siard as archives  # noqa: PLC0415
-    from metspack.restoring.staged import RestoreOptions  # noqa: PLC0415
+    from metspack.restoring.results import RestoreOptions  # noqa: PLC0415
 
     settings = RestoreOptions(
         only=tuple(only or ()),
@@ -93,9 +93,9 @@ def restore(  # noqa: PLR0917 -- a command's options
     _check(output, siard=siard, into=into, only=only, accept=accept)
     with console.progress(quiet=quiet) as progress:
         if siard:
-            restored = archives.restored_siard(package, output, where, settings, progress)
+            restored = archives.restore_archive(package, output, where, settings, progress)
         else:
-            restored = files.restored_files(package, output, settings, progress)
+            restored = files.restore_files(package, output, settings, progress)
     for each in restored.warnings:
         console.warning(each)
     document = _document(restored, output, into=where.value if siard else None)

@@ -16,7 +16,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from metspack.restoring.held import Disagreement
+    from metspack.packages.lobs import Disagreement
     from metspack.restoring.roundtrip import Roundtrip, Summary
 
 _FINDINGS = 1
@@ -39,7 +39,7 @@ def roundtrip(
 
     `metspack roundtrip out`
     """
-    from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
+    from metspack.packages.package import Package  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring.roundtrip import proven  # noqa: PLC0415
 
     budgets = common.budgets(budget)

@@ -6,11 +6,12 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-from metspack import fsio, reading, resources
+from metspack import resources
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 from metspack.errors import ConfigError, TargetError
+from metspack.files import reading, writing
 
 _FILES = {"northwind": ("Northwind.siard", "Northwind-full.siard")}
 
@@ -53,10 +54,10 @@ def copy_sample(name: str, folder: Path) -> list[Path]:
         raise ConfigError(f"there is no sample {name!r}", hint=f"The samples are: {', '.join(_FILES)}.")
     contents = {folder / file: _content(resources.sample_folder(name), file) for file in _FILES[name]}
     there = {path for path, content in contents.items() if _is_there(path, content)}
-    fsio.make_directories(folder)
+    writing.make_directories(folder)
     for path, content in contents.items():
         if path not in there:
-            with fsio.NewFile(path) as file:
+            with writing.NewFile(path) as file:
                 file.write(content)
     return list(contents)
 
@@ -68,7 +69,7 @@ def _content(folder: Path, *segments: str) -> bytes:
 
 def _is_there(path: Path, content: bytes) -> bool:
     """Tell whether a file is there already; raises ``TargetError`` when another one stands in its place."""
-    with fsio.explained(path):
+    with writing.explained(path):
         if not (path.exists() or path.is_symlink()):
             return False
         if path.is_file() and path.stat().st_size == len(content) and _content(path) == content:

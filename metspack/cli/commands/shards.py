@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from metspack.model import Budgets
-    from metspack.restoring.held import Disagreement, HeldLob
-    from metspack.restoring.package import Package
-    from metspack.restoring.shards import Shard
+    from metspack.packages.lobs import Disagreement, HeldLob
+    from metspack.packages.package import Package
+    from metspack.restoring.shards.writing import Shard
 
 _FINDINGS = 1
 _FORMS = choices.of("json", "doms")
@@ -61,7 +61,7 @@ def shards(  # noqa: PLR0917 -- a command's options
 
     `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
     """
-    from metspack.restoring.package import Package  # noqa: PLC0415 -- commands load what they need
+    from metspack.packages.package import Package  # noqa: PLC0415 -- commands load what they need
 
     if form is not None:
         _FORMS.read("--format", form)
@@ -69,16 +69,16 @@ def shards(  # noqa: PLR0917 -- a command's options
         raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
-        listing = _Listing(opened, lob, base, budgets)
+        listing = _ShardListing(opened, lob, base, budgets)
         if form is not None or json_output:
-            _written(listing.shards(), form or "json")
+            _write(listing.shards(), form or "json")
         else:
             _shown(listing.shards(), quiet=quiet)
     if listing.is_bad:
         raise typer.Exit(_FINDINGS)
 
 
-class _Listing:
+class _ShardListing:
     """The shards of a package, or of one LOB; what is wrong with it is told on stderr as it comes."""
 
     def __init__(self, package: Package, lob: str | None, base: str, budgets: Budgets) -> None:
@@ -89,14 +89,18 @@ class _Listing:
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
-        from metspack.restoring.shards import shard  # noqa: PLC0415
+        from metspack.restoring.shards.writing import shard  # noqa: PLC0415
 
         for each in self._related():
             yield shard(self._package.objid, each, base=self._base)
 
     def _related(self) -> Iterator[HeldLob]:
-        from metspack.restoring.relations import misplaced, unlisted, unrelated  # noqa: PLC0415
-        from metspack.restoring.shards import held  # noqa: PLC0415
+        from metspack.packages.relations import (
+            misplaced,  # noqa: PLC0415
+            unlisted,
+            unrelated,
+        )
+        from metspack.restoring.shards.writing import held  # noqa: PLC0415
 
         lob = None if self._lob is None else held(self._package, self._lob)
         for fault in self._package.faults if lob is None else ():
@@ -130,8 +134,11 @@ class _Listing:
         console.error(error.message, error.hint)
 
 
-def _written(found: Iterable[Shard], form: str) -> None:
-    from metspack.restoring.shards import doms_document, to_json  # noqa: PLC0415
+def _write(found: Iterable[Shard], form: str) -> None:
+    from metspack.restoring.shards.writing import (
+        doms_document,  # noqa: PLC0415
+        to_json,
+    )
 
     for text in doms_document(found) if form == "doms" else map(to_json, found):
         for line in text.splitlines():

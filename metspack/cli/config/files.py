@@ -19,8 +19,8 @@ from typing import Any, get_args
 
 import typer
 
-from metspack import reading
 from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
 
 FILE_NAME = "metspack.toml"
 EVERY = ""
@@ -62,7 +62,7 @@ class Layer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class File:
+class ConfigFile:
     """A ``metspack.toml``, checked; raises ``ConfigError`` when it is asked for what it says wrongly."""
 
     path: Path
@@ -70,7 +70,7 @@ class File:
     text: str = field(repr=False)
 
     @classmethod
-    def of(cls, path: Path, known: Known) -> File:
+    def of(cls, path: Path, known: Known) -> ConfigFile:
         """Read a file; raises ``ConfigError`` when it cannot be."""
         try:
             with reading.opening(path) as descriptor:
@@ -178,7 +178,7 @@ class File:
         return {name for options in self.known.values() for name in options}
 
 
-def layers(files: Iterable[File], use: str | None) -> list[Layer]:
+def layers(files: Iterable[ConfigFile], use: str | None) -> list[Layer]:
     """Return the layers of files, the strongest first: the chosen profile, the files' own.
 
     ``files`` are in that order too. All of them are checked. Raises ``ConfigError``.

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperOption
 
 from metspack.cli.config import files as configuration
-from metspack.cli.config.files import File, Known, Setting
+from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
 from metspack.cli.options.choices import Choice
 from metspack.cli.options.csip import DialectGroup
@@ -276,9 +276,9 @@ def known(root: Any) -> Known:
     return {name: each.settable for name, each in commands(root).items()}
 
 
-def files(config: Path | None, options: Known) -> list[File]:
+def files(config: Path | None, options: Known) -> list[ConfigFile]:
     """Return the files that count, the strongest first; raises ``ConfigError``."""
     project = configuration.project_file() if config is None else config
     user = configuration.user_file()
     paths = [each for each in (project, user if os.path.lexists(user) else None) if each is not None]
-    return [File.of(each, options) for each in dict.fromkeys(paths)]
+    return [ConfigFile.of(each, options) for each in dict.fromkeys(paths)]

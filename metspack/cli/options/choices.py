@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from metspack import planning
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.mets import dialects as registry
+from metspack.planning import division
 
 
 class Choice:
@@ -53,8 +53,8 @@ def of_dialects(name: str) -> Choice:
 
 
 checksums = of("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
-presets = Choice(lambda: planning.PRESETS)
-splits = Choice(lambda: planning.Split)
+presets = Choice(lambda: division.PRESETS)
+splits = Choice(lambda: division.Split)
 layouts = Choice(lambda: LAYOUTS)
 folder_styles = Choice(lambda: FolderStyle)
 dialects = Choice(lambda: registry.DIALECTS)
@@ -73,7 +73,7 @@ def href_styles() -> Iterable[Any]:
 @Choice
 def forms() -> Iterable[Any]:
     """How IPs are packed."""
-    from metspack.packing import FORMS  # noqa: PLC0415
+    from metspack.containers.ipwriter import FORMS  # noqa: PLC0415
 
     return FORMS
 
@@ -81,7 +81,7 @@ def forms() -> Iterable[Any]:
 @Choice
 def accepted() -> Iterable[Any]:
     """What is taken that would be refused."""
-    from metspack.copying import ACCEPTABLE  # noqa: PLC0415
+    from metspack.sources.lobstream import ACCEPTABLE  # noqa: PLC0415
 
     return ACCEPTABLE
 
@@ -89,7 +89,7 @@ def accepted() -> Iterable[Any]:
 @Choice
 def levels() -> Iterable[Any]:
     """How far a check looks."""
-    from metspack.checking.looking import Level  # noqa: PLC0415
+    from metspack.checking.options import Level  # noqa: PLC0415
 
     return Level
 
@@ -97,7 +97,7 @@ def levels() -> Iterable[Any]:
 @Choice
 def checked_profiles() -> Iterable[Any]:
     """The standards that METS files are held against."""
-    from metspack.checking.rules.profiles import Profile  # noqa: PLC0415
+    from metspack.checking.eark.profiles import Profile  # noqa: PLC0415
 
     return Profile
 

@@ -13,7 +13,7 @@ from metspack.errors import ConfigError
 from metspack.model import Budgets
 
 if TYPE_CHECKING:
-    from metspack.siard.archive import Grants
+    from metspack.sources.archive import Grants
 
 SAFETY = "Safety"
 _LOCATIONS = "Where LOBs lie"
@@ -116,7 +116,7 @@ class LocationGroup(Group):
 
     def grants(self) -> Grants:
         """Return the folders that are granted; raises ``ConfigError``."""
-        from metspack.siard.archive import Grants  # noqa: PLC0415 -- commands load what they need
+        from metspack.sources.archive import Grants  # noqa: PLC0415 -- commands load what they need
 
         drives: dict[str, Path] = {}
         for text in self.map_drive or ():

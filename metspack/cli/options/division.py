@@ -11,7 +11,7 @@ from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError
 from metspack.model import Limits
-from metspack.planning import DEFAULT_PRESET, PRESETS
+from metspack.planning.division import DEFAULT_PRESET, PRESETS
 
 LIMITS = "Limits"
 SEGMENTS = "Segments"

@@ -15,8 +15,8 @@ from metspack.cli.options.division import SEGMENTS
 from metspack.cli.options.groups import Group, option, values
 
 if TYPE_CHECKING:
-    from metspack.building import BuildOptions
-    from metspack.identity import PackageOptions
+    from metspack.building.build import BuildOptions
+    from metspack.building.options import PackageOptions
 
 _METS = "METS"
 Accept = Annotated[
@@ -206,13 +206,13 @@ class BuildGroup(ArchiveGroup):
 
 def package_options(*groups: Group, **others: Any) -> PackageOptions:
     """Return the options of a package that is described now; raises ``ConfigError``."""
-    from metspack.identity import PackageOptions  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.options import PackageOptions  # noqa: PLC0415 -- commands load what they need
 
     return PackageOptions(created=clock.now(os.environ), **values(*groups), **others)
 
 
 def build_options(*groups: Group, **others: Any) -> BuildOptions:
     """Return the options of a package that is built now; raises ``ConfigError``."""
-    from metspack.building import BuildOptions  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.build import BuildOptions  # noqa: PLC0415 -- commands load what they need
 
     return BuildOptions(created=clock.now(os.environ), **values(*groups), **others)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
+from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
-from metspack.identification import Registry
 from metspack.layouts import Layout, lobseg
 from metspack.model import Format
-from metspack.placing import PlacedFile
 from metspack.siard.metadata import Metadata
+from metspack.sources.pronom import Registry
 
 HREF_STYLES = ("relative", "file-uri")
 """How METS files name files; the first is the one to take when nothing else is asked for."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import fsio
+from metspack.files import writing
 from metspack.files.journal import ADD
 from tests.adding.packages import DIALECTS, SECOND, package, siard, stats
 from tests.cli.conftest import Commands
@@ -90,14 +90,14 @@ def test_ctrl_c_while_it_is_put_into_the_package(
     metspack: Commands, out: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = stats(out)
-    supersede = fsio.supersede
+    supersede = writing.supersede
 
     def interrupted(staged: Path, target: Path) -> None:
         supersede(staged, target)
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr(fsio, "supersede", interrupted)
+        patched.setattr(writing, "supersede", interrupted)
         outcome = metspack("add", out, source, *LIMITS)
     assert outcome.code == 130
     assert stats(out) == before
@@ -128,7 +128,7 @@ def test_a_disk_that_is_full_when_it_is_put_there(
     out = small_disk / "out"
     shutil.copytree(made, out)
     before = stats(out)
-    sync = fsio.sync_tree
+    sync = writing.sync_tree
 
     def filled(path: Path) -> None:
         sync(path)
@@ -140,7 +140,7 @@ def test_a_disk_that_is_full_when_it_is_put_there(
                 pass
 
     with monkeypatch.context() as patched:
-        patched.setattr(fsio, "sync_tree", filled)
+        patched.setattr(writing, "sync_tree", filled)
         outcome = metspack("add", out, source, *LIMITS)
     # A tmpfs takes renamings and a short journal's words even then, or they fail: both are to be borne.
     if outcome.code:

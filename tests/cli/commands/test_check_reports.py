@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from metspack.checking import package as checking_package
+from metspack.checking import run as checking_package
 from metspack.cli import Interrupted, console
 from metspack.model import Finding
 from metspack.reporting.files import SUFFIXES
-from metspack.reporting.kept import FindingStore
+from metspack.reporting.store import FindingStore
 from tests.cli.conftest import Commands, Program
 from tests.packages import forge
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.copying import Passage
+from metspack.sources.lobstream import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands
 from tests.kept import copied

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import reading
+from metspack.files import reading
 from tests.cli.conftest import Commands
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST, SECOND

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from metspack.cli import inspection
-from metspack.siard.archive import Archive, Located
+from metspack.sources.archive import Archive, Located
 from tests import siards
 from tests.cli.conftest import Commands, Program
+from tests.inspecting.test_verification import split
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
 from tests.siard.forging import Table, column, siard
-from tests.test_verifying import split
 from tests.trees import tree
 
 LOBS = [

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack.copying import Passage
+from metspack.sources.lobstream import Passage
 from tests import segmented_folders
 from tests.cli.conftest import Commands, Program
 from tests.kept import copied
 from tests.restoring.damages import without_map
-from tests.restoring.test_restore import manifest_holds
+from tests.restoring.test_files import manifest_holds
 from tests.siards import siard as small_siard
 from tests.trees import names, tree
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metspack.cli.app import app
 from metspack.cli.commands.config import _context
-from metspack.cli.config.files import File, project_file
+from metspack.cli.config.files import ConfigFile, project_file
 from metspack.cli.config.layers import commands, known
 from metspack.errors import ConfigError
 from tests.cli.conftest import Commands
@@ -457,7 +457,7 @@ def test_the_example_has_every_option_and_is_right(metspack: Commands, here: Pat
     path.write_text("\n".join(line.removeprefix("#") for line in text.splitlines() if line[:2] != "# "))
     said = metspack.fine("config", "check")
     assert said.endswith(", profiles national-archives, national-archives-sip\n")
-    file = File.of(path, known(ROOT))
+    file = ConfigFile.of(path, known(ROOT))
     for name, command in commands(ROOT).items():
         named = file.plain[""].keys() | file.plain.get(name, {}).keys()
         assert not command.settable.keys() - named
@@ -468,6 +468,6 @@ def test_the_example_has_every_option_and_is_right(metspack: Commands, here: Pat
 
 def test_a_file_says_where_it_is_wrong_only_when_asked(here: Path) -> None:
     path = write(here, "x = 1")
-    file = File.of(path, known(ROOT))
+    file = ConfigFile.of(path, known(ROOT))
     with pytest.raises(ConfigError, match="there is no option 'x'"):
         _ = file.plain

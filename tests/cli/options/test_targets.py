@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from metspack.building import BuildOptions
-from metspack.checking.looking import CheckOptions
+from metspack.building.build import BuildOptions
+from metspack.checking.options import CheckOptions
 from metspack.cli.commands.check import LookGroup
 from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup

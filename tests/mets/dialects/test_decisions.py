@@ -155,7 +155,7 @@ def test_the_rule_sees_what_it_forbids(source: str) -> None:
         'attributes = {"csip:TYPE": kind}',
         "from metspack.mets import dialects",
         "from metspack.mets.dialects.interface import Dialect",
-        "from metspack.checking.rules import csip",
+        "from metspack.checking.eark import csip",
     ],
 )
 def test_the_rule_lets_be_what_is_fine(source: str) -> None:

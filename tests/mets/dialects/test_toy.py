@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import metspack
-from metspack.building import BuildOptions
+from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.model import Limits

@@ -9,25 +9,20 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metspack import descriptive, identifiers, placing, premis, reading
+from metspack.building import placing
+from metspack.building.placing import PlacedFile
 from metspack.errors import ConfigError
-from metspack.mets import CSIP_METS, reader, tops, writer
+from metspack.files import reading
+from metspack.mets import CSIP_METS, descriptive, ids, packages, premis, reader, writer
 from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
-from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, Ip, MetadataReference
+from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
-from metspack.mets.dialects.interface import (
-    Addition,
-    ExistingPackage,
-    Inherited,
-    ParentContent,
-    StatedAgent,
-)
-from metspack.mets.growing import Growing
+from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
+from metspack.mets.editor import Growing
 from metspack.mets.links import Mptr
-from metspack.placing import PlacedFile
-from metspack.premis import Event, Identifier, Relationship
+from metspack.mets.premis import Event, Identifier, Relationship
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.csip.dialect import Csip
@@ -53,8 +48,8 @@ class _Watched:
     """
 
     def __init__(self, objid: str, children: str) -> None:
-        self._groups = {identifiers.element_id(objid, each) for each in ("child IPs", "documentation group")}
-        self._maps = {identifiers.element_id(objid, "split LOBs"): _SPLIT, children: _CHILDREN}
+        self._groups = {ids.element_id(objid, each) for each in ("child IPs", "documentation group")}
+        self._maps = {ids.element_id(objid, "split LOBs"): _SPLIT, children: _CHILDREN}
         self.linked = 0
         self.described: tuple[str, ...] = ()
 
@@ -88,7 +83,7 @@ def _of_premis(name: str, attributes: dict[str, str], _above: Sequence[str]) -> 
 
 def find(root: Path) -> tuple[str, str] | None:
     """Return folder and name of the METS of the IP at the top of those in a folder, None without one."""
-    return tops.top(root)
+    return packages.top(root)
 
 
 def inherited(package: ExistingPackage, options: Mapping[str, object]) -> tuple[Inherited, dict[str, Any]]:
@@ -162,7 +157,7 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
     ``TargetError``.
     """
     root = existing.root
-    ip = Ip(package, folder_name(content.objid), content.objid, dialect.checksum_type)
+    ip = IpFolder(package, folder_name(content.objid), content.objid, dialect.checksum_type)
     names = (folder_name(content.objid),)
     made = dialect.write_archive(ip, content, dialect.label("the SIARD archive"))
     group = replace(made, id=ip.id(f"{dialect.representation} group"))  # the first has another
@@ -193,7 +188,9 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
     return Addition(files=ip.files)
 
 
-def _write_description(dialect: Csip, ip: Ip, content: ParentContent) -> tuple[MetadataReference, FileGroup]:
+def _write_description(
+    dialect: Csip, ip: IpFolder, content: ParentContent
+) -> tuple[MetadataReference, FileGroup]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
     dublin_core = descriptive.terms(dialect.description, ip.objid)
     path = f"{DESCRIPTIVE}/dublin-core-{content.name}.xml"
@@ -211,7 +208,7 @@ def _rendered(template: str, dialect: Csip, group: FileGroup) -> str:
     return writer.rendered(TEMPLATES, template, {"group": group, "said": dialect.said(), "other_type": ""})
 
 
-def _write_premis(dialect: Csip, document: Growing, ip: Ip, content: ParentContent) -> PlacedFile:
+def _write_premis(dialect: Csip, document: Growing, ip: IpFolder, content: ParentContent) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
     addition = Action(
         type=_ADDITION,

@@ -10,12 +10,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metspack import descriptive, identifiers, premis, resources
-from metspack.descriptive import Given
+from metspack import resources
+from metspack.building.placing import PlacedFile, Placements
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
-from metspack.mets import CSIP_METS, writer
+from metspack.mets import CSIP_METS, descriptive, ids, premis, writer
+from metspack.mets.descriptive import Given
 from metspack.mets.dialects.csip import add, links, merge
 from metspack.mets.dialects.csip.documents import (
     DIVISION,
@@ -30,7 +31,7 @@ from metspack.mets.dialects.csip.documents import (
 from metspack.mets.dialects.csip.files import (
     ABOUT,
     FileGroup,
-    Ip,
+    IpFolder,
     MetadataReference,
     check_documentation,
     schema_files,
@@ -67,9 +68,8 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
-from metspack.placing import PlacedFile, Placements
-from metspack.premis import FileObject, Identifier, Relationship, Whole
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 
@@ -201,7 +201,7 @@ class Csip(CsipDocuments, Dialect):
     def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write the METS, PREMIS, descriptive metadata, documentation and schemas of a child."""
         spot = content.spot
-        ip = Ip(package, spot.ip, spot.objid, self.checksum_type)
+        ip = IpFolder(package, spot.ip, spot.objid, self.checksum_type)
         title = f"LOBs, segment {spot.index}"
         part = IpRole(
             role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent
@@ -230,7 +230,7 @@ class Csip(CsipDocuments, Dialect):
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write what the parent is beside the archive, its links to the children above all."""
-        ip = Ip(package, folder_name(content.objid), content.objid, self.checksum_type)
+        ip = IpFolder(package, folder_name(content.objid), content.objid, self.checksum_type)
         part = IpRole(
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
@@ -286,7 +286,7 @@ class Csip(CsipDocuments, Dialect):
 
     # --- the representation -----------------------------------------------------------------------------
 
-    def data_group(self, ip: Ip, files: Files, folder: str, *, archive: str) -> FileGroup:
+    def data_group(self, ip: IpFolder, files: Files, folder: str, *, archive: str) -> FileGroup:
         """Return the group of a representation's data; ``archive`` is the ID of the archive in it, if any."""
         other = self.terms.other_type(has_archive=bool(archive))
         return FileGroup(
@@ -300,12 +300,12 @@ class Csip(CsipDocuments, Dialect):
             archive=archive if other else "",
         )
 
-    def write_archive(self, ip: Ip, content: ParentContent, label: str) -> FileGroup:
+    def write_archive(self, ip: IpFolder, content: ParentContent, label: str) -> FileGroup:
         """Write the representation with the archive; returns its group in the package's METS."""
         siard = content.siard
         if siard is None:
             raise AssertionError("there is no archive, which check would have told")
-        identifier = f"ID_{identifiers.ncname(content.name).upper()}.SIARD"
+        identifier = f"ID_{ids.ncname(content.name).upper()}.SIARD"
         file = _listed(
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
         )
@@ -350,7 +350,7 @@ class Csip(CsipDocuments, Dialect):
             relationships=(has,),
         )
 
-    def group(self, ip: Ip, mets: PlacedFile, data: FileGroup) -> FileGroup:
+    def group(self, ip: IpFolder, mets: PlacedFile, data: FileGroup) -> FileGroup:
         """Return the group of the package's METS that a representation's METS is in."""
         return FileGroup(
             id=ip.id("representation group"),
@@ -366,7 +366,7 @@ class Csip(CsipDocuments, Dialect):
 
     def write_package(
         self,
-        ip: Ip,
+        ip: IpFolder,
         part: IpRole,
         representation: FileGroup,
         schemas: Placements,
@@ -378,7 +378,7 @@ class Csip(CsipDocuments, Dialect):
         described = self._write_descriptive(ip, part)
         about = ip.write_about(ABOUT, self.about(part, ip.objid))
         has = Relationship(kind="has part", objects=tuple(Identifier(value=each) for each in part.children))
-        top = Whole(
+        top = PremisWhole(
             category="intellectualEntity",
             type=premis.LOCAL,
             value=ip.objid,
@@ -412,7 +412,7 @@ class Csip(CsipDocuments, Dialect):
             "said": self.said(),
         }
 
-    def _write_descriptive(self, ip: Ip, part: IpRole) -> MetadataReference:
+    def _write_descriptive(self, ip: IpFolder, part: IpRole) -> MetadataReference:
         given = self.descriptive
         if given is not None and not part.parent:
             file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
@@ -451,13 +451,13 @@ class Csip(CsipDocuments, Dialect):
             label = each.content.rpartition(f"/{DATA}/")[2]
             linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
         words = links.children_map(self.terms, content.objid)
-        identifier = identifiers.element_id(content.objid, "child IPs")
+        identifier = ids.element_id(content.objid, "child IPs")
         return FileGroup(id=identifier, use=words.label, div="", files=lambda: files), words, linked
 
     def split_words(self, content: ParentContent) -> dict[str, str]:
         """Return what the structMap of split LOBs is called by, and how it names the children."""
         return {
-            "id": identifiers.element_id(content.objid, "split LOBs"),
+            "id": ids.element_id(content.objid, "split LOBs"),
             "loctype": links.loctype(self.terms, content.children[0].objid),
         }
 

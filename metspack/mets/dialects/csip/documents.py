@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metspack import premis
-from metspack.descriptive import Description
-from metspack.identification import TAIL, WHOLE, Registry
-from metspack.mets import CSIP_METS
-from metspack.mets.dialects.csip.files import FileGroup, Ip
+from metspack.building.placing import PlacedFile
+from metspack.mets import CSIP_METS, premis
+from metspack.mets.descriptive import Description
+from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
-from metspack.placing import PlacedFile
-from metspack.premis import Agent, Event, FileObject, Identifier, Relationship, Whole
+from metspack.mets.premis import Event, FileObject, Identifier, PremisAgent, PremisWhole, Relationship
+from metspack.sources.pronom import TAIL, WHOLE, Registry
 
 PREMIS = "metadata/preservation/premis.xml"
 """Where an IP and a representation have their preservation metadata."""
@@ -106,11 +105,11 @@ class CsipDocuments:
         }
 
     def write_premis(
-        self, ip: Ip, path: str, top: Whole, objects: Iterator[FileObject], done: Sequence[Action]
+        self, ip: IpFolder, path: str, top: PremisWhole, objects: Iterator[FileObject], done: Sequence[Action]
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and what was done to it."""
         about = Identifier(type=top.type, value=top.value)
-        hashers = premis.written(
+        hashers = premis.write(
             ip.prepare(path),
             top=top,
             files=objects,
@@ -130,12 +129,12 @@ class CsipDocuments:
         )
         return ip.register(path, hashers)
 
-    def _agents(self, done: Iterable[Action]) -> Iterator[Agent]:
-        yield Agent(name=self.software.name, version=self.software.version)
+    def _agents(self, done: Iterable[Action]) -> Iterator[PremisAgent]:
+        yield PremisAgent(name=self.software.name, version=self.software.version)
         registry = self.registry
         if registry is not None and any(each.agent == registry.software for each in done):
             note = f"PRONOM: {registry.signatures}"
-            yield Agent(name=registry.software, version=registry.version, note=note)
+            yield PremisAgent(name=registry.software, version=registry.version, note=note)
 
     def identified(self) -> tuple[Action, ...]:
         """Return that the formats of LOBs were identified, if they were to be."""
@@ -149,11 +148,17 @@ class CsipDocuments:
         return (Action(type="format identification", detail=detail, agent=self.registry.software),)
 
     def write_representation(
-        self, ip: Ip, data: FileGroup, *, label: str, objects: Iterator[FileObject], done: Iterable[Action]
+        self,
+        ip: IpFolder,
+        data: FileGroup,
+        *,
+        label: str,
+        objects: Iterator[FileObject],
+        done: Iterable[Action],
     ) -> PlacedFile:
         """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""
         folder = self.representation
-        top = Whole(
+        top = PremisWhole(
             category="representation",
             type=premis.LOCAL,
             value=self.terms.representation,

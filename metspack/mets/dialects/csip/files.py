@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack import fsio, identifiers, mediatypes, placing, reading, scratch, uris, walking
+from metspack import mediatypes, uris
+from metspack.building import placing
+from metspack.building.placing import PlacedFile, Placements
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.mets import is_mets_name, writer
+from metspack.files import reading, tempdb, walking, writing
+from metspack.mets import ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
-from metspack.placing import PlacedFile, Placements
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -57,7 +59,7 @@ class FileGroup:
         return terms.href((self.folder + path).split("/"))
 
 
-class Ip:
+class IpFolder:
     """One IP's folder while it is written; ``files`` are the digests of what was, by path."""
 
     def __init__(self, package: Path, folder: str, objid: str, checksum: str) -> None:
@@ -75,7 +77,7 @@ class Ip:
     def prepare(self, path: str) -> Path:
         """Make the folder of a file of the IP; returns where the file is to be written."""
         target = self._package / self._folder / path
-        fsio.make_directories(target.parent)
+        writing.make_directories(target.parent)
         return target
 
     def register(self, path: str, hashers: Hashers) -> PlacedFile:
@@ -86,12 +88,12 @@ class Ip:
 
     def id(self, path: str) -> str:
         """Return the xml:id of one of the IP's own files."""
-        return identifiers.element_id(self.objid, path)
+        return ids.element_id(self.objid, path)
 
     def render(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
         """Write a document from one of the dialect's templates."""
         return self.register(
-            path, writer.written(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
+            path, writer.write_document(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
         )
 
     def write_about(self, name: str, facts: Mapping[str, Any]) -> PlacedFile:
@@ -102,7 +104,7 @@ class Ip:
     def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""
         hashers = Hashers(self.algorithms)
-        with fsio.NewFile(self.prepare(path)) as file:
+        with writing.NewFile(self.prepare(path)) as file:
             for block in blocks:
                 hashers.update(block)
                 file.write(block)
@@ -141,7 +143,7 @@ class Ip:
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, sorted by path; raises ``SourceError`` as ``walking``."""
-    with closing(scratch.opened()) as names, scratch.explained(f"the files of {root}"):
+    with closing(tempdb.opened()) as names, tempdb.explained(f"the files of {root}"):
         names.execute("CREATE TABLE file (path BLOB)")
         names.execute("BEGIN")
         for entry in walking.entries(root):

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from metspack import identifiers
 from metspack.errors import ConfigError
-from metspack.mets import CSIP_METS
+from metspack.mets import CSIP_METS, ids
 from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 
 _URN_UUID = "urn:uuid:"
@@ -75,7 +74,7 @@ def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
     if parent.casefold().startswith(_URN_UUID):
         own = uuid.uuid5(uuid.NAMESPACE_URL, f"{parent} {word}")
         return f"uuid-{own}" if by_id else f"{_URN_UUID}{own}"
-    return identifiers.ncname(parent + suffix) if by_id else parent + suffix
+    return ids.ncname(parent + suffix) if by_id else parent + suffix
 
 
 def loctype(terms: Terms, objid: str) -> str:
@@ -91,7 +90,7 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
     # The recommendation knows no location there: the file entry, found by the same name, has it.
     by_id = terms.link_style == "recommendation"
     return Linked(
-        id=identifiers.element_id(own, f"{other} link"),
+        id=ids.element_id(own, f"{other} link"),
         name=other,
         loctype=loctype(terms, other),
         href="" if by_id else mets_href(other),
@@ -107,13 +106,13 @@ def mets_href(objid: str) -> str:
 
 def file_id(terms: Terms, parent: str, child: str) -> str:
     """Return the ID of the parent's file entry for a child's METS (recommendation: the child's OBJID)."""
-    return child if terms.link_style == "recommendation" else identifiers.element_id(parent, f"{child} METS")
+    return child if terms.link_style == "recommendation" else ids.element_id(parent, f"{child} METS")
 
 
 def parent_map(terms: Terms, own: str) -> LinkMap:
     """Return the structMap in which the child ``own`` names its parent."""
     return LinkMap(
-        id=identifiers.element_id(own, "parent"),
+        id=ids.element_id(own, "parent"),
         **{
             "aip": {
                 "type": "PHYSICAL",
@@ -135,7 +134,7 @@ def children_map(terms: Terms, own: str) -> LinkMap:
     """Return the structMap in which the parent ``own`` names its children."""
     one, many = f"child {terms.package_type}", LINK_LABELS[terms.link_style](terms.package_type)
     return LinkMap(
-        id=identifiers.element_id(own, "children"),
+        id=ids.element_id(own, "children"),
         **{
             "aip": {"type": "PHYSICAL", "label": many, "div": many, "child": one},
             "csip-large": {

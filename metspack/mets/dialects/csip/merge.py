@@ -10,15 +10,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metspack import identifiers, premis
+from metspack.building.placing import Placements
 from metspack.digests import Hashers
-from metspack.mets import CSIP_METS
+from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import Action, IpRole
-from metspack.mets.dialects.csip.files import Ip
+from metspack.mets.dialects.csip.files import IpFolder
 from metspack.mets.dialects.csip.terms import DATA, folder_name
 from metspack.mets.dialects.interface import Adopted, MergedContent, Names
-from metspack.placing import Placements
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.csip.dialect import Csip, CsipOptions
@@ -55,7 +54,7 @@ def write(dialect: Csip, package: Path, content: MergedContent) -> dict[str, Has
 
     Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
     """
-    ip = Ip(package, folder_name(content.objid), content.objid, dialect.checksum_type)
+    ip = IpFolder(package, folder_name(content.objid), content.objid, dialect.checksum_type)
     holds = "the SIARD archive and its LOBs"
     part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
     data = dialect.data_group(ip, content.files, DATA, archive=content.archive)
@@ -82,7 +81,7 @@ def write(dialect: Csip, package: Path, content: MergedContent) -> dict[str, Has
         facts = dialect.write_package(ip, part, group, schemas, documentation.files)
         if next(iter(content.parts()), None) is not None:
             facts["split"] = {
-                "id": identifiers.element_id(content.objid, "split LOBs"),
+                "id": ids.element_id(content.objid, "split LOBs"),
                 "loctype": links.loctype(dialect.terms, content.objid),
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }

@@ -7,18 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metspack import identifiers, placing, reading
+from metspack.building import placing
+from metspack.files import reading
 from metspack.layouts import siard22
-from metspack.mets import PLAIN_METS, writer
-from metspack.mets.dialects.interface import (
-    HREF_STYLES,
-    Addition,
-    ExistingPackage,
-    Inherited,
-    ParentContent,
-)
+from metspack.mets import PLAIN_METS, ids, writer
+from metspack.mets.dialects.interface import HREF_STYLES, Addition, ExistingPackage, Inherited, ParentContent
 from metspack.mets.dialects.recommendation import TEMPLATES
-from metspack.mets.growing import Growing
+from metspack.mets.editor import Growing
 from metspack.mets.links import SPLITLOB
 
 if TYPE_CHECKING:
@@ -82,9 +77,7 @@ def write(
     Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
     """
     facts = dialect.parent_facts(content)
-    facts["parent"]["pointer_id"] = identifiers.element_id(
-        content.objid, f"SIARD central file {content.name}"
-    )
+    facts["parent"]["pointer_id"] = ids.element_id(content.objid, f"SIARD central file {content.name}")
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
     with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
         mets = Growing(descriptor, watched)

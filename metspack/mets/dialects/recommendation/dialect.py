@@ -9,11 +9,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metspack import identifiers, placing, uris
+from metspack import uris
+from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
-from metspack.identification import Registry
-from metspack.mets import PLAIN_METS, writer
+from metspack.mets import PLAIN_METS, ids, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -31,6 +31,7 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.dialects.recommendation import TEMPLATES, add
+from metspack.sources.pronom import Registry
 
 PROFILE = "http://SIARD2.0.xml"
 """The PROFILE of the recommendation's example; archives put their own in its place."""
@@ -97,7 +98,7 @@ class Recommendation(Dialect):
             ip=words.folder,
             content=words.folder,
             index=words.index,
-            objid=identifiers.child_objid(words.word),
+            objid=ids.child_objid(words.word),
         )
 
     def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
@@ -105,10 +106,10 @@ class Recommendation(Dialect):
         spot, parent = content.spot, content.parent
         child = {
             "objid": spot.objid,
-            "element_id": f"{identifiers.ncname(parent)}.seg.{spot.index}.mets.element",
+            "element_id": f"{ids.ncname(parent)}.seg.{spot.index}.mets.element",
             "index": spot.index,
             "parent_objid": parent,
-            "pointer_id": identifiers.element_id(parent, f"{spot.objid} parent"),
+            "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
             **self._said(),
         }
         facts = {
@@ -155,10 +156,10 @@ class Recommendation(Dialect):
         return {
             "parent": {
                 "objid": objid,
-                "element_id": f"{identifiers.ncname(objid)}.mets.element",
+                "element_id": f"{ids.ncname(objid)}.mets.element",
                 "owner_id": f"{objid}.{content.name.upper()}",
-                "group_id": identifiers.element_id(objid, "child IPs"),
-                "pointer_id": identifiers.element_id(objid, "SIARD central file"),
+                "group_id": ids.element_id(objid, "child IPs"),
+                "pointer_id": ids.element_id(objid, "SIARD central file"),
                 **self._said(),
             },
             "siard": None if siard is None else self._siard(objid, content.name, siard),
@@ -166,14 +167,14 @@ class Recommendation(Dialect):
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
             "split_parts": groupby(content.parts(), attrgetter("lob")),
-            "pointer_id": lambda part: identifiers.element_id(objid, f"{part.id} {part.child}"),
+            "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
         }
 
     def _write(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]
     ) -> dict[str, Hashers]:
         algorithms = placing.algorithms(self.checksum_type)
-        return {path: writer.written(package / path, TEMPLATES, template, facts, algorithms)}
+        return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:
         """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root)."""
@@ -211,7 +212,7 @@ class Recommendation(Dialect):
             "size": child.size,
             "checksum": child.checksum,
             "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
-            "pointer_id": identifiers.element_id(objid, child.objid),
+            "pointer_id": ids.element_id(objid, child.objid),
         }
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metspack import identifiers, placing, reading, uris
+from metspack import uris
+from metspack.building import placing
 from metspack.digests import Hashers
+from metspack.files import reading
 from metspack.layouts import Layout, siard22
-from metspack.mets import writer
+from metspack.mets import ids, writer
 from metspack.mets.dialects.interface import (
     Addition,
     ChildContent,
@@ -26,7 +28,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
-from metspack.mets.growing import Growing
+from metspack.mets.editor import Growing
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -91,7 +93,7 @@ class Toy(Dialect):
             ip=words.folder,
             content=words.folder,
             index=words.index,
-            objid=identifiers.ncname(f"toy_{words.word}"),
+            objid=ids.ncname(f"toy_{words.word}"),
         )
 
     def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
@@ -133,7 +135,7 @@ class Toy(Dialect):
     def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
         algorithms = placing.algorithms(self.checksum_type)
         given = {**facts, "toy": self, "quoted": uris.quoted}
-        return {path: writer.written(package / path, TEMPLATES, template, given, algorithms)}
+        return {path: writer.write_document(package / path, TEMPLATES, template, given, algorithms)}
 
 
 def _key(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:

@@ -1,0 +1,228 @@
+"""Adding a further archive to a package, with segments of its own; nothing that is there is touched.
+
+What the parent's documents say of themselves and of others is kept: they are written anew with more in
+them. In METS the ids of the new LOBs begin with the archive's name (``Orders.s0.t2.c4.r1``), which makes
+them unique in the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from metspack.adding.existing import Present, present
+from metspack.building import build, manifests, selfcheck
+from metspack.building.build import BuildOptions, Built
+from metspack.building.segments import TaskPlaced
+from metspack.checking.codes import Code
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files import tempdb
+from metspack.files.journal import ADD
+from metspack.files.staging import Partial
+from metspack.files.transaction import Transaction, recover
+from metspack.mets import ids
+from metspack.mets.dialects.interface import SegmentSpot, Software
+from metspack.model import Finding
+from metspack.planning.assignment import Course
+from metspack.planning.sharedlobs import Sharing
+from metspack.progress import Progress, Silent
+from metspack.safexml import XmlError
+from metspack.sources import opening
+from metspack.sources.archive import Archive
+
+_FINDINGS = 20
+_OF_MANIFESTS = (Code.MANIFEST_MISSING.id, Code.MANIFEST_FORM.id)
+
+
+def add_archive(
+    folder: Path,
+    source: Path,
+    options: BuildOptions,
+    representation: str | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Add the archive ``source`` to the package in ``folder``; return what was made of it.
+
+    Dialect, OBJID, digests, agents and terms are the package's, whatever ``options`` say; so is the layout
+    when they say none. ``representation`` is the name of the new one in dialects that have such. Raises
+    ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``: after an error or an interruption the
+    package is as it was. After a kill the same call goes on from there.
+    """
+    progress = progress or Silent()
+    root = folder.resolve()
+    if not root.is_dir():
+        present(folder)
+    _check_place(root, source)
+    job = _job(source, options, representation)
+    check = _Check(root, options, progress)
+    if (made := recover(root, ADD, job=job, check=check.passed)) is not None:
+        return _built(made, folder)
+    with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
+        found = present(root)
+        check.begun()
+        settings = found.options(options, representation)
+        with opening.opened(source, options.budgets, options.grants) as archive:
+            if not isinstance(archive, Archive):
+                raise SourceError(
+                    f"{source} is no SIARD archive, and LOBs without one could not be told from others",
+                    hint="metspack build makes a package of them.",
+                )
+            with Sharing() as sharing, tempdb.unexplained():
+                work = _AddWork(archive, sharing, settings, progress, found)
+                built = replace(work.done(staging), target=folder)
+                archive.unchanged()
+                check.miscounted |= set(archive.miscounted)
+                staging.publish(
+                    moves=staging.new(work.replaced),
+                    replaces=work.replaced,
+                    made=_made(built),
+                    check=check.passed,
+                )
+    return built
+
+
+@contextmanager
+def _explained(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except XmlError as error:
+        raise SourceError(
+            f"{root}: its METS or PREMIS: {error.message}", hint="metspack check tells what is wrong with it."
+        ) from None
+
+
+def _check_place(root: Path, source: Path) -> None:
+    if source.resolve().is_relative_to(root):
+        raise TargetError(
+            f"the source {source} lies inside the package {root}",
+            hint="Move it elsewhere first: no file but the package's own belongs there.",
+        )
+    if source.is_dir() and root.is_relative_to(source.resolve()):
+        raise TargetError(
+            f"the package {root} lies inside the source folder {source}",
+            hint="Move one of them elsewhere first: the source is never written to.",
+        )
+
+
+def _job(source: Path, options: BuildOptions, representation: str | None) -> str:
+    """Return what tells the same command from another; when, by whom and how fast does not matter."""
+    nobody = Software(name="", version="")
+    same = replace(options, created="", software=nobody, accepted=frozenset(), jobs=None, verify=False)
+    told = (str(source.resolve()), representation, sorted(options.accepted), same)
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _made(built: Built) -> dict[str, Any]:
+    return asdict(built) | {"target": str(built.target)}
+
+
+def _built(made: Mapping[str, Any], folder: Path) -> Built:
+    return Built(**{**made, "target": folder, "warnings": tuple(made["warnings"])})
+
+
+class _Check:
+    """The check of the package before and after: what was wrong before is not the addition's fault."""
+
+    def __init__(self, root: Path, options: BuildOptions, progress: Progress) -> None:
+        self._root = root
+        self._options = options
+        self._progress = progress
+        self.miscounted: set[str] = set()
+
+    def begun(self) -> None:
+        """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter.
+
+        Nor may it lack the manifests that are to be written anew, or have them in a form of its own.
+        """
+        found = self._outcome(whole=False)
+        manifests_wrong = [found.warned[code][0] for code in _OF_MANIFESTS if code in found.warned]
+        self._raise(self._errors(found) + manifests_wrong, "has errors before anything is added")
+
+    def passed(self) -> None:
+        """Raise ``TargetError`` when the package as it is now has errors."""
+        found = self._outcome(whole=self._options.verify)
+        self._raise(self._errors(found), "would have errors; nothing was added")
+
+    def _outcome(self, *, whole: bool) -> selfcheck.CheckOutcome:
+        return selfcheck.outcome(
+            self._root,
+            self._progress,
+            whole=whole,
+            budgets=self._options.budgets,
+            miscounted=self.miscounted,
+        )
+
+    def _errors(self, found: selfcheck.CheckOutcome) -> list[Finding]:
+        self.miscounted |= {each.place for each in found.errors if each.code == Code.ROWS_DIFFER.id}
+        return [each for each in found.errors if each.code != Code.ROWS_DIFFER.id]
+
+    def _raise(self, wrong: list[Finding], what: str) -> None:
+        if wrong:
+            lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
+            raise TargetError(
+                f"{self._root} {what}: {lines[0]} ({len(wrong):,} findings in all)",
+                hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} all "
+                "that is wrong.",
+                details=lines,
+            )
+
+
+class _AddWork(build.BuildWork):
+    """An archive on its way into a package that is there."""
+
+    def __init__(
+        self, archive: Archive, sharing: Sharing, options: BuildOptions, progress: Progress, found: Present
+    ) -> None:
+        super().__init__(archive, sharing, options, progress)
+        self.found = found
+        self.prefix = f"{ids.ncname(self.name)}."
+        self.replaced = (*self.dialect.replaced(found), *sorted(manifests.NAMES.values()))
+        """The files of the package that are made anew, in the order in which they take their places."""
+        for path in found.archives:
+            stem = Path(path).stem
+            if ids.ncname(stem).casefold() == ids.ncname(self.name).casefold():
+                raise ConfigError(
+                    f"the package holds an archive of the name {stem} already: {path}",
+                    hint="Give the new one another name: --name NAME.",
+                )
+
+    def needed(self, course: Course) -> tuple[int, int]:
+        """Return what the addition takes: also its own files once more, and as they were."""
+        files, size = super().needed(course)
+        own = [self.found.root / path for path in self.replaced]
+        size += sum(2 * each.stat().st_size for each in own if each.is_file())
+        return files + 4 * len(own), size  # each of the two may have a folder of its own
+
+    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+        """Place the segments, none of which may be there."""
+        for spot in (self.spot(course, number) for number in course.ordered()):
+            if os.path.lexists(self.found.root / spot.ip):
+                raise TargetError(
+                    f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
+                    hint="Give the new archive another name: --name NAME.",
+                )
+        return super().placed(staging, course)
+
+    def described(
+        self,
+        staging: Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> tuple[str, ...]:
+        """Write the parent's documents and manifests anew, with what was made in them; returns warnings."""
+        content = self.content(staging, siard, spots, placed)
+        if siard is None or content.siard is None:
+            raise AssertionError("an archive was asked for")
+        root, package = self.found.root, staging.package
+        addition = self.dialect.write_addition(self.found, package, content)
+        files = addition.files | {content.siard.path: siard}
+        segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
+        manifests.write_grown(root, package, staging.work, segmented, files)
+        return addition.warnings

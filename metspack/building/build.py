@@ -1,0 +1,414 @@
+"""Building a package: read, plan, place, describe, check; published by one rename."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metspack import layouts
+from metspack.building import manifests, placing, segments, selfcheck, sidecars
+from metspack.building import options as building_options
+from metspack.building import warnings as building_warnings
+from metspack.building.options import PackageOptions
+from metspack.building.relocation import Relocation
+from metspack.building.segments import SegmentTask, TaskPlaced
+from metspack.containers.ipwriter import Packing
+from metspack.containers.zipreader import ZipContainer
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, TargetError
+from metspack.files import writing
+from metspack.files.staging import Partial, check_space, check_vacant, stage
+from metspack.layouts import FolderStyle, Layout
+from metspack.mets import ids
+from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
+from metspack.model import Limits, Segment
+from metspack.planning import assignment, columnsinside, planfile
+from metspack.planning.assignment import Column, Course
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
+from metspack.planning.planfile import PlanFile
+from metspack.planning.sharedlobs import Sharing
+from metspack.progress import Progress, Silent
+from metspack.sources import opening
+from metspack.sources.archive import Archive
+from metspack.sources.opening import Source
+from metspack.sources.repacking import Departures
+
+_FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions(PackageOptions):
+    """How a package is built.
+
+    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
+    more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
+    file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
+    dialect's for archives of that version of SIARD.
+    ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
+    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
+    ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
+    that is a folder one file.
+    """
+
+    limits: Limits = PRESETS[DEFAULT_PRESET]
+    layout: str | None = None
+    split: Split = Split.FILL
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS
+    plan: Path | None = None
+    base: Path | None = None
+    min_size: int | None = None
+    add_digests: bool = False
+    mapping_uri: str | None = None
+    lob_manifest: bool = False
+    pack: str | None = None
+    jobs: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a build made: the target, its OBJID, segments, LOBs and their bytes, and what to know of them.
+
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
+    """
+
+    target: Path
+    objid: str
+    name: str
+    segments: int
+    files: int
+    bytes: int
+    layout: str
+    split: int
+    kept: int
+    warnings: tuple[str, ...]
+
+
+def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
+    """Build the package of a source of LOBs at ``target``, which must not exist.
+
+    Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``; after an error or an
+    interruption nothing is left at the target or beside it, and the source is as it was.
+    """
+    if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
+        raise TargetError(
+            f"the target {target} lies inside the source folder {source}",
+            hint="Choose a target outside it: the source is never written to.",
+        )
+    check_vacant(target)  # before a large archive is read for nothing
+    with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+        return build_from(opened, target, options, progress)
+
+
+def build_from(
+    source: Source, target: Path, options: BuildOptions, progress: Progress | None = None
+) -> Built:
+    """Build the package of a source that is open already, as ``build`` does."""
+    with Sharing(shares=isinstance(source, Archive)) as sharing:
+        work = BuildWork(source, sharing, options, progress or Silent())
+        with stage(target) as staging:
+            built = work.done(staging)
+            source.unchanged()
+            staging.publish()
+    return built
+
+
+class BuildWork:
+    """One build of one source: what was asked for, resolved against what the source is."""
+
+    prefix = ""
+    """What stands before the ids of LOBs."""
+
+    def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
+        self.source = source
+        self.archive = source if isinstance(source, Archive) else None
+        self.sharing = sharing
+        self.options = options
+        self.progress = progress
+        self.plan = PlanFile(options.plan) if options.plan else None
+        self.division = self.plan.header.division if self.plan else division(options, self.archive)
+        self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
+        self.objid = building_options.objid(options, self.name, self.archive)
+        if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
+            raise ConfigError(
+                f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
+            )
+        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive)
+        sidecars.check(
+            self.layout,
+            options.dialect,
+            options.mapping_uri,
+            manifest=options.lob_manifest,
+            is_packed=options.pack is not None,
+        )
+        self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
+        if self.packing is not None:
+            self.packing.check()
+        if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
+            raise ConfigError(
+                "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
+            )
+        self.warnings = [*ids.name_words(source.stem, self.name if self.plan else options.name)]
+        version = None if self.archive is None else self.archive.metadata.version
+        self.warnings += self.dialect.layout_warnings(self.layout, version)
+        self.kept = 0
+        self.stays: frozenset[Column] = frozenset()
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the segments."""
+        return self.division.layout
+
+    def done(self, staging: Partial) -> Built:
+        """Make the whole package in the staging folder."""
+        journal = staging.journal
+        journal.record(event="begin", source=str(self.source.path), name=self.name)
+        with closing(Departures()) as departures:
+            self.stays = self._staying()
+            course = self._planned(staging, departures)
+            self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
+            files, size = self.needed(course)
+            check_space(staging, files=files, bytes_=size)
+            journal.record(
+                event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
+            )
+            if self.archive is not None and self.options.check_message_digest:
+                self.warnings += building_warnings.words(self.archive, self.progress, rewritten=True)
+            placed = self.placed(staging, course)
+            if self.archive is not None:
+                columnsinside.keep(self.archive, self.stays, departures)
+                siard = self._siard(self.archive, staging, course, departures, placed)
+            else:
+                siard = None
+        journal.record(event="rewritten")
+        spots = [self.spot(course, number) for number in course.ordered()]
+        checked = self.described(staging, siard, spots, placed)
+        remarked = building_warnings.remarks(
+            self.source, course, placed, self.sharing, added=self.options.add_digests
+        )
+        return Built(
+            target=staging.target,
+            objid=self.objid,
+            name=self.name,
+            segments=len(course.segments),
+            files=course.lobs,
+            bytes=course.bytes,
+            layout=self.layout.name,
+            split=course.split,
+            kept=self.kept,
+            warnings=(*self.warnings, *remarked, *checked),
+        )
+
+    def needed(self, course: Course) -> tuple[int, int]:
+        """Return how many files and folders, and bytes in them, are made at most."""
+        footprint, ips = self.dialect.footprint, len(course.segments) + 1
+        archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
+        copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
+        files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
+        return files, (
+            course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
+        )
+
+    def described(
+        self,
+        staging: Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> tuple[str, ...]:
+        """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
+        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
+        manifests.write(staging.package, staging.work, self._fragments(spots), files)
+        return selfcheck.check_made(
+            staging.package,
+            self.progress,
+            whole=self.options.verify,
+            miscounted=() if self.archive is None else self.archive.miscounted,
+        )
+
+    def _staying(self) -> frozenset[Column]:
+        least = self.plan.header.min_size if self.plan else self.options.min_size
+        found = columnsinside.chosen(self.source, least, self.progress)
+        if self.archive is not None and least is not None:
+            self.warnings += columnsinside.words(self.archive, found, least)
+        self.kept = sum(found.values())
+        return frozenset(found)
+
+    def _planned(self, staging: Partial, departures: Departures) -> Course:
+        """Plan, and give every segment its slice of the plan as a file."""
+        lobs = columnsinside.moving(self.source, self.stays, self.progress)
+        return assignment.course(
+            lobs,
+            self.division,
+            staging.work,
+            sharing=self.sharing,
+            departs=departures.add,
+            agreed=self._agreement(),
+        )
+
+    def _agreement(self) -> Callable[[Segment | None], None]:
+        """Return what is told each segment, None at the end, and refuses one the plan file has otherwise."""
+        if self.plan is None:
+            return lambda _segment: None
+        return self.plan.agreement(planfile.header(self.name, self.source, self.division))
+
+    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+        """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
+        self.progress.stage("Placing", course.bytes)
+        holdings = self.source.holdings()
+        tasks = (
+            SegmentTask(
+                segments=tuple(self.spot(course, number) for number in numbers),
+                holdings=holdings,
+                package=staging.package,
+                work=staging.work,
+                parent=self.objid,
+                dialect=self.dialect,
+                layout=self.layout,
+                packing=self.packing,
+                add_digests=segments.digest_for_cells(self.options.algorithm)
+                if self.options.add_digests
+                else None,
+                accepted=self.options.accepted,
+                identify=self.options.identify,
+                prefix=self.prefix,
+            )
+            for numbers in course.tasks()
+        )
+        placed: list[TaskPlaced] = []
+        for each in segments.place_all(tasks, course.jobs(self.options.jobs), self.progress):
+            for child in each.children:
+                staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
+            placed.append(each)
+        return placed
+
+    def spot(self, course: Course, number: int) -> SegmentSpot:
+        """Return where a segment lies, and what it is called."""
+        container, index = course.keys[number]
+        words = SegmentWords(
+            number=number,
+            index=index,
+            parent=self.objid,
+            name=self.name,
+            word=self.layout.segment_id(self.name, container, index),
+            folder=self.layout.segment_folder(self.name, container, index),
+            is_added=bool(self.prefix),
+        )
+        return self.dialect.spot(words)
+
+    def _siard(
+        self,
+        archive: Archive,
+        staging: Partial,
+        course: Course,
+        departures: Departures,
+        placed: list[TaskPlaced],
+    ) -> Hashers:
+        self.progress.stage("Rewriting the archive", max(0, archive.size - course.compressed))
+        relocation = Relocation(
+            archive,
+            course,
+            self.layout,
+            self.sharing,
+            name=self.name,
+            work=staging.work,
+            corrected=segments.corrected(placed),
+            stays=self.stays,
+        )
+        target = self._parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
+        writing.make_directories(target.parent)
+        return relocation.written(
+            target,
+            departures,
+            self.options.lob_folder_style,
+            placing.algorithms(self.options.algorithm),
+            self.progress.advance,
+        )
+
+    def _parent(
+        self,
+        staging: Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> dict[str, Hashers]:
+        """Write the parent's documents; returns the files beside the segments."""
+        checksum = self.options.algorithm
+        root = self._parent_root(staging)
+        files = sidecars.write(
+            root,
+            staging.work,
+            spots,
+            mets=self.dialect.mets,
+            mapping=self.options.mapping_uri,
+            manifest=self.options.lob_manifest,
+            checksum=checksum,
+        )
+        others = [sidecars.placed(*each, checksum) for each in files.items()]
+        content = self.content(staging, siard, spots, placed)
+        if content.siard is not None and siard is not None:
+            files[content.siard.path] = siard
+        content = replace(content, others=lambda: iter(others))
+        return files | self.dialect.write_parent(root, content)
+
+    def content(
+        self,
+        staging: Partial,
+        siard: Hashers | None,
+        spots: list[SegmentSpot],
+        placed: list[TaskPlaced],
+    ) -> ParentContent:
+        """Return what the parent has to say of the archive that was written, and of the segments."""
+        described: SiardFile | None = None
+        if siard is not None:
+            path = self.dialect.archive_path(self.objid, self.name)
+            with ZipContainer.opened(self._parent_root(staging) / path, self.options.budgets) as written:
+                zip64 = written.zip64
+            checksum = siard.digest(self.options.algorithm).value
+            described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
+        children = {number: child for task in placed for number, child in task.by_number()}
+        split = [task.number for task in placed if task.is_split]
+        return ParentContent(
+            objid=self.objid,
+            name=self.name,
+            siard=described,
+            children=[children[spot.number] for spot in spots],
+            split=lambda: segments.split_lobs(staging.work, split),
+            parts=lambda: segments.split_parts(staging.work, split),
+        )
+
+    def _parent_folder(self) -> str:
+        """Return the folder that the parent is packed from, "" when it is not."""
+        return "" if self.packing is None else self.dialect.parent_folder(self.objid)
+
+    def _parent_root(self, staging: Partial) -> Path:
+        """Return the folder in which the parent is written: one that does not stay, when it is packed."""
+        if not self._parent_folder():
+            return staging.package
+        root = staging.work / "parent"
+        writing.make_directories(root)
+        return root
+
+    def _parent_packed(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
+        """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
+        ip, packing = self._parent_folder(), self.packing
+        if not ip or packing is None:
+            return files
+        work = staging.work / "pack-parent"
+        writing.make_directory(work)
+        with packing.opened(staging.package, ip, work, placing.MANIFESTS) as pack:
+            pack.take(self._parent_root(staging), ip, files)
+            return {packing.file(ip): pack.finished()}
+
+    def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
+        """Yield what the paths of each segment in the manifests begin with, and its number."""
+        for spot in spots:
+            yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
+
+
+def division(options: BuildOptions, archive: Archive | None) -> Division:
+    """Return how the LOBs of a source are divided; raises ``ConfigError`` for a layout there is not."""
+    given = None if options.layout is None else layouts.named(options.layout)
+    layout = building_options.layout(options.dialect, given, archive)
+    return Division(limits=options.limits, layout=layout, split=options.split)

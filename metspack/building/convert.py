@@ -1,0 +1,133 @@
+"""A package made anew from another: other limits, another layout, no restored copy on the way.
+
+The LOBs are read through the segments they lie in. Where the package has METS, each part, each whole and
+the archive are proven by it while they are read; each LOB by its cell in any case.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from metspack.building import build
+from metspack.building.build import BuildOptions, Built
+from metspack.containers.ipreader import OpenPacks
+from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
+from metspack.files.staging import check_target
+from metspack.mets import is_mets_name, packages
+from metspack.model import Budgets
+from metspack.packages import source as packages_source
+from metspack.packages.source import Packaged
+from metspack.progress import Progress, Silent
+from metspack.sizes import counted
+from metspack.sources.archive import Archive, Grants
+
+_SEVERAL = (
+    "A package of one archive is divided anew. Give each back and build packages of them: metspack restore "
+    "OUT --siard --archive NAME -o NAME.siard, then metspack build."
+)
+_MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
+
+
+def convert_package(
+    path: Path, target: Path, options: BuildOptions, progress: Progress | None = None
+) -> Built:
+    """Build the package at ``path`` anew at ``target``, which must not exist.
+
+    ``path`` is a package's folder or the METS of its parent, or a folder with a .siard file and its LOBs and
+    without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
+    OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
+    options of its first build give the same bytes again.
+    Raises as ``building.build``; after an error or an interruption nothing is left, and the package is as
+    it was.
+    """
+    progress = progress or Silent()
+    check_target(target, path)
+    progress.stage("Reading METS", None)
+    with _opened(path, options) as source:
+        if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
+            return build.build_from(source, target, options, progress)
+        named = replace(
+            options,
+            name=source.stem if options.name is None else options.name,
+            objid=(source.package.objid or None) if options.objid is None else options.objid,
+        )
+        source.prove(progress)
+        built = build.build_from(source, target, named, progress)
+        return replace(built, warnings=(*built.warnings, *_words(source)))
+
+
+@contextmanager
+def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
+    if path.is_dir() and not _has_mets(path):
+        _check_never_had_mets(path)
+        with Archive(_archive(path), options.budgets, options.grants) as archive:
+            yield archive
+    else:
+        if options.grants != Grants():
+            raise ConfigError(
+                "folders for LOBs are granted, and the LOBs of a package with METS all lie in it",
+                hint="Leave --lob-root, --map-drive and --mapping out.",
+            )
+        with packages_source.opened(path, options.budgets, hint=_SEVERAL) as source:
+            yield source
+
+
+def _has_mets(folder: Path) -> bool:
+    """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
+    if any(is_mets_name(each.name) for each in folder.iterdir()) or packages.top(folder) is not None:
+        return True
+    with closing(OpenPacks(Budgets())) as shelf:
+        return packages.packed_top(folder, shelf) is not None
+
+
+def _check_never_had_mets(folder: Path) -> None:
+    """Raise ``SourceError`` for what is left of a package: nothing would prove its bytes."""
+    for place, _, names in os.walk(folder):
+        for name in sorted(names):
+            found = Path(place, name)
+            if is_mets_name(name):
+                what = str(found)
+            elif place == str(folder) and _MANIFEST.fullmatch(name) and (line := _mets_in(found)):
+                what = f"{found}, which lists {line}"
+            else:
+                continue
+            raise SourceError(
+                f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
+                hint="Get it from another copy of the package; without it nobody can tell what was "
+                "changed or is missing. metspack build makes a package of the .siard, proven by cells alone.",
+            )
+
+
+def _mets_in(manifest: Path) -> str:
+    """Return the first METS that a manifest lists, "" when there is none."""
+    with open(reading.opened(manifest), "rb", closefd=True) as lines:
+        for line in lines:
+            path = line.rstrip(b"\r\n").decode(errors="replace").partition(" ")[2].lstrip(" *")
+            if is_mets_name(path):
+                return path
+    return ""
+
+
+def _archive(folder: Path) -> Path:
+    """Return the one archive in a folder without METS; raises ``SourceError``."""
+    found = sorted(each for each in folder.glob("*.siard") if each.is_file())
+    if len(found) == 1:
+        return found[0]
+    names = f": {', '.join(each.name for each in found[:3])}" if found else ""
+    raise SourceError(
+        f"{folder} holds no mets.xml, and {counted(len(found), '.siard file')}{names}; "
+        "expected one of either",
+        hint="Name a package's folder, or one with a single .siard and the folders of its LOBs.",
+    )
+
+
+def _words(source: Packaged) -> Iterator[str]:
+    if left := source.unnamed_count():
+        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+    yield from source.remarks()

@@ -1,0 +1,136 @@
+"""Making a plan: which segments the LOBs of a source divide into, found out without writing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack.building import build
+from metspack.building import options as building_options
+from metspack.building.build import BuildOptions
+from metspack.building.options import PackageOptions
+from metspack.mets import ids
+from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
+from metspack.model import Segment
+from metspack.planning import columnsinside, planfile
+from metspack.planning.division import planned
+from metspack.planning.planfile import PlanHeader
+from metspack.planning.sharedlobs import Sharing
+from metspack.progress import Progress, Silent
+from metspack.sources import opening
+from metspack.sources.archive import Archive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A plan: its header, its segments, the LOBs in them and what is to be known of these.
+
+    ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
+    ``kept`` those that stay inside the archive. ``objid`` is the parent's, "" for LOBs without an archive,
+    whose identity the build makes from the LOBs.
+    """
+
+    header: PlanHeader
+    dialect: Dialect
+    objid: str
+    version: str | None
+    segments: tuple[Segment, ...]
+    lobs: int
+    split: int
+    kept: int
+    warnings: tuple[str, ...]
+
+    @property
+    def files(self) -> int:
+        """The files in all segments, each a LOB or a part of one."""
+        return sum(each.files for each in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes in all segments."""
+        return sum(each.bytes for each in self.segments)
+
+    def folder(self, segment: Segment) -> str:
+        """Return the folder of a segment below the package's."""
+        layout = self.header.division.layout
+        return layout.segment_folder(self.header.name, segment.container, segment.index)
+
+    def child_objid(self, segment: Segment) -> str:
+        """Return the OBJID of the child IP that a segment becomes."""
+        return self.spot(segment).objid
+
+    def spot(self, segment: Segment) -> SegmentSpot:
+        """Return where the child IP lies that a segment becomes, and its OBJID."""
+        layout, name = self.header.division.layout, self.header.name
+        words = SegmentWords(
+            number=segment.index,
+            index=segment.index,
+            parent=self.objid,
+            name=name,
+            word=layout.segment_id(name, segment.container, segment.index),
+            folder=self.folder(segment),
+        )
+        return self.dialect.spot(words)
+
+
+def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
+    """Return the plan of a source, the same that ``building.build`` follows with the same options.
+
+    Options that say nothing of segments, names and OBJIDs are not looked at.
+
+    Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
+    """
+    given = None if options.name is None else ids.given_name(options.name)
+    progress = progress or Silent()
+    segments: list[Segment] = []
+    lobs = split = 0
+    with (
+        opening.opened(path, options.budgets, options.grants, options.base) as source,
+        Sharing(shares=isinstance(source, Archive)) as sharing,
+    ):
+        division = build.division(options, source if isinstance(source, Archive) else None)
+        stays = columnsinside.chosen(source, options.min_size, progress)
+        own = (
+            lob
+            for lob in columnsinside.moving(source, stays, progress)
+            if sharing.is_first(lob, division.layout.container(lob.place))
+        )
+        for event in planned(own, division.limits, split=division.split, layout=division.layout):
+            if isinstance(event, Segment):
+                segments.append(event)
+            elif event.part is None:
+                lobs += 1
+            elif event.part.number == 0:
+                lobs += 1
+                split += 1
+        source.unchanged()
+        archive = source if isinstance(source, Archive) else None
+        name = given or ids.package_name(source.stem)
+        dialect, objid = _identity(options, name, archive)
+        warnings = () if archive is None else archive.conventions()
+        words = () if archive is None else columnsinside.words(archive, stays, options.min_size or 0)
+        return Draft(
+            header=planfile.header(name, source, division, options.min_size),
+            dialect=dialect,
+            objid=objid,
+            version=None if archive is None else archive.metadata.version,
+            segments=tuple(segments),
+            lobs=lobs,
+            split=split,
+            kept=sum(stays.values()),
+            warnings=(
+                *ids.name_words(source.stem, given),
+                *words,
+                *sharing.words(),
+                *warnings,
+            ),
+        )
+
+
+def _identity(options: BuildOptions, name: str, archive: Archive | None) -> tuple[Dialect, str]:
+    """Return the dialect of the package, and the parent's OBJID as far as it is known."""
+    package = PackageOptions(
+        objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
+    )
+    objid = building_options.objid(package, name, archive)
+    return building_options.dialect(package, name, objid, archive), objid

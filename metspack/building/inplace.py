@@ -1,0 +1,325 @@
+"""A folder whose LOBs lie in segments already becomes a package where it stands.
+
+METS files and manifests are added. Nothing that is there is written to, moved or renamed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metspack.building import manifests, placing, segments, selfcheck
+from metspack.building import options as building_options
+from metspack.building import warnings as building_warnings
+from metspack.building.options import PackageOptions
+from metspack.building.placing import PlacedFile, Placements
+from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
+from metspack.building.segmentedlobs import Standing
+from metspack.building.segments import SegmentTask
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files import tempdb, writing
+from metspack.files.journal import IN_PLACE
+from metspack.files.staging import check_space
+from metspack.files.transaction import Transaction, recover
+from metspack.layouts import lobseg
+from metspack.mets import dialects, ids
+from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
+from metspack.progress import Progress, Silent
+from metspack.sizes import counted
+from metspack.sources.archive import Archive
+
+_FINDINGS = 20
+_ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a folder was found to hold: segments, LOBs in them and their bytes, LOBs inside the archive.
+
+    ``unreferenced`` counts the files in segments that no cell names.
+    """
+
+    folder: Path
+    objid: str
+    name: str
+    segments: int
+    files: int
+    bytes: int
+    inside: int
+    unreferenced: int
+    warnings: tuple[str, ...]
+
+
+def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
+    """Write the METS files and manifests of a segmented folder into it, and nothing else.
+
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption the
+    folder is as it was, after a kill it is so when this is called again.
+    """
+    if not folder.is_dir():
+        raise SourceError(
+            f"{folder} is no folder",
+            hint="Name the folder that holds the .siard and the folders of its LOBs.",
+        )
+    root = folder.resolve()
+    recover(root, IN_PLACE)
+    with Transaction(root, IN_PLACE) as staging, tempdb.unexplained(), SegmentedFolder(root) as found:
+        return _InPlaceWork(found, staging, options, progress or Silent()).done()
+
+
+class _InPlaceWork:
+    """One folder on its way to being a package."""
+
+    def __init__(
+        self, folder: SegmentedFolder, staging: Transaction, options: PackageOptions, progress: Progress
+    ) -> None:
+        self.folder = folder
+        self.root = folder.root
+        self.staging = staging
+        self.options = options
+        self.progress = progress
+        self.warnings: list[str] = []
+        self.puts: list[str] = []
+        """What is to be put into the folder, in this order."""
+
+    def done(self) -> Described:
+        """Find, read, describe, put, check."""
+        self.progress.stage("Finding LOBs", None)
+        self._refuse_descriptions()
+        name = self._archive_name()
+        self.folder.set_apart(name)
+        options = self.options
+        with (
+            Archive(self.root / name, options.budgets, options.grants) as archive,
+            Standing(archive, self.folder, options.algorithm) as standing,
+        ):
+            package = _FolderPackage(archive, options)
+            self.warnings += ids.name_words(archive.stem, options.name)
+            standing.find(self.staging)
+            spots = self._spots(package)
+            self._check_space(spots, package)
+            if options.check_message_digest:
+                self.warnings += building_warnings.words(archive, self.progress, rewritten=False)
+            self.progress.stage("Reading", self.folder.amounts()[1])
+            standing.read(self.staging, options, self.progress)
+            children = self._children(standing, spots, package)
+            files = self._parent(standing, children, package)
+            fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
+            fragments += [(f"{name}/", len(spots))] if archive.container is None else []
+            manifests.write(self.staging.package, self.staging.work, fragments, files)
+            self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
+            archive.unchanged()
+            self.folder.unchanged()
+            self._warn(archive, standing)
+        self.staging.publish(puts=self.puts, check=lambda: self._check(archive))
+        counts = standing.counted
+        return Described(
+            folder=self.root,
+            objid=package.objid,
+            name=package.name,
+            segments=len(children),
+            files=counts.lobs,
+            bytes=counts.bytes,
+            inside=counts.inside,
+            unreferenced=counts.unnamed,
+            warnings=tuple(self.warnings),
+        )
+
+    def _refuse_descriptions(self) -> None:
+        if found := self.folder.descriptions():
+            raise TargetError(
+                f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
+                f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
+                hint="Nothing is overwritten: move them away first. Is it a package already? metspack check.",
+                details=found,
+            )
+
+    def _archive_name(self) -> str:
+        names = self.folder.archives()
+        if len(names) == 1:
+            return names[0]
+        what = f"{len(names)} SIARD archives ({', '.join(names[:3])})" if names else "no SIARD archive"
+        raise SourceError(
+            f"{self.root} holds {what}, expected one",
+            hint="It has to hold the .siard, its parts, or the folder it was unpacked to, beside the folders "
+            "with its LOBs.",
+        )
+
+    def _spots(self, package: _FolderPackage) -> dict[str, SegmentSpot]:
+        """Return where the segments lie, by folder."""
+        words: dict[str, SegmentFolder] = {}
+        spots: dict[str, SegmentSpot] = {}
+        for position, segment in enumerate(self.folder.segments()):
+            objid = ids.ncname(ids.child_objid(segment.word))
+            if (other := words.setdefault(objid, segment)) is not segment:
+                raise SourceError(
+                    f"{self.root}: the folders {other.path!r} and {segment.path!r} would both be {objid}",
+                    hint="Ids hold A-Z, a-z, 0-9 and - _ . only. " + _ELSEWHERE.format(self.root),
+                )
+            if objid == package.objid:
+                raise ConfigError(f"the OBJID {objid!r} is that of a child", hint="Choose another with --id.")
+            index = position if segment.number is None else segment.number
+            spots[segment.path] = SegmentSpot(
+                number=position, ip=segment.path, content=segment.path, index=index, objid=objid
+            )
+        return spots
+
+    def _check_space(self, spots: dict[str, SegmentSpot], package: _FolderPackage) -> None:
+        """Find out before all is read whether what is made can be put."""
+        footprint, ips = package.dialect.footprint, len(spots) + 1
+        check_space(
+            self.staging,
+            files=footprint.files_per_ip * ips,
+            bytes_=footprint.per_lob * self.folder.amounts()[0] + footprint.per_ip * ips,
+        )
+        for folder in ("", *spots):
+            if not os.access(self.root / folder, os.W_OK | os.X_OK):
+                raise TargetError(
+                    f"no file can be added to {self.root / folder}", hint="Ask for the right to write there."
+                )
+
+    def _children(
+        self, standing: Standing, spots: dict[str, SegmentSpot], package: _FolderPackage
+    ) -> list[ChildMets]:
+        """Write the children's METS; return them in the parent's order: series by their first LOBs."""
+        turns = standing.turns()
+        series: dict[str, int] = {}
+        ordered = self.folder.segments()
+        for segment in ordered:
+            series[segment.series] = min(turns[segment.path], series.get(segment.series, turns[segment.path]))
+        ordered.sort(key=lambda each: (series[each.series], each.number or 0))
+        children = []
+        for segment in ordered:
+            spot = spots[segment.path]
+            task = SegmentTask(
+                segments=(spot,),
+                holdings=package.archive.holdings(),
+                package=self.staging.package,
+                work=self.staging.work,
+                parent=package.objid,
+                dialect=package.dialect,
+                layout=lobseg.LAYOUT,
+            )
+            writing.make_directories(self.staging.package / spot.content)
+            with closing(Placements()) as placements:
+                for file in standing.files(spot.content):
+                    placements.add(file)
+                children.append(segments.describe(placements, spot, task))
+            self.puts.append(f"{spot.ip}/{package.dialect.mets}")
+        return children
+
+    def _parent(
+        self, standing: Standing, children: list[ChildMets], package: _FolderPackage
+    ) -> dict[str, Hashers]:
+        """Write the parent's METS; return the files that are in no segment nor in an unpacked archive."""
+        archive = package.archive
+        files: dict[str, Hashers] = {}
+        others: list[PlacedFile] = []
+        for number, extent in enumerate(self.folder.others(), start=1):
+            other, hashers = standing.read_whole(extent, f"other.{number}", self.progress)
+            others.append(other)
+            files[other.path] = hashers
+        siard: SiardFile | None = None
+        with closing(Placements()) as pieces:
+            for piece, hashers in self._pieces(standing, package):
+                pieces.add(piece)
+                if archive.container is not None:
+                    files[piece.path] = hashers
+            if archive.container is None:
+                placing.manifest_fragments(pieces, "", self.staging.work, len(children), {})
+            elif archive.name in files:
+                (whole,) = pieces.files()
+                siard = SiardFile(
+                    path=whole.path,
+                    size=whole.size,
+                    checksum=whole.checksum,
+                    zip64=archive.container.zip64,
+                )
+            objids = {child.folder: child.objid for child in children}
+            content = ParentContent(
+                objid=package.objid,
+                name=package.name,
+                siard=siard,
+                children=children,
+                split=standing.split_lobs,
+                parts=lambda: standing.split_parts(objids),
+                pieces=pieces.files,
+                others=lambda: iter(others),
+            )
+            files |= package.dialect.write_parent(self.staging.package, content)
+        return files
+
+    def _pieces(self, standing: Standing, package: _FolderPackage) -> Iterator[tuple[PlacedFile, Hashers]]:
+        """Read the files that the archive is; the parts of a zip file have a sequence."""
+        is_zip = package.archive.container is not None
+        for number, extent in enumerate(self.folder.archive_files()):
+            identifier = f"ID_{package.name.upper()}.SIARD.{number + 1}"
+            piece, hashers = standing.read_whole(extent, identifier, self.progress)
+            if is_zip:
+                piece = replace(piece, sequence=number, media_type="application/octet-stream")
+            yield piece, hashers
+
+    def _warn(self, archive: Archive, standing: Standing) -> None:
+        counts = standing.counted
+        if counts.undigested:
+            self.warnings.append(
+                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: nothing but the length, "
+                "where there is one, proves that they are what was archived"
+            )
+        self.warnings += [f"{what}: {number:,}" for what, number in sorted(standing.notes.items()) if number]
+        if counts.shared:
+            first, other = counts.example
+            self.warnings.append(
+                f"{counted(counts.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                f"{first}, for one; each file is listed once, with the first cell's id"
+            )
+        if counts.unnamed:
+            names = ", ".join(counts.strangers)
+            self.warnings.append(
+                f"{counted(counts.unnamed, 'file')} in segments that no cell names ({names}"
+                f"{', ...' if counts.unnamed > len(counts.strangers) else ''}): listed as unreferenced"
+            )
+        if counts.inside:
+            self.warnings.append(
+                f"{counted(counts.inside, 'LOB')} inside the archive: described by the archive alone"
+            )
+        self.warnings += archive.conventions()
+
+    def _check(self, archive: Archive) -> None:
+        options = self.options
+        found = selfcheck.outcome(
+            self.root,
+            self.progress,
+            whole=options.verify,
+            budgets=options.budgets,
+            miscounted=archive.miscounted,
+        )
+        self.warnings += found.warnings()
+        if wrong := found.errors:
+            lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
+            raise SourceError(
+                f"{self.root} does not check as a package: {lines[0]} ({len(wrong):,} findings in all); what "
+                "was added was taken away again",
+                hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
+                details=lines,
+            )
+
+
+class _FolderPackage:
+    """What the package is called, and what describes it."""
+
+    def __init__(self, archive: Archive, options: PackageOptions) -> None:
+        self.archive = archive
+        given = options.name
+        self.name = ids.package_name(archive.stem) if given is None else ids.given_name(given)
+        self.objid = building_options.objid(options, self.name, archive)
+        if why := dialects.facts(options.dialect).not_in_place:
+            raise ConfigError(
+                f"the dialect {options.dialect} has no packages in place: {why}",
+                hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
+            )
+        self.dialect = building_options.dialect(options, self.name, self.objid, archive)

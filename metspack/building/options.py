@@ -1,0 +1,110 @@
+"""What a package is called and what describes it, be it built or described in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from metspack.errors import ConfigError
+from metspack.layouts import Layout
+from metspack.mets import dialects, ids
+from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
+from metspack.model import Budgets
+from metspack.siard import offsets
+from metspack.sources import pronom
+from metspack.sources.archive import Archive, Grants
+from metspack.version import __version__
+
+SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
+"""The agent that every package names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageOptions:
+    """How a package is named, described and proven.
+
+    ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
+    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
+    beside that of the archive. ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs
+    by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of ``dialects.DIALECTS``;
+    ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes, are as it has them when
+    None.
+    """
+
+    created: str = ""
+    software: Software = SOFTWARE
+    name: str | None = None
+    objid: str | None = None
+    grants: Grants = field(default_factory=Grants)
+    accepted: frozenset[str] = frozenset()
+    checksum: str | None = None
+    agents: tuple[str, ...] = ()
+    mets_profile: str | None = None
+    href_style: str = HREF_STYLES[0]
+    dialect: str = dialects.DEFAULT
+    dialect_options: DialectOptions | None = None
+    identify: bool = False
+    verify: bool = False
+    check_message_digest: bool = True
+    budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
+        return self.checksum or dialects.facts(self.dialect).checksum
+
+
+def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
+    """Return the package's name: that of its plan or the given one, else one made from the source's stem.
+
+    Raises ``ConfigError`` for one that cannot be, or that is not the plan's.
+    """
+    chosen = None if options.name is None else ids.given_name(options.name)
+    if planned is None:
+        return chosen or ids.package_name(stem)
+    if chosen is not None and chosen != planned:
+        raise ConfigError(
+            f"the plan names the package {planned}, --name says {chosen}",
+            hint="Leave --name out, or plan again with it.",
+        )
+    return ids.given_name(planned)
+
+
+def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
+    """Return the parent's OBJID: the given one, else that of name and metadata; "" without an archive.
+
+    Raises ``ConfigError`` for one that cannot be.
+    """
+    if options.objid is not None:
+        return ids.given_objid(options.objid)
+    if archive is None:
+        return ""
+    document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
+    return ids.package_objid(name, document)
+
+
+def layout(dialect: str, given: Layout | None, archive: Archive | None) -> Layout:
+    """Return the layout of a source's segments: the given one, or else what dialect and SIARD version ask."""
+    return given or dialects.named(dialect).layout(None if archive is None else archive.metadata.version)
+
+
+def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | None) -> Dialect:
+    """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
+
+    ``objid`` is the parent's, "" while it is not known. Raises ``ConfigError`` for what the dialect cannot
+    say: now, not after an hour of copying.
+    """
+    package = PackageFacts(
+        name=name,
+        metadata=None if archive is None else archive.metadata,
+        created=options.created,
+        checksum_type=options.algorithm,
+        software=options.software,
+        agents=options.agents,
+        mets_profile=options.mets_profile,
+        href_style=options.href_style,
+        registry=pronom.registry() if options.identify else None,
+        options=options.dialect_options,
+    )
+    chosen = dialects.named(options.dialect).of(package)
+    chosen.check(objid)
+    return chosen

@@ -1,0 +1,144 @@
+"""What the cells of a rewritten archive say: where each LOB lies now, and what is known of it since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from metspack import uris
+from metspack.building import segments
+from metspack.digests import Hashers
+from metspack.layouts import FolderStyle, Layout
+from metspack.model import Digest, LobCell, LobPlace
+from metspack.planning.assignment import Column, Course, Whereabouts, column_of
+from metspack.planning.sharedlobs import Sharing
+from metspack.siard.edits import NewCell
+from metspack.siard.metadata import Table
+from metspack.sources import rewriting
+from metspack.sources.archive import Archive, extension_of
+from metspack.sources.repacking import Departures
+from metspack.sources.rewriting import Moved
+
+
+class Relocation:
+    """New cells for an archive whose LOBs were placed as a course has it.
+
+    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        course: Course,
+        layout: Layout,
+        sharing: Sharing,
+        *,
+        name: str,
+        work: Path,
+        corrected: Mapping[int, int],
+        stays: Collection[Column] = (),
+    ) -> None:
+        self._archive = archive
+        self._course = course
+        self._layout = layout
+        self._sharing = sharing
+        self._name = name
+        self._work = work
+        self._digests = _Digests(work, corrected)
+        self._tables = {column[:2] for column in (*course.columns, *stays)}
+
+    def written(
+        self,
+        target: Path,
+        departures: Departures,
+        style: FolderStyle,
+        algorithms: Iterable[str],
+        wrote: Callable[[int], None],
+    ) -> Hashers:
+        """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
+
+        ``departures`` are the entries to be left out; ``wrote`` is told the bytes as they go.
+        """
+        if not self._course.files:
+            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms)
+        columns: dict[str, dict[int, str]] = {}
+        tables = {(table.schema, table.number): table.path for table in self._archive.metadata.tables}
+        for schema, table, column in sorted(self._course.columns):
+            place = LobPlace(schema=schema, table=table, cell=f"c{column}", row=1)
+            folder = self._layout.column_folder(self._name, self._layout.container(place), style)
+            columns.setdefault(tables[schema, table], {})[column] = folder
+        database = self._layout.database_folder(self._name, style)
+        return rewriting.rewrite(
+            self._archive,
+            Moved(entries=departures, columns=columns, database=database),
+            target,
+            work=self._work,
+            values=self.values,
+            algorithms=algorithms,
+            wrote=wrote,
+        )
+
+    def values(self, table: Table) -> Callable[[LobCell], NewCell | None] | None:
+        """Return for a table the function from each of its LOB cells, in document order, to its new self.
+
+        None for a table without LOBs. Where LOBs stay their cells change too: the database's lobFolder and
+        their column's, from which they may have counted, are no longer what they were.
+        """
+        if (table.schema, table.number) not in self._tables:
+            return None
+        whereabouts: dict[Column, Whereabouts] = {}
+
+        def value(cell: LobCell) -> NewCell | None:
+            column = column_of(cell.place)
+            if column not in self._course.columns:
+                return self._inside(table, cell)
+            if column not in whereabouts:
+                whereabouts[column] = Whereabouts(self._course.runs.get(column, ()))
+            return self._outside(cell, whereabouts[column])
+
+        return value
+
+    def _outside(self, cell: LobCell, whereabouts: Whereabouts) -> NewCell:
+        first = self._sharing.first(cell.place.id)
+        if first is not None:
+            file, digest = self._sharing.told(first)
+            return NewCell(file=file, digest=digest)
+        number = whereabouts.next()
+        file = self._layout.cell_file(
+            self._name, self._course.keys[number][1], cell.place, extension_of(cell.file)
+        )
+        digest = self._digests.of(cell.place.id, number)
+        self._sharing.tell(cell.place.id, file, digest)
+        return NewCell(file=file, digest=digest)
+
+    def _inside(self, table: Table, cell: LobCell) -> NewCell:
+        """Return a cell whose LOB stays, with its entry named in full: its column has no lobFolder."""
+        entries = self._archive.entries(table, cell)
+        if len(entries) != 1:
+            raise AssertionError(f"{cell.place.id} stays in the archive, where it has {len(entries)} entries")
+        # SIARD 1.0 has a string there, later versions a URI.
+        plain = self._archive.metadata.version == "1.0"
+        return NewCell(file=entries[0] if plain else uris.quoted(entries[0].split("/")))
+
+
+class _Digests:
+    """Digests that cells are to get, read from what the tasks wrote, in the order of the cells."""
+
+    def __init__(self, work: Path, tasks: Mapping[int, int]) -> None:
+        self._work = work
+        self._tasks = tasks
+        self._lines: dict[int, Iterator[tuple[str, str, str]]] = {}
+        self._waiting: dict[int, tuple[str, str, str] | None] = {}
+
+    def of(self, place: str, segment: int) -> Digest | None:
+        task = self._tasks.get(segment)
+        if task is None:
+            return None
+        if task not in self._lines:
+            self._lines[task] = iter(segments.json_lines(segments.digests_path(self._work, task)))
+            self._waiting[task] = next(self._lines[task], None)
+        waiting = self._waiting[task]
+        if waiting is None or waiting[0] != place:
+            return None
+        self._waiting[task] = next(self._lines[task], None)
+        return Digest(algorithm=waiting[1], value=waiting[2])

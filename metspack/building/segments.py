@@ -1,0 +1,314 @@
+"""Segments as units of work: each is placed and described from its own slice of the plan.
+
+A task holds all that a process needs, on this machine or another that sees the same files; what
+comes back is small. Results are the same whoever did the work, in whatever order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from metspack import processes
+from metspack.building import placing
+from metspack.building.placing import PlacedFile, Placements, Placing
+from metspack.containers.ipwriter import Destination, Folder, Pack, Packing
+from metspack.digests import Hashers
+from metspack.files import reading, writing
+from metspack.layouts import Layout
+from metspack.mets.dialects.interface import (
+    ChildContent,
+    ChildMets,
+    Dialect,
+    SegmentSpot,
+    SplitLob,
+    SplitPart,
+)
+from metspack.model import Format
+from metspack.planning import slices
+from metspack.progress import Progress
+from metspack.sources.extents import Holdings, OpenHoldings
+from metspack.sources.lobstream import Passage
+from metspack.sources.pronom import Identifying
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentTask:
+    """Segments to be placed and described together: one, or those that share split LOBs, in order.
+
+    ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
+    the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
+    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS.
+    """
+
+    segments: tuple[SegmentSpot, ...]
+    holdings: Holdings
+    package: Path
+    work: Path
+    parent: str
+    dialect: Dialect
+    layout: Layout
+    packing: Packing | None = None
+    add_digests: str | None = None
+    accepted: frozenset[str] = frozenset()
+    identify: bool = False
+    prefix: str = ""
+
+    @property
+    def number(self) -> int:
+        """The task's number: that of its first segment."""
+        return self.segments[0].number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPlaced:
+    """Segments on disk: their METS as the parent names them, and what is to be said of their LOBs.
+
+    ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
+    """
+
+    numbers: tuple[int, ...]
+    children: tuple[ChildMets, ...]
+    is_split: bool
+    has_digests: bool
+    notes: Mapping[str, int]
+
+    @property
+    def number(self) -> int:
+        """The task's number: that of its first segment."""
+        return self.numbers[0]
+
+    def by_number(self) -> Iterator[tuple[int, ChildMets]]:
+        """Yield the children with their segments' numbers."""
+        yield from zip(self.numbers, self.children, strict=True)
+
+
+UTF16_LENGTHS = "LOBs whose cell counts UTF-16 units"
+PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
+
+
+def digests_path(work: Path, task: int) -> Path:
+    """Return where a task's digests lie that cells are to get: ``[id, algorithm, value]`` on each line."""
+    return work / f"digests-{task}.jsonl"
+
+
+def wholes_path(work: Path, task: int) -> Path:
+    """Return where a task's split LOBs lie: ``SplitLob``'s fields in their order on each line."""
+    return work / f"wholes-{task}.jsonl"
+
+
+def parts_path(work: Path, task: int) -> Path:
+    """Return where the parts of a task's split LOBs lie: ``[LOB id, part id, child OBJID]`` on each line."""
+    return work / f"parts-{task}.jsonl"
+
+
+def digest_for_cells(checksum: str) -> str:
+    """Return the algorithm of digests added to cells: METS's if SIARD has it (2.2 T_6.2-1), else SHA-256."""
+    return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
+
+
+def corrected(placed: Iterable[TaskPlaced]) -> dict[int, int]:
+    """Return the tasks that wrote digests which cells are to get, by the numbers of their segments."""
+    return {number: task.number for task in placed if task.has_digests for number in task.numbers}
+
+
+def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
+    """Yield the split LOBs of some tasks."""
+    for task in tasks:
+        for identifier, size, kind, checksum, identified in json_lines(wholes_path(work, task)):
+            yield SplitLob(
+                id=identifier,
+                size=size,
+                media_type=kind,
+                checksum=checksum,
+                format=identified and Format(**identified),
+            )
+
+
+def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
+    """Yield the parts of the split LOBs of some tasks, each LOB's from the first on."""
+    for task in tasks:
+        for lob, part, child in json_lines(parts_path(work, task)):
+            yield SplitPart(lob=lob, id=part, child=child)
+
+
+def json_lines(path: Path) -> Iterator[Any]:
+    """Yield the values of a file of JSON lines that a task wrote."""
+    with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+class _Ended:
+    """Takes down what is to be known of LOBs once they are proven."""
+
+    def __init__(self, task: SegmentTask) -> None:
+        self._task = task
+        self.notes: Counter[str] = Counter()
+        self.digests = writing.NewFile(digests_path(task.work, task.number))
+        self.wholes = writing.NewFile(wholes_path(task.work, task.number))
+        self.parts = writing.NewFile(parts_path(task.work, task.number))
+
+    def lob(self, passage: Passage) -> None:
+        lob, task = passage.lob, self._task
+        said = lob.cell.digest
+        algorithm = None
+        if passage.is_part_digest and said is not None:
+            self.notes[PART_DIGESTS] += 1
+            algorithm = said.algorithm
+        elif said is None:
+            algorithm = task.add_digests
+        if algorithm is not None:
+            digest = passage.hashers.digest(algorithm)
+            self.digests.write(_line(lob.place.id, digest.algorithm, digest.value))
+        if passage.unit == "UTF-16 units":
+            self.notes[UTF16_LENGTHS] += 1
+
+    def whole(self, passage: Passage) -> None:
+        lob = passage.lob
+        checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
+        identified = passage.format and asdict(passage.format)
+        lob_id = self._task.prefix + lob.place.id
+        self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
+
+    def part(self, file: PlacedFile, objid: str) -> None:
+        self.parts.write(_line(file.part_of, file.id, objid))
+
+    def close(self) -> None:
+        for each in (self.digests, self.wholes, self.parts):
+            each.close()
+
+    def discard(self) -> None:
+        for each in (self.digests, self.wholes, self.parts):
+            each.discard()
+
+
+def _line(*fields: object) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
+    """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
+
+    ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
+    """
+    ended = _Ended(task)
+    checksum = task.dialect.checksum_type
+    children: list[ChildMets] = []
+    try:
+        with OpenHoldings(task.holdings) as shelf:
+            course = Placing(
+                shelf,
+                task.layout,
+                checksum=checksum,
+                algorithms=(task.add_digests,) if task.add_digests else (),
+                accepted=task.accepted,
+                identifying=Identifying(task.work / f"probe-{task.number}") if task.identify else None,
+                moved=moved,
+                ended=ended.lob,
+                joined=ended.whole,
+                prefix=task.prefix,
+            )
+            for spot in task.segments:
+                with closing(Placements()) as placements, _room(task, spot) as room:
+                    entries = slices.entries(slices.path(task.work, spot.number))
+                    for file in course.placed(entries, room.lobs):
+                        placements.add(file)
+                        if file.part_of:
+                            ended.part(file, spot.objid)
+                    children.append(room.described(placements))
+            shelf.unchanged()
+        ended.close()
+    except BaseException:
+        ended.discard()
+        raise
+    return TaskPlaced(
+        numbers=tuple(spot.number for spot in task.segments),
+        children=tuple(children),
+        is_split=ended.wholes.size > 0,
+        has_digests=ended.digests.size > 0,
+        notes=dict(ended.notes),
+    )
+
+
+class _FolderRoom:
+    """A segment that becomes a folder of the package."""
+
+    def __init__(self, task: SegmentTask, spot: SegmentSpot) -> None:
+        self._task = task
+        self._spot = spot
+        self.lobs: Destination = Folder(task.package / spot.content)
+
+    def described(self, placements: Placements) -> ChildMets:
+        """Describe the segment once its LOBs were placed."""
+        return describe(placements, self._spot, self._task)
+
+
+class _PackRoom:
+    """A segment that becomes one file: its LOBs go there at once, its documents by way of ``work``."""
+
+    def __init__(
+        self, task: SegmentTask, spot: SegmentSpot, packing: Packing, pack: Pack, work: Path
+    ) -> None:
+        self._task = task
+        self._spot = spot
+        self._packing = packing
+        self._pack = pack
+        self._work = work
+        self.lobs = pack.below(spot.content.removeprefix(spot.ip).removeprefix("/"))
+
+    def described(self, placements: Placements) -> ChildMets:
+        """Describe the segment once its LOBs were placed."""
+        task, spot = self._task, self._spot
+        writing.make_directories(self._work / spot.ip)
+        files = _documents(placements, spot, task, self._work)
+        self._pack.take(self._work, spot.ip, files)
+        packed = self._pack.finished()
+        placing.pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
+        return _child(files, spot, task)
+
+
+@contextmanager
+def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackRoom]:
+    """Give what a segment is placed in for the length of a block."""
+    if task.packing is None:
+        yield _FolderRoom(task, spot)
+        return
+    work = task.work / f"pack-{spot.number}"
+    writing.make_directory(work)
+    with task.packing.opened(task.package, spot.ip, work, placing.MANIFESTS) as pack:
+        yield _PackRoom(task, spot, task.packing, pack, work)
+    writing.remove(work)
+
+
+def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
+    """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
+    files = _documents(placements, spot, task, task.package)
+    placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    return _child(files, spot, task)
+
+
+def _documents(
+    placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
+) -> dict[str, Hashers]:
+    """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""
+    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
+    return task.dialect.write_child(root, content)
+
+
+def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -> ChildMets:
+    mets = files[f"{spot.ip}/{task.dialect.mets}"]
+    checksum = mets.digest(task.dialect.checksum_type).value
+    return ChildMets(
+        objid=spot.objid, folder=spot.ip, content=spot.content, size=mets.size, checksum=checksum
+    )
+
+
+def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
+    """Place segments with up to ``jobs`` processes; yields what became of the tasks, as ``pooling`` does."""
+    return processes.results(place, tasks, jobs, progress.advance)

@@ -1,0 +1,85 @@
+"""The check with which a package is made: of what lies on disk, by the code that checks any package."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metspack import checking
+from metspack.checking.codes import Code
+from metspack.errors import TargetError
+from metspack.model import Budgets, Finding, Severity
+from metspack.progress import Progress
+
+_TOLD = {
+    Code.CELL_WITH_BOTH.id,
+    Code.CELLS_WITHOUT_DIGEST.id,
+    Code.LOB_IN_NO_CELL.id,
+    Code.LOB_IN_TWO_CELLS.id,
+    Code.NO_SIARD.id,
+    Code.PSEUDO_ABSOLUTE.id,
+}
+"""What a build says in words of its own, as it does of every convention (P1), or was asked to write."""
+_CONVENTIONS = "P1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """What a package's check found: its errors, and of each code of its warnings the first and how many."""
+
+    errors: list[Finding] = field(default_factory=list)
+    warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield the warnings as sentences, each code once."""
+        for first, count in self.warned.values():
+            more = f" (and {count - 1:,} more of {first.code})" if count > 1 else ""
+            yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+
+
+def outcome(
+    package: Path,
+    progress: Progress,
+    *,
+    whole: bool,
+    budgets: Budgets | None = None,
+    miscounted: Collection[str] = (),
+) -> CheckOutcome:
+    """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes.
+
+    ``miscounted`` are the tables whose rows were not as many as metadata.xml says in the source already:
+    they are not an error of what was written.
+    """
+    level = checking.Level.FULL if whole else checking.Level.STRUCTURE
+    progress.stage("Checking what lies on disk", checking.weight(package) if whole else None)
+    found = CheckOutcome()
+    for each in checking.check(package, level, progress=progress.advance, budgets=budgets):
+        if each.code == Code.ROWS_DIFFER.id and each.place in miscounted:
+            continue
+        if each.severity is Severity.ERROR:
+            found.errors.append(each)
+        elif each.severity is Severity.WARNING and not _is_told(each):
+            first, count = found.warned.get(each.code, (each, 0))
+            found.warned[each.code] = first, count + 1
+    return found
+
+
+def _is_told(finding: Finding) -> bool:
+    return finding.code in _TOLD or finding.code.startswith(_CONVENTIONS)
+
+
+def check_made(
+    package: Path, progress: Progress, *, whole: bool, miscounted: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors."""
+    found = outcome(package, progress, whole=whole, miscounted=miscounted)
+    if wrong := found.errors:
+        first = wrong[0]
+        raise TargetError(
+            f"what was written does not check: {first.path}: {first.code} {first.message} "
+            f"({len(wrong):,} findings in all); nothing was published",
+            hint="The disk may be failing: try another target. If it happens again, "
+            "report it as a fault of metspack.",
+        )
+    return tuple(found.warnings())

@@ -1,0 +1,454 @@
+"""The SIARD archives of a package: zip, metadata, and every cell that names a LOB, against the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from metspack import safexml, textlength
+from metspack.checking import grouping
+from metspack.checking.archives import forms, mappingtxt
+from metspack.checking.archives.cells import Cells
+from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
+from metspack.checking.archives.lobsearch import Finder, Proof
+from metspack.checking.archives.packagefiles import Files
+from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
+from metspack.checking.codes import Code
+from metspack.checking.files import splitlobs
+from metspack.checking.files.hashing import Progress
+from metspack.checking.files.listed import source_of
+from metspack.checking.tree import CheckedTree
+from metspack.containers.zipreader import ZipContainer
+from metspack.digests import Hashers
+from metspack.errors import SourceError
+from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
+from metspack.packages.files import path_of
+from metspack.siard import entries as siard_entries
+from metspack.siard import metadata as siard_metadata
+from metspack.siard import tables
+from metspack.siard.metadata import Metadata, Table
+from metspack.textlength import TextLength
+
+_ROOTS = ("content/", "header/")
+_CONTENT = "content/"
+_OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
+_PUT = "INSERT INTO folded_entry VALUES (?, ?)"
+_ALIKE = """
+SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
+FROM folded_entry f WHERE other IS NOT NULL ORDER BY f.name
+"""
+_FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
+
+
+def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
+    """Yield entries at the root that SIARD does not know, and names that are alike; ``archive`` is its path.
+
+    Memory is flat: only names that are not their own folded form are kept, on disk.
+    """
+    catalogue.put("DELETE FROM folded_entry")
+    batch = Batch(catalogue)
+    strange, first = 0, ""
+    for name in container.names():
+        if not name.startswith(_ROOTS):
+            strange, first = strange + 1, first or name
+        raw = name.encode("utf-8", "surrogateescape")
+        folded = folded_name(raw)
+        if folded != raw:
+            batch.add(_PUT, folded, raw)
+    batch.flush()
+    if strange:
+        yield Code.ENTRY_OUT_OF_PLACE.at(archive, 0, first, found=first, count=f"{strange:,}")
+    for folded, raw in catalogue.rows(_FOLDED):
+        if container.extent(folded.decode("utf-8", "surrogateescape")) is not None:
+            yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(folded))
+    for raw, other in catalogue.rows(_ALIKE):
+        yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(other))
+
+
+def unnamed(
+    catalogue: Catalogue, container: Entries, form: ArchiveForm, metadata: Metadata
+) -> Iterator[Finding]:
+    """Yield that content/ has entries of no table and no cell, when all cells are in the catalogue."""
+    tables = {
+        f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")
+    }
+    # What is inside an unpacked archive is a file of the package.
+    folder = form.path + b"/" if form.is_unpacked else b""
+    count, first = 0, ""
+    for name in container.names(_CONTENT):
+        if name.endswith("/") or name in tables:
+            continue
+        path = folder + name.encode("utf-8", "surrogateescape")
+        if catalogue.row(_OF_A_CELL, path, form.path) is None:
+            count, first = count + 1, first or name
+    if count:
+        yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
+
+
+_LENGTHS = f"""
+SELECT archive, place, path, length, bytes FROM (
+    SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
+        (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
+        (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
+) WHERE {textlength.impossible_sql("length", "bytes")} ORDER BY id
+"""  # noqa: S608 -- names of columns
+_AGAINST_METS = """
+SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
+FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
+WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c.id
+"""
+_TWICE = """
+SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
+    SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
+WHERE o.id < c.id ORDER BY c.id
+"""
+_OTHER_ROW = """
+SELECT c.archive, c.place, c.path, e.xml_id, m.path, e.line
+FROM cell c JOIN entry e ON e.path = c.path JOIN mets m ON m.id = e.mets
+WHERE NOT c.inside AND e.xml_id <> c.place AND e.groupid IS NOT c.place
+AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
+AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place = e.xml_id) ORDER BY c.id
+"""
+_BESIDE = """
+SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c.inside AND c.path = CASE
+    WHEN substr(d.path, -2) = CAST('.0' AS BLOB) THEN substr(d.path, 1, length(d.path) - 2)
+    WHEN substr(d.path, -8) = CAST('_part001' AS BLOB) THEN substr(d.path, 1, length(d.path) - 8) END
+WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
+"""
+# Which groups of files hold LOBs is seen from those that cells name; a METS with the archive has other files.
+_PUT_GROUPS = """
+INSERT INTO lob_group SELECT DISTINCT e.mets, e.grp FROM cell c JOIN entry e ON e.path = c.path
+JOIN mets m ON m.id = e.mets AND m.parent IS NOT NULL
+WHERE NOT c.inside AND e.mets NOT IN (SELECT mets FROM siard)
+"""
+_UNNAMED = """
+SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
+JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.element = 'file' AND (m.segment
+    OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+AND NOT instr(char(10) || e.grp, char(10) || 'Documentation')
+AND NOT instr(char(10) || e.grp, char(10) || 'Schemas')
+AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
+"""
+# METS documents of its own representations (CSIP) make no parent of a package.
+_WITHOUT_ARCHIVE = """
+SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 FROM mets c WHERE c.parent = 1
+    AND lower(CAST(substr(c.folder, length(m.folder) + 1, 16) AS TEXT)) <> 'representations/')
+"""
+_NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
+_IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
+_IN_ENTRY = """
+SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
+"""
+
+
+def findings(
+    catalogue: Catalogue,
+    places: CheckedTree,
+    root: Path,
+    progress: Progress,
+    budgets: Budgets,
+    *,
+    whole: bool,
+    sampled: bool = False,
+) -> Iterator[Finding]:
+    """Yield what is wrong with the SIARD archives that the METS documents list, and with their cells.
+
+    The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
+    sampled alone when the check is of a sample (``sampled``).
+    """
+    listed = list(forms.listed(catalogue))
+    files = Files(catalogue, root)
+    complete = read = 0
+    for form in listed:
+        if forms.is_there(catalogue, form):
+            read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, form.files[0]) is None)
+            archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=read_whole)
+            yield from archive.findings(progress)
+            read += 1
+            complete += archive.complete
+    if not listed:
+        yield from _none(catalogue)
+    if catalogue.row("SELECT 1 FROM cell") is not None:
+        catalogue.index_ids()
+        yield from _of_cells(catalogue)
+    if not whole or sampled:
+        # Where the bytes are read, they tell which of the two is wrong.
+        yield from _against_mets(catalogue)
+    if read and complete == read:
+        catalogue.put(_PUT_GROUPS)
+        together = grouping.FindingGroups()
+        unnamed = grouping.without(catalogue, _NAMED_BELOW)
+        for path, identifier in catalogue.rows(_UNNAMED):
+            finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+            yield from together.take(unnamed(path), finding)
+        yield from together.release()
+
+
+def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what is wrong with cells as they are in the catalogue, from whatever archive."""
+    for name, place, path, length, size in catalogue.rows(_LENGTHS):
+        yield Code.LENGTH_DIFFERS.at(
+            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=f"{size:,} bytes"
+        )
+    for name, place, path, other in catalogue.rows(_TWICE):
+        yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
+        yield Code.CELL_OF_ANOTHER_LOB.at(
+            shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
+        )
+    for name, place, path, part in catalogue.rows(_BESIDE):
+        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
+
+
+def _none(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield that a parent IP has no archive; a child checked alone need not have one."""
+    for path, line in catalogue.rows(_WITHOUT_ARCHIVE):
+        yield Code.NO_SIARD.at(shown(path), line)
+
+
+def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
+    for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
+        yield Code.CELL_AGAINST_METS.at(
+            shown(name),
+            0,
+            place,
+            algorithm=algorithm,
+            found=found,
+            expected=expected,
+            source=source_of(mets, line),
+            file=shown(path),
+        )
+
+
+class _ArchiveCheck:
+    """One archive; ``complete`` once all its cells are in the catalogue."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        places: CheckedTree,
+        files: Files,
+        form: ArchiveForm,
+        *,
+        budgets: Budgets,
+        whole: bool,
+    ) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._files = files
+        self._form = form
+        self._path = form.path
+        self._budgets = budgets
+        self._name = shown(form.path)
+        self._whole = whole
+        self._mapping = mappingtxt.Mapping()
+        self._wrapping = ""
+        self._reported: set[str] = set()
+        self.complete = False
+
+    def findings(self, progress: Progress) -> Iterator[Finding]:
+        try:
+            container = forms.opened(self._form, self._catalogue, self._places, self._budgets)
+        except CompressedError:
+            yield Code.ARCHIVE_PACKED.at(self._name, found=self._places.held(self._path)[0].shown)
+            return
+        except (SourceError, OSError) as error:
+            yield Code.CONTAINER.at(self._name, reason=self._told(error))
+            return
+        yield from mappingtxt.read(self._catalogue, self._places, self._files, self._path, self._mapping)
+        with closing(container):
+            # One folder around all of it is told of with the other entries that SIARD has no place for.
+            self._wrapping = siard_entries.wrapping_root(container) or ""
+            entries: Entries = (
+                siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
+            )
+            metadata = yield from self._metadata(entries)
+            if metadata is not None:
+                self.complete = True
+                yield from self._content_digests(entries, metadata)
+                yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
+                for table in metadata.tables:
+                    yield from self._table(entries, metadata, table)
+                if self.complete:
+                    yield from unnamed(self._catalogue, entries, self._form, metadata)
+            if self._whole:
+                yield from name_findings(self._catalogue, container, self._name)
+                if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
+                    yield from self._entries(container, progress)
+                    yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
+
+    def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
+        extent = container.extent(siard_metadata.NAME)
+        if extent is None:
+            ending = f"/{siard_metadata.NAME}"
+            near = next((name for name in container.names() if name.endswith(ending)), "")
+            facts = {"expected": siard_metadata.NAME, "nearest": near}
+            yield Code.NO_METADATA.at(self._name, 0, siard_metadata.NAME, **facts)
+            return None
+        if extent.size > self._budgets.metadata:
+            reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {self._budgets.metadata:,}"
+            yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
+            return None
+        try:
+            data = b"".join(container.contents(extent))
+        except SourceError as error:
+            yield self._damaged(extent, error)
+            return None
+        try:
+            return siard_metadata.read(data)
+        except safexml.XmlError as error:
+            reason = f"line {error.line}: {error.message}"
+        except SourceError as error:
+            reason = error.message
+        yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
+        return None
+
+    def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
+        self._reported.add(extent.name)
+        return Code.ENTRY.at(self._name, 0, extent.name, reason=self._told(error))
+
+    def _told(self, error: Exception) -> str:
+        """Return what is wrong without the place where the package happens to lie."""
+        where = str(self._places.location(self._form.files[0]))
+        return str(error).removeprefix(f"{where}: ").replace(where, self._name)
+
+    def _content_digests(self, container: Entries, metadata: Metadata) -> Iterator[Finding]:
+        """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
+        # Who puts a folder around an archive unpacks it and packs it anew.
+        is_remade = self._form.is_unpacked or bool(self._wrapping)
+        if self._whole:
+            unread = metadata.unread_digests
+            if unread or (is_remade and metadata.digests):
+                reason = f"it is {unread[0]!r}" if unread else "it is of the zip file that was unpacked"
+                yield Code.ARCHIVE_DIGEST_OPEN.at(self._name, 0, siard_metadata.NAME, reason=reason)
+        if is_remade:
+            return
+        extents = (container.extent(name) for name in container.names("header/"))
+        boundary = min((extent.offset for extent in extents if extent is not None), default=0)
+        for digest in metadata.digests:
+            if self._form.is_in_parts:
+                splitlobs.put_archive(self._catalogue, self._path, self._form.files, boundary, digest)
+            else:
+                sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
+                self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
+
+    def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
+        extent = container.extent(table.path)
+        if extent is None:
+            self.complete = False
+            yield Code.NO_TABLE.at(self._name, 0, table.path, expected=table.path, table=table.name)
+            return
+        damage: list[SourceError] = []
+        tally = tables.Tally()
+        cells = tables.cells(_watch(container.contents(extent), damage), table, self._budgets, tally)
+        finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
+        reader = Cells(self._catalogue, finder, self._form, metadata, table)
+        try:
+            for cell in cells:
+                yield from reader.take(cell)
+        except SourceError as error:
+            self.complete = False
+            if damage:
+                yield self._damaged(extent, error)
+            else:
+                yield Code.TABLE.at(self._name, 0, table.path, reason=error.message)
+        else:
+            if expected := table.other_count(tally.rows):
+                facts = {"found": f"{tally.rows:,}", "expected": expected}
+                yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
+        if tally.both:
+            facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}
+            yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)
+        yield from reader.ended()
+
+    def _proof(self, container: Entries) -> Proof | None:
+        """Return what tells whether bytes have a digest, None when no LOB's bytes are to be read."""
+
+        def proven(extents: Sequence[Extent], digest: Digest) -> bool:
+            hashers = Hashers((digest.algorithm,))
+            try:
+                for extent in extents:
+                    if isinstance(extent, ZipExtent):
+                        _feed(hashers, container.contents(extent))
+                    else:
+                        with self._places.content(path_of(extent.path)) as content:
+                            _feed(hashers, content.chunks())
+            except (SourceError, OSError):
+                return False  # it is reported where the file's own turn comes
+            return hashers.digest(digest.algorithm) == digest
+
+        return proven if self._whole else None
+
+    def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
+        """Read every entry in the order it lies in, and compare those that cells name."""
+        for record in container.records():
+            if record.is_directory or record.extent.name in self._reported:
+                continue
+            written = record.extent.name.removeprefix(self._wrapping)
+            name = written.encode("utf-8", "surrogateescape")
+            claims = list(self._catalogue.rows(_IN_ENTRY, name, self._path))
+            hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
+            text = TextLength() if any(length != record.extent.size for _, length, _, _ in claims) else None
+            try:
+                for block in container.contents(record.extent):
+                    hashers.update(block)
+                    if text is not None:
+                        text.update(block)
+                    progress(len(block))
+            except SourceError as error:
+                yield self._damaged(record.extent, error)
+                continue
+            for claim in claims:
+                yield from self._claimed(record.extent, claim, hashers, text)
+
+    def _claimed(
+        self, extent: ZipExtent, claim: Row, hashers: Hashers, text: TextLength | None
+    ) -> Iterator[Finding]:
+        place, length, algorithm, expected = claim
+        if algorithm is not None and (found := hashers.digest(algorithm).value) != expected:
+            yield Code.CELL_DIGEST_DIFFERS.at(
+                self._name,
+                0,
+                place,
+                algorithm=algorithm,
+                expected=expected,
+                found=found,
+                source=f"cell {place}",
+                file=extent.name,
+                others="nothing else says what it should be",
+            )
+        undecided = length is not None and textlength.is_possible(length, extent.size)
+        if undecided and text is not None and text.unit(length) is None:
+            yield Code.LENGTH_DIFFERS.at(
+                self._name, 0, place, file=extent.name, expected=f"{length:,}", found=str(text)
+            )
+
+
+def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:
+    """Return what yields the bytes of the entry of a name; raises ``SourceError`` for a damaged one."""
+
+    def contents(name: str) -> Iterator[bytes]:
+        if (extent := entries.extent(name)) is not None:
+            for block in entries.contents(extent):
+                progress(len(block))
+                yield block
+
+    return contents
+
+
+def _feed(hashers: Hashers, blocks: Iterable[bytes]) -> None:
+    for block in blocks:
+        hashers.update(block)
+
+
+def _watch(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
+    """Pass blocks on and keep the error that ends them, to tell it from one of the document's."""
+    try:
+        yield from blocks
+    except SourceError as error:
+        damage.append(error)
+        raise

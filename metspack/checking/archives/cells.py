@@ -1,0 +1,208 @@
+"""Cells that name LOBs: rows of the catalogue, with the places of their LOBs and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+from metspack import textlength
+from metspack.checking import grouping
+from metspack.checking.archives.forms import ArchiveForm
+from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, Lost
+from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.codes import Code, Rule
+from metspack.checking.files import splitlobs
+from metspack.model import Finding, LobCell
+from metspack.siard.metadata import Metadata, Table
+
+_PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PARTS = """
+SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.groupid = ? ORDER BY e.id
+"""
+_COLUMNS_KEPT = 1_000
+_PARTS_KEPT = 100_000
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(slots=True, kw_only=True)
+class _CellCount:
+    """A number of cells of one kind, and the first of them: its id, its ``file`` and its LOB's place."""
+
+    cell: str
+    file: str
+    path: bytes
+    inside: bool
+    count: int = 0
+    what: dict[str, None] = field(default_factory=dict)
+
+
+class Cells:
+    """Puts the cells of one table into the catalogue, each with the place of its LOB."""
+
+    def __init__(
+        self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
+    ) -> None:
+        self._catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self._finder = finder
+        self._archive = form.path
+        # What is inside an unpacked archive is a file of the package.
+        self._folder = form.path + b"/" if form.is_unpacked else None
+        self._name = shown(form.path)
+        self._metadata = metadata
+        self._table = table
+        self._columns: dict[str, ColumnSearch] = {}
+        # Said once for a column.
+        self._conventions: dict[tuple[str, Rule], _CellCount] = {}
+        self._tolerated: dict[str, _CellCount] = {}
+        self._undigested: dict[str, tuple[int, str]] = {}
+        self._of_no_column: dict[str, tuple[int, str]] = {}
+        # Said once for a folder.
+        self._lost_together = grouping.FindingGroups()
+        self._absent = grouping.absent(catalogue)
+        self._gone = grouping.gone(catalogue)
+        self._absent_entries = grouping.climbing(self._is_no_entry)
+
+    def take(self, cell: LobCell) -> Iterator[Finding]:
+        """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
+        column = self._column(cell.place.cell)
+        if cell.digest is None:
+            self._count_column(self._undigested, column, cell)
+        if not column.is_described:
+            self._count_column(self._of_no_column, column, cell)
+        found = self._finder.found(column, cell)
+        if isinstance(found, Lost):
+            yield from self._lost(cell, found)
+            return
+        if found.rival is not None:
+            facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
+            yield Code.LOB_AMBIGUOUS.at(self._name, 0, self._id(cell), **facts)
+        if (code := Code.of_convention(found.convention)) is not None:
+            self._count(self._conventions, (column.label, code), cell, found)
+        if found.tolerated:
+            self._count(self._tolerated, column.label, cell, found).what.update(
+                dict.fromkeys(found.tolerated)
+            )
+        if found.is_whole:
+            ((path, size),) = found.pieces
+            self._put(cell, path, size if found.inside else None, inside=found.inside)
+        else:
+            yield from self._split(cell, found.path, found.pieces, inside=found.inside)
+
+    def ended(self) -> Iterator[Finding]:
+        """Yield what is said once for a column, or for a folder."""
+        self._batch.flush()
+        yield from self._lost_together.release()
+        for (label, code), seen in self._conventions.items():
+            yield code.at(self._name, 0, label, **_facts(seen))
+        for label, seen in self._tolerated.items():
+            yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
+        for label, (count, first) in self._undigested.items():
+            yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
+        expected = len(self._table.columns)
+        for label, (count, first) in self._of_no_column.items():
+            yield Code.CELLS_OF_NO_COLUMN.at(
+                self._name, 0, label, count=f"{count:,}", other=first, expected=f"{expected:,}"
+            )
+
+    def _id(self, cell: LobCell) -> str:
+        """Return the id of a cell's LOB in METS."""
+        return self._finder.prefix + cell.place.id
+
+    def _count_column(self, counts: dict[str, tuple[int, str]], column: ColumnSearch, cell: LobCell) -> None:
+        count, first = counts.get(column.label, (0, self._id(cell)))
+        counts[column.label] = (count + 1, first)
+
+    def _count(self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: LobFiles) -> _CellCount:
+        seen = counts.get(key)
+        if seen is None:
+            seen = _CellCount(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
+            counts[key] = seen
+        seen.count += 1
+        return seen
+
+    def _column(self, tag: str) -> ColumnSearch:
+        column = self._columns.get(tag)
+        if column is None:
+            if len(self._columns) >= _COLUMNS_KEPT:
+                self._columns.clear()  # array elements: each is a tag of its own
+            column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
+        return column
+
+    def _put(self, cell: LobCell, path: bytes, size: int | None, *, inside: bool, whole: bool = True) -> None:
+        digest = cell.digest if whole else None
+        if inside and self._folder is not None:
+            inside, path, size = False, self._folder + path, None
+        self._batch.add(
+            _PUT,
+            self._archive,
+            self._id(cell),
+            cell.file,
+            inside,
+            path,
+            size,
+            cell.length if whole else None,
+            digest and digest.algorithm,
+            digest and digest.value,
+        )
+
+    def _split(
+        self, cell: LobCell, whole: bytes, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
+    ) -> Iterator[Finding]:
+        """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
+        for path, size in pieces:
+            self._put(cell, path, size if inside else None, inside=inside, whole=False)
+        folder = (self._folder or b"") if inside else b""
+        paths = [folder + path for path, _ in pieces]
+        packed = inside and self._folder is None
+        splitlobs.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=packed)
+        where = (self._name, 0, self._id(cell))
+        count, found = len(pieces), sum(size for _, size in pieces)
+        yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
+        if cell.length is not None and not textlength.is_possible(cell.length, found):
+            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+
+    def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
+        where = (self._name, 0, self._id(cell))
+        expected = shown(lost.expected)
+        if lost.code in {Code.LOCATION, Code.LOB_OUTSIDE}:
+            yield lost.code.at(*where, file=cell.file, **({"reason": lost.reason} if lost.reason else {}))
+            return
+        grouped = () if lost.code is Code.ENTRY_MISSING else self._grouped(cell)
+        if lost.code in {Code.PART_LOST, Code.PART_TWICE}:
+            for path in dict.fromkeys(path for path, _ in (*lost.pieces, *grouped)):
+                self._put(cell, path, None, inside=False, whole=False)
+            yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
+        elif grouped:
+            yield from self._split(cell, lost.expected, grouped)
+        else:
+            is_file = lost.code is Code.LOB_MISSING
+            near = self._finder.files.nearest(lost.expected) if is_file else ""
+            folder = (self._absent if is_file else self._absent_entries)(lost.expected)
+            folder = folder or (self._gone(lost.expected) if is_file else None)
+            finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
+            yield from self._lost_together.take(folder, finding)
+
+    def _is_no_entry(self, folder: bytes) -> bool:
+        prefix = f"{folder.decode('utf-8', 'surrogateescape')}/"
+        return next(self._finder.container.names(prefix), None) is None
+
+    def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
+        """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
+        rows = islice(self._catalogue.rows(_PARTS, self._id(cell)), _PARTS_KEPT)
+        return tuple((path, size) for path, size in rows)
+
+
+def _facts(seen: _CellCount) -> dict[str, str | int]:
+    return {
+        "count": seen.count,
+        "other": seen.cell,
+        "file": seen.file,
+        "found": shown(seen.path),
+        "side": "archive" if seen.inside else "package",
+    }

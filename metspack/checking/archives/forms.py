@@ -1,0 +1,197 @@
+"""The SIARD archives that METS documents list, in whatever form: a .siard, the parts of one, or unpacked."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from metspack.checking.catalogue import Catalogue, fault, shown
+from metspack.checking.codes import Code
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Compressed
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError
+from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.layouts.names import ARCHIVE_BYTES
+from metspack.model import Budgets, Finding, ZipExtent
+from metspack.packages.files import path_of
+from metspack.siard.entries import METADATA, ArchiveEntries
+
+_LISTED = """
+SELECT DISTINCT s.path FROM siard s
+WHERE s.filed >= (SELECT max(filed) FROM siard o WHERE o.mets = s.mets) AND (s.named
+OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path)) ORDER BY s.path
+"""
+_TYPES = """
+SELECT DISTINCT m.path, m.line, m.type FROM siard s JOIN mets m ON m.id = s.mets
+WHERE s.path = ? ORDER BY m.id
+"""
+_VERSIONS = "header/siardversion/"
+_VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
+_IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
+_BELOW = """
+SELECT path FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
+UNION ALL SELECT CAST(path || '/' AS BLOB) FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
+"""
+_NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/header/metadata\.xml", re.DOTALL | re.IGNORECASE)
+_METADATA = f"/{METADATA}".encode()
+_FILED = re.compile(rb".+/header/metadata\.xml", re.DOTALL)
+
+
+Entries = ArchiveEntries[ZipExtent]
+"""An archive's entries by their names."""
+
+_WHOLE, _IN_PARTS, _UNPACKED = range(3)
+
+
+class CompressedError(SourceError):
+    """An archive is a compressed entry of a zip file, which can only be read from its beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveForm:
+    """An archive as the package has it.
+
+    ``path`` is that of the .siard, also when it is in parts, or of the folder it was unpacked to; ``files``
+    are what METS lists of it: the .siard, its parts in their order, or the unpacked metadata.xml.
+    """
+
+    path: bytes
+    files: tuple[bytes, ...]
+    is_unpacked: bool = False
+
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether the archive was cut."""
+        return self.files[0] != self.path and not self.is_unpacked
+
+
+def is_named(path: bytes, *, filed: bool) -> bool:
+    """Whether a file is an archive by its name, or a part or the metadata of one.
+
+    The folder of an unpacked one may be called anything where the METS has it filed as the archive.
+    """
+    return _NAMED.fullmatch(path) is not None or (filed and _FILED.fullmatch(path) is not None)
+
+
+def listed(catalogue: Catalogue) -> Iterator[ArchiveForm]:
+    """Yield the archives that METS documents list, whether all of their files are there or not."""
+    found = (_file(path) for (path,) in list(catalogue.rows(_LISTED)))
+    for (path, kind), files in groupby(sorted(found), key=lambda each: each[:2]):
+        yield ArchiveForm(path=path, files=tuple(each[3] for each in files), is_unpacked=kind == _UNPACKED)
+
+
+def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
+    """Return of a file of an archive that one's path, its kind, the file's number in it, and the file."""
+    if path.endswith(_METADATA):
+        return path.removesuffix(_METADATA), _UNPACKED, 0, path
+    number = _part(path)
+    if number is None:
+        return path, _WHOLE, 0, path
+    return path.rpartition(b"_")[0], _IN_PARTS, number, path
+
+
+def _part(path: bytes) -> int | None:
+    """Return the number of a file among the parts of an archive, None for one that is no part."""
+    found = ARCHIVE_BYTES.fullmatch(path)
+    return None if found is None or found[2] is None else int(found[2])
+
+
+def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
+    """Whether the files of an archive are all there; one that is not was told as missing."""
+    return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
+
+
+def opened(
+    form: ArchiveForm, catalogue: Catalogue, places: CheckedTree, budgets: Budgets
+) -> ZipContainer | Unpacked:
+    """Return an archive's entries by their names, to be closed.
+
+    Raises ``SourceError`` and OSError as ``Container`` does, and ``CompressedError``.
+    """
+    if form.is_unpacked:
+        return Unpacked(catalogue, places, form.path)
+    numbers = [number for path in form.files if (number := _part(path)) is not None]
+    for expected, number in enumerate(numbers, start=1):
+        if number != expected:
+            raise SourceError(
+                f"the archive is in parts, and part {number:03d} is listed where {expected:03d} is expected",
+                hint="All parts are needed, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",
+            )
+    stretches = [_stretch(places, path) for path in form.files]
+    medium = Medium(stretches)
+    try:
+        return ZipContainer(Path(str(stretches[0])), medium, budgets)
+    except BaseException:
+        medium.close()
+        raise
+
+
+def _stretch(places: CheckedTree, path: bytes) -> Below | Stretch:
+    found = places.location(path)
+    if found is None or isinstance(found, Compressed):
+        raise CompressedError(f"{shown(path)} is compressed in {places.held(path)[0].shown}")
+    return found
+
+
+def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version: str) -> Iterator[Finding]:
+    """Yield where metadata.xml's version is not that of the archive's own folder for it, or of the METS."""
+    folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
+    if folders and version not in folders:
+        found = ", ".join(sorted(folders))
+        yield Code.VERSION_FOLDER.at(shown(form.path), 0, METADATA, found=found, expected=version)
+    for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
+        said = _VERSION.search(kind or "")
+        if said is not None and said[1] != version:
+            yield Code.VERSION_LABEL.at(
+                shown(path), line, file=shown(form.path), found=kind, expected=version
+            )
+
+
+class Unpacked:
+    """An unpacked archive: the files of the package below a folder, wherever that lies, as its entries.
+
+    Its extents have a size and nothing else that tells where bytes lie; ``crc`` only tells names apart.
+    """
+
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, folder: bytes) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._prefix = folder + b"/"
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return the file with exactly that name, None when there is none."""
+        path = self._path(name)
+        row = self._catalogue.row("SELECT size FROM disk WHERE path = ? AND kind = 'f'", path)
+        if row is None:
+            return None
+        (size,) = row
+        where = {"offset": 0, "limit": 0, "compressed": size, "method": 0, "flags": 0}
+        return ZipExtent(name=name, size=size, crc=zlib.crc32(path), **where)
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, folders' too, sorted as bytes."""
+        first = self._path(prefix)
+        for (path,) in self._catalogue.rows(_BELOW, first, first + b"\xff"):
+            yield path[len(self._prefix) :].decode("utf-8", "surrogateescape")
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield a file's bytes; raises ``SourceError`` when it cannot be read."""
+        try:
+            with self._places.content(self._path(extent.name)) as content:
+                yield from content.chunks()
+        except OSError as error:
+            raise SourceError(f"{extent.name} cannot be read: {fault(error)}") from error
+
+    def _path(self, name: str) -> bytes:
+        return self._prefix + path_of((name,))
+
+    def unchanged(self) -> None:
+        """Do nothing: a check takes what it finds."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is kept open."""

@@ -1,0 +1,415 @@
+"""The search for the LOB of a cell among the archive's entries and the package's files.
+
+The rules are those of reading: the statement's place with a fitting size ends the search; else the
+convention that last fitted in this column; else all of them in their fixed order. What is there is
+asked of the catalogue and of the archive's directory: nothing is opened but to tell two candidates
+apart, and nothing outside the package is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from metspack import textlength
+from metspack.checking.archives.forms import Entries
+from metspack.checking.archives.mappingtxt import Mapping
+from metspack.checking.archives.packagefiles import Files
+from metspack.checking.catalogue import folder_of, shown
+from metspack.checking.codes import Code, Rule
+from metspack.errors import SourceError
+from metspack.locations import candidates, splitparts
+from metspack.locations.candidates import Candidate, Convention, Levels
+from metspack.locations.levels import is_content, local_texts
+from metspack.locations.splitparts import Names
+from metspack.locations.statement import LocationError
+from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
+from metspack.packages.files import path_of
+from metspack.siard.metadata import Metadata, Table
+from metspack.uris import PLAIN, ReferenceRefused, Repair
+
+NO_SLASH = "no slash at the end of a lobFolder"
+"""Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
+
+_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
+Proof = Callable[[Sequence[Extent], Digest], bool]
+"""Whether the bytes of a whole LOB or of its parts, in order, have a digest."""
+_GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobFiles:
+    """A cell's LOB: its pieces (path and bytes; one for a whole LOB), and by which convention.
+
+    ``path`` is the whole's, from the zip's root when ``inside``, else from the package's.
+    """
+
+    convention: Convention
+    inside: bool
+    path: bytes
+    pieces: tuple[tuple[bytes, int], ...]
+    tolerated: tuple[str, ...]
+    rival: bytes | None = None
+    """Where it may be as well, with other bytes; None when it is decided."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it lies in one file, not in parts."""
+        return self.pieces[0][0] == self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Why a cell has no LOB; ``pieces`` are parts of it that are there nevertheless."""
+
+    code: Rule
+    expected: bytes = b""
+    reason: str = ""
+    pieces: tuple[tuple[bytes, int], ...] = ()
+
+
+class ColumnSearch:
+    """What the cells of a column or field have in common, and the way in which the last one was found."""
+
+    __slots__ = (
+        *("convention", "inside", "is_content", "is_described", "is_led_out", "label", "levels", "prefix"),
+        *("text", "tolerated", "way"),
+    )
+
+    def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
+        chain = table.chain(cell)
+        folders = [each.lob_folder for each in chain] or [None]
+        self.is_described = bool(chain)
+        """Whether metadata.xml has the column."""
+        self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
+        self.levels = Levels(
+            database=metadata.lob_folder,
+            column=folders[0],
+            fields=tuple(folders[1:]),
+            folder=next((each.folder for each in reversed(chain) if each.folder), None),
+            table=table.folder_path,
+            file="x",
+        )
+        self.text = not chain or _BYTES_ONLY.match(chain[-1].type) is None
+        self.way: int | None = None
+        self.inside = not local_texts(self.levels)
+        self.is_content = is_content(self.levels)
+        self.is_led_out = False
+        """Whether the statement's places for its plain cells are all outside the package."""
+        self.prefix: bytes | None = None
+        """What stands before a plain ``file`` where it is looked for first: a folder, or nothing inside."""
+        self.convention = Convention.C
+        self.tolerated: tuple[str, ...] = ()
+
+    def fits(self, size: int, length: int | None) -> bool:
+        """Whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        if length is None or size == length:
+            return True
+        return self.text and textlength.is_possible(length, size)
+
+    def unslashed(self, candidate: Candidate) -> bool:
+        """Whether a lobFolder on the way to a place outside was written without its slash."""
+        if candidate.place.inside or self.inside:
+            return False
+        folders = (self.levels.database or "", *local_texts(self.levels))
+        return any(each and not each.endswith(("/", "\\", ".")) for each in map(str.strip, folders))
+
+
+class Finder:
+    """Finds the LOBs of one archive, which lies at ``path`` in the package.
+
+    ``proof`` tells whether bytes have a digest; without it none are read.
+    """
+
+    def __init__(
+        self, files: Files, container: Entries, path: bytes, mapping: Mapping, proof: Proof | None = None
+    ) -> None:
+        self.mapping = mapping
+        self.prefix = files.prefix(path)
+        self.proof = proof
+        self.files = files
+        self.container = container
+        self.base = tuple(shown(folder_of(path)).split("/")[:-1])
+        self.siard = shown(path).rpartition("/")[2]
+
+    def column(self, metadata: Metadata, table: Table, cell: str) -> ColumnSearch:
+        """Return the column or field of a cell path, with the statement's place for its plain cells."""
+        column = ColumnSearch(metadata, table, cell)
+        stated = [each for each in candidates.candidates(column.levels) if each.stated]
+        if stated:
+            self._learn(column, stated[0])
+        column.is_led_out = not any(
+            each.place.inside or self.files.names(self.base, each.place) for each in stated
+        )
+        return column
+
+    def learn(self, column: ColumnSearch) -> None:
+        """Let plain cells be looked for first where their column's way leads, if the statement leads out."""
+        if column.is_led_out:
+            column.prefix = None
+            way = None if column.way is None else candidates.candidate(column.levels, column.way)
+            # What is inside has its convention from each cell, and who is renamed has several places.
+            if way is not None and not way.place.inside and way.renamed is None:
+                self._learn(column, way)
+
+    def _learn(self, column: ColumnSearch, probe: Candidate) -> None:
+        if probe.place.inside or probe.convention is Convention.LOB_ROOT:
+            names: Names | None = probe.place.segments
+        else:
+            names = self.files.names(self.base, probe.place)
+        if names is not None:
+            column.prefix = path_of(names)[: -len(column.levels.file)]
+            column.convention = probe.convention
+            column.tolerated = tolerated(column, probe)
+
+    def found(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
+        """Return the cell's LOB, or why it has none."""
+        if column.prefix is not None and PLAIN.fullmatch(cell.file):
+            path = column.prefix + cell.file.encode()
+            if column.inside:
+                extent = self.container.extent(cell.file)
+                size = None if extent is None else extent.size
+            else:
+                path, size = self.files.file(path) or (path, None)
+            if size is not None and column.fits(size, cell.length):
+                repeats = column.inside and column.is_content and cell.file.startswith("content/")
+                return LobFiles(
+                    convention=Convention.F if repeats else column.convention,
+                    inside=column.inside,
+                    path=path,
+                    pieces=((path, size),),
+                    tolerated=column.tolerated,
+                )
+        return _CellSearch(self, column, cell).outcome()
+
+
+def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
+    """Return what was tolerated in the references that lead to a candidate, as people call it.
+
+    What a convention is about (backslashes, ``file:``) is not said twice.
+    """
+    known = {Repair.PSEUDO_ABSOLUTE}
+    if candidate.convention is Convention.J:
+        known.add(Repair.BACKSLASH)
+    said = tuple(each.value for each in candidate.repairs if each not in known)
+    return (*said, NO_SLASH) if column.unslashed(candidate) else said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LobFile:
+    candidate: Candidate
+    names: Names
+    extents: tuple[Extent, ...]
+
+
+class _CellSearch:
+    """The search for one cell's LOB through all the places where it may be; used once."""
+
+    def __init__(self, finder: Finder, column: ColumnSearch, cell: LobCell) -> None:
+        self._finder = finder
+        self._column = column
+        self._cell = cell
+        self._levels = replace(column.levels, file=cell.file)
+        self._refusals: list[SourceError] = []
+        self._misfits: list[_LobFile] = []
+        self._tried: list[tuple[Candidate, Names | None]] = []
+        self._problem: Lost | None = None
+        self._pieces: dict[bytes, int] = {}
+        self._rival: _LobFile | None = None
+        self._is_decided = True
+
+    def outcome(self) -> LobFiles | Lost:
+        hit = self._hit() or self._oddly_named() or next(iter(self._misfits), None)
+        if hit is None:
+            return self._lost()
+        if self._is_decided and not hit.candidate.stated:
+            self._column.way = hit.candidate.way
+            self._finder.learn(self._column)
+        return LobFiles(
+            convention=hit.candidate.convention,
+            inside=hit.candidate.place.inside,
+            path=path_of(hit.names),
+            pieces=_pieces(hit),
+            tolerated=tolerated(self._column, hit.candidate),
+            rival=None if self._rival is None else path_of(self._rival.names),
+        )
+
+    def _hit(self) -> _LobFile | None:
+        hits: list[_LobFile] = []
+        for each in candidates.candidates(self._levels, self._refusals):
+            if hits and each.convention is Convention.RENAMED:
+                continue  # another archive's folder has no say where one of this archive's own is there
+            fitting = self._hits(each)
+            if each.stated and (first := next(fitting, None)) is not None:
+                return first
+            hits += fitting
+        return self._decided(hits) if hits else None
+
+    def _hits(self, candidate: Candidate) -> Iterator[_LobFile]:
+        """Yield what is there and fits, of the one or more places that a candidate means."""
+        for names in self._places(candidate):
+            self._tried.append((candidate, names))
+            if names is None:
+                continue
+            hit = self._at(candidate, names)
+            if hit is not None and self._fits(sum(each.size for each in hit.extents)):
+                yield hit
+            elif hit is not None:
+                self._misfits.append(hit)
+
+    def _oddly_named(self) -> _LobFile | None:
+        """Return parts whose numbers are padded otherwise than usual."""
+        for candidate, names in self._tried:
+            if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
+                return hit
+        return None
+
+    def _places(self, candidate: Candidate) -> Iterator[Names | None]:
+        """Yield the names of each place that a candidate means, None for one outside the package."""
+        place, files = candidate.place, self._finder.files
+        if place.inside or candidate.convention is Convention.LOB_ROOT:
+            # The package is what a check is granted beside the folder of the .siard.
+            yield place.segments
+            return
+        names = files.names(self._finder.base, place)
+        if candidate.renamed is None:
+            yield names
+            yield from () if names is None else self._finder.mapping.of(names)
+        elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
+            siblings = files.lob_folders(names[:at], self._finder.siard)
+            for name in candidates.renamed(names[at], siblings, self._finder.siard):
+                yield (*names[:at], name, *names[at + 1 :])
+
+    def _fits(self, size: int) -> bool:
+        return self._column.fits(size, self._cell.length)
+
+    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobFile | None:
+        """Return the whole or the parts at a place, None when neither is there whole."""
+        look = self._look(inside=candidate.place.inside)
+        whole = None if odd else look(names)
+        try:
+            extents = splitparts.found(look, names, self._fits, odd=odd) if whole is None else (whole,)
+        except SourceError as problem:
+            self._problem = self._problem or self._in_pieces(problem, names)
+            return None
+        if not extents:
+            return None
+        # The package may have it elsewhere than where its name leads: there is it listed.
+        there = whole.path if isinstance(whole, FileExtent) else names
+        return _LobFile(candidate=candidate, names=there, extents=extents)
+
+    def _look(self, *, inside: bool) -> splitparts.Look:
+        self._pieces = {}
+        return self._entry if inside else self._file
+
+    def _in_pieces(self, problem: SourceError, names: Names) -> Lost:
+        code = Code.PART_TWICE if isinstance(problem, splitparts.TooMany) else Code.PART_LOST
+        pieces = tuple(self._pieces.items())
+        return Lost(code=code, expected=path_of(names), reason=str(problem), pieces=pieces)
+
+    def _entry(self, names: Names) -> Extent | None:
+        return self._finder.container.extent("/".join(names))
+
+    def _file(self, names: Names) -> Extent | None:
+        found = self._finder.files.file(path_of(names))
+        if found is None:
+            return None
+        path, size = found
+        self._pieces[path] = size
+        there = tuple(path.decode("utf-8", "surrogateescape").split("/"))
+        return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
+
+    def _decided(self, hits: list[_LobFile]) -> _LobFile:
+        """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
+        first, *others = hits
+        others = [each for each in others if _pieces(each) != _pieces(first)]
+        if not others:
+            return first
+        for is_told in (self._is_listed, self._is_named, self._is_proven):
+            if (hit := next(filter(is_told, hits), None)) is not None:
+                return hit
+        self._is_decided = False  # the next cell need not lie where this one may
+        if self._cell.digest is None:
+            self._rival = next((each for each in others if not self._are_alike(first, each)), None)
+        return first
+
+    def _is_listed(self, hit: _LobFile) -> bool:
+        digest = self._cell.digest
+        if digest is None or hit.candidate.place.inside:
+            return False
+        return self._finder.files.is_listed(path_of(hit.names), digest)
+
+    def _is_named(self, hit: _LobFile) -> bool:
+        if self._cell.digest is not None or hit.candidate.place.inside:
+            return False
+        return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
+
+    def _is_proven(self, hit: _LobFile) -> bool:
+        digest, proof = self._cell.digest, self._finder.proof
+        return digest is not None and proof is not None and proof(hit.extents, digest)
+
+    def _are_alike(self, one: _LobFile, other: _LobFile) -> bool:
+        """Whether two hits are known to have the same bytes without a look at them."""
+        if one.candidate.place.inside != other.candidate.place.inside:
+            return False
+        if not one.candidate.place.inside:
+            return self._finder.files.are_alike(path_of(one.names), path_of(other.names))
+        return [_checksum(each) for each in one.extents] == [_checksum(each) for each in other.extents]
+
+    def _lost(self) -> Lost:
+        tried = [each for each in self._tried if each[0].convention not in _GUESSES]
+        problem = self._problem or self._parts_left(tried)
+        if problem is not None:
+            return problem
+        for each in self._refusals:
+            if isinstance(each, LocationError) or _is_unreadable(each):
+                return Lost(code=Code.LOCATION, reason=each.message)
+        expected = self._expected(tried)
+        if expected is None:
+            return Lost(code=Code.LOB_OUTSIDE)
+        candidate, names = expected
+        code = Code.ENTRY_MISSING if candidate.place.inside else Code.LOB_MISSING
+        return Lost(code=code, expected=path_of(names))
+
+    def _expected(self, tried: Sequence[tuple[Candidate, Names | None]]) -> tuple[Candidate, Names] | None:
+        """Return where the LOB should be: where others of its column are, else the likeliest place."""
+        first = True
+        likeliest = None
+        for candidate, names in tried:
+            if names is not None and candidate.way == self._column.way:
+                return candidate, names
+            # Where the statement leads out of the package, a file is likelier meant than an entry.
+            if likeliest is None and names is not None and (first or not candidate.place.inside):
+                likeliest = candidate, names
+            first = False
+        return likeliest
+
+    def _parts_left(self, tried: Sequence[tuple[Candidate, Names | None]]) -> Lost | None:
+        """Return that later parts are there though the first is not, None when there are none."""
+        for candidate, names in tried:
+            if names is not None:
+                try:
+                    splitparts.check_none_is_left(self._look(inside=candidate.place.inside), names)
+                except SourceError as problem:
+                    return self._in_pieces(problem, names)
+        return None
+
+
+def _is_unreadable(refusal: SourceError) -> bool:
+    """Whether a text is no reference at all, rather than one that leads out of the archive."""
+    return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
+
+
+def _pieces(hit: _LobFile) -> tuple[tuple[bytes, int], ...]:
+    return tuple(map(_piece, hit.extents))
+
+
+def _checksum(extent: Extent) -> tuple[int, int] | None:
+    return (extent.size, extent.crc) if isinstance(extent, ZipExtent) else None
+
+
+def _piece(extent: Extent) -> tuple[bytes, int]:
+    if isinstance(extent, FileExtent):
+        return path_of(extent.path), extent.size
+    return extent.name.encode("utf-8", "surrogateescape"), extent.size

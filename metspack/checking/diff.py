@@ -1,0 +1,268 @@
+"""The differences between two packages, in files and links, by what METS says or by the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum, unique
+from pathlib import Path
+
+from metspack.checking.catalogue import Catalogue, Row, fault, shown
+from metspack.checking.codes import Code
+from metspack.checking.links.graph import Graph, LinkState
+from metspack.checking.options import Level, Looking
+from metspack.checking.run import Checked, Checking
+from metspack.checking.tree import CheckedTree
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.files import tempdb
+from metspack.mets.links import bare
+from metspack.model import Budgets
+
+_SCHEMA = """
+PRAGMA cache_size = -4000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE file (side INTEGER, path BLOB, size INTEGER, algorithm TEXT, digest TEXT, partner INTEGER);
+CREATE TABLE link (side INTEGER, parent TEXT, child TEXT, name TEXT, state TEXT,
+    PRIMARY KEY (side, parent, child)) WITHOUT ROWID;
+CREATE TABLE unread (side INTEGER, path BLOB, PRIMARY KEY (side, path)) WITHOUT ROWID;
+BEGIN;
+"""
+_LISTED = """
+SELECT path, max(size), max(algorithm), max(digest) FROM entry WHERE path IS NOT NULL GROUP BY path
+"""
+_THERE = "SELECT path FROM disk WHERE kind = 'f' AND path NOT IN (SELECT path FROM pack)"
+_UNREAD = "SELECT path FROM mets WHERE NOT ok AND (size IS NOT NULL OR path IN (SELECT path FROM disk))"
+_NOT_READ = """
+SELECT path, min(side), max(side) FROM unread GROUP BY path ORDER BY path
+"""
+# Where a child lies is no difference between two packages.
+_STATES = {LinkState.ELSEWHERE: LinkState.OK}
+_INDEXES = (
+    "CREATE INDEX file_path ON file (path, side)",
+    "CREATE INDEX file_digest ON file (digest, side) WHERE digest IS NOT NULL",
+)
+# Files whose path is only on one side are moved when the other side has their bytes at a path that is only
+# there; where several have the same bytes they go together in the order of their paths.
+_MOVED = """
+CREATE TABLE moved AS
+WITH lone AS (
+    SELECT f.rowid AS id, f.side, f.path, f.algorithm, f.digest, f.size,
+        row_number() OVER (PARTITION BY f.side, f.algorithm, f.digest ORDER BY f.path) AS turn
+    FROM file f WHERE f.digest IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM file o WHERE o.path = f.path AND o.side <> f.side)
+)
+SELECT a.id AS a, b.id AS b FROM lone a JOIN lone b ON b.side = 1 AND b.algorithm = a.algorithm
+    AND b.digest = a.digest AND b.turn = a.turn WHERE a.side = 0
+"""
+_ONE_SIDE = """
+SELECT f.side, f.path, f.size, f.algorithm, f.digest FROM file f
+WHERE NOT EXISTS (SELECT 1 FROM file o WHERE o.path = f.path AND o.side <> f.side)
+AND f.rowid NOT IN (SELECT a FROM moved UNION ALL SELECT b FROM moved) ORDER BY f.side, f.path
+"""
+_BOTH = """
+SELECT a.path, a.size, a.algorithm, a.digest, b.size, b.algorithm, b.digest
+FROM file a JOIN file b ON b.path = a.path AND b.side = 1 WHERE a.side = 0
+AND NOT (a.size IS b.size AND a.algorithm IS b.algorithm AND a.digest IS b.digest AND a.digest IS NOT NULL)
+ORDER BY a.path
+"""
+_PAIRS = (
+    "SELECT a.path, b.path FROM moved m JOIN file a ON a.rowid = m.a JOIN file b ON b.rowid = m.b ORDER BY 1"
+)
+_LINKS = """
+SELECT side, name, state FROM link l WHERE NOT EXISTS (
+    SELECT 1 FROM link o WHERE o.side <> l.side AND o.parent = l.parent AND o.child = l.child)
+ORDER BY side, parent, child
+"""
+_LINKS_CHANGED = """
+SELECT a.name, a.state, b.state FROM link a
+JOIN link b ON b.side = 1 AND b.parent = a.parent AND b.child = a.child
+WHERE a.side = 0 AND a.state <> b.state ORDER BY a.parent, a.child
+"""
+_BY_BYTES = "SHA-256"
+_CANNOT_BE_READ = "cannot be read"
+_IS_READ = "can be read"
+
+
+@unique
+class DifferenceKind(Enum):
+    """How something differs, seen from the first package. ``UNKNOWN``: no two digests can be compared."""
+
+    ADDED = "added"
+    GONE = "gone"
+    MOVED = "moved"
+    CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A file or a link that differs, or a METS that cannot be read: ``what`` says which of these.
+
+    ``name`` is its path, or parent and child; ``other`` is a moved file's new path; ``before`` and ``after``
+    what is said of it on each side.
+    """
+
+    kind: DifferenceKind
+    what: str
+    name: str
+    other: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class Comparison(tempdb.Scratch):
+    """Two packages side by side, in a temporary database on disk; a context manager.
+
+    ``by_bytes`` reads every file, listed or not; else METS alone says what its files are. Children that are
+    not in their places are looked for in ``roots``, of each package also in its ``own_roots``. Raises
+    ``SourceError`` when a package or, by bytes, a file cannot be read, ``ConfigError`` when a child is found
+    twice.
+    """
+
+    def __init__(
+        self,
+        first: Path,
+        second: Path,
+        *,
+        by_bytes: bool = False,
+        roots: Sequence[Path] = (),
+        own_roots: tuple[Sequence[Path], Sequence[Path]] = ((), ()),
+        progress: Callable[[int], None] | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        self._budgets = budgets or Budgets()
+        self._progress = progress or (lambda _: None)
+        super().__init__()
+        try:
+            self._database.executescript(_SCHEMA)
+            for side, path in enumerate((first, second)):
+                self._read(side, path, (*roots, *own_roots[side]), by_bytes=by_bytes)
+            for statement in (*_INDEXES, _MOVED):
+                self._database.execute(statement)
+        except BaseException:
+            self.close()
+            raise
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield what differs: METS that cannot be read, files changed, moved, gone and added, then links."""
+        for path, first, last in self._rows(_NOT_READ):
+            before, after = (_CANNOT_BE_READ if side in {first, last} else _IS_READ for side in (0, 1))
+            yield Difference(
+                kind=DifferenceKind.UNKNOWN, what="METS", name=shown(path), before=before, after=after
+            )
+        for row in self._rows(_BOTH):
+            yield _changed(row)
+        for before, after in self._rows(_PAIRS):
+            yield Difference(kind=DifferenceKind.MOVED, what="file", name=shown(before), other=shown(after))
+        for side, path, size, algorithm, digest in self._rows(_ONE_SIDE):
+            said = _said(size, algorithm, digest)
+            yield (
+                Difference(kind=DifferenceKind.ADDED, what="file", name=shown(path), after=said)
+                if side
+                else Difference(kind=DifferenceKind.GONE, what="file", name=shown(path), before=said)
+            )
+        for name, before, after in self._rows(_LINKS_CHANGED):
+            yield Difference(kind=DifferenceKind.CHANGED, what="link", name=name, before=before, after=after)
+        for side, name, state in self._rows(_LINKS):
+            yield (
+                Difference(kind=DifferenceKind.ADDED, what="link", name=name, after=state)
+                if side
+                else Difference(kind=DifferenceKind.GONE, what="link", name=name, before=state)
+            )
+
+    def _rows(self, sql: str) -> Iterator[Row]:
+        with closing(self._database.execute(sql)) as cursor:
+            yield from cursor
+
+    def _read(self, side: int, path: Path, roots: Sequence[Path], *, by_bytes: bool) -> None:
+        """Read a package's METS documents; keep their links and the files that they list, or all files."""
+
+        def keep(checked: Checked) -> None:
+            catalogue = checked.catalogue
+            if checked.package.mets is None and not by_bytes:
+                raise SourceError(f"{path} has no METS file", hint="Compare --bytes, or name the METS file.")
+            label = _labels(catalogue)
+            listed = self._hashed(path, catalogue, checked.places) if by_bytes else catalogue.rows(_LISTED)
+            rows = ((side, label(name), *said) for name, *said in listed)
+            self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
+            unread = ((side, label(name)) for (name,) in catalogue.rows(_UNREAD))
+            self._database.executemany("INSERT INTO unread VALUES (?, ?)", unread)
+            links = _linked(side, checked.links)
+            self._database.executemany("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?)", links)
+
+        level = Level.STRUCTURE if by_bytes else Level.LINKS
+        looking = Looking(level=level, budgets=self._budgets, is_for_listing=True)
+        for each in Checking(path, looking, roots=roots, observer=keep):
+            if each.code == Code.CHILD_COPIES.id:
+                raise ConfigError(
+                    f"{path}: {each.message}: which of them is to be compared cannot be told",
+                    hint="Name the roots of each package apart: --root-a DIR, --root-b DIR.",
+                )
+
+    def _hashed(self, path: Path, catalogue: Catalogue, places: CheckedTree) -> Iterator[Row]:
+        for (name,) in catalogue.rows(_THERE):
+            hashers = Hashers((_BY_BYTES,))
+            try:
+                with places.content(name) as content:
+                    for block in content.chunks():
+                        hashers.update(block)
+                        self._progress(len(block))
+            except (OSError, MetspackError) as error:
+                reason = fault(error) if isinstance(error, OSError) else error.message
+                raise SourceError(
+                    f"{path}: {shown(name)} cannot be read: {reason}",
+                    hint="Compare by what METS says, or make the file readable.",
+                ) from error
+            digest = hashers.digest(_BY_BYTES)
+            yield name, hashers.size, digest.algorithm, digest.value
+
+
+def _labels(catalogue: Catalogue) -> Callable[[bytes], bytes]:
+    """Return what a path is called: below a child that was found by its OBJID alone, it begins with that."""
+    found = catalogue.rows("SELECT a.path, m.objid FROM apart a JOIN mets m ON m.folder = a.path")
+    folders = {folder: f"{objid}/".encode() for folder, objid in found}
+
+    def label(path: bytes) -> bytes:
+        folder = next((each for each in folders if path.startswith(each)), b"")
+        return folders.get(folder, b"") + path[len(folder) :]
+
+    return label
+
+
+def _linked(side: int, graph: Graph) -> Iterator[Row]:
+    nodes = {node.id: node for node in graph.nodes}
+    for edge in graph.edges:
+        parent, child = (nodes[each].objid or nodes[each].path for each in (edge.parent, edge.child))
+        yield (
+            side,
+            bare(parent),
+            bare(child or edge.href),
+            f"{parent} -> {child or edge.href}",
+            _STATES.get(edge.state, edge.state).value,
+        )
+
+
+def _changed(row: Row) -> Difference:
+    path, size, algorithm, digest, other_size, other_algorithm, other_digest = row
+    sizes_differ = None not in {size, other_size} and size != other_size
+    comparable = digest is not None and other_digest is not None and algorithm == other_algorithm
+    differs = sizes_differ or (comparable and digest != other_digest)
+    same = comparable and digest == other_digest  # then only one side says the size
+    return Difference(
+        kind=DifferenceKind.CHANGED if differs or same else DifferenceKind.UNKNOWN,
+        what="file",
+        name=shown(path),
+        before=_said(size, algorithm, digest),
+        after=_said(other_size, other_algorithm, other_digest),
+    )
+
+
+def _said(size: int | None, algorithm: str | None, digest: str | None) -> str:
+    parts = (
+        "no size" if size is None else f"{size:,} bytes",
+        f"{algorithm} {digest}" if digest else "no digest",
+    )
+    return ", ".join(parts)

@@ -1,0 +1,251 @@
+"""The walk of a package's folders into the catalogue, and the names on disk that are a risk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from metspack import processes
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, folded_name, folder_of, shown
+from metspack.checking.codes import Code
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Item, PackedError
+from metspack.files import walking
+from metspack.mets import PLAIN_METS, is_mets_name
+from metspack.model import Finding
+from metspack.packages.files import FolderTree, PackageTree
+
+_PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
+_FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
+_PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
+_FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
+_ALIKE = """
+SELECT f.path, coalesce(
+    (SELECT d.path FROM disk d WHERE d.path = f.name),
+    (SELECT min(g.path) FROM folded g WHERE g.name = f.name AND g.path < f.path)
+) AS other FROM folded f WHERE other IS NOT NULL ORDER BY f.path
+"""
+# Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and what is cut off at the end.
+_NOT_FOR_WINDOWS = re.compile(
+    rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
+)
+# Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
+_USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
+_UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
+_METS = PLAIN_METS.encode()
+_UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
+_LONG = 20_000  # files from which on a walk is worth a process
+_MOST_AHEAD = 10_000  # folders that it can be given
+# An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
+_IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
+
+
+def findings(
+    catalogue: Catalogue, places: CheckedTree, start: bytes = b"", *, whole: bool, jobs: int | None = 1
+) -> Iterator[Finding]:
+    """Put all that lies below a path of the package into the catalogue; yield what should not be there.
+
+    ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
+    METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
+
+    A long walk goes on in a process beside when ``jobs`` allow it (as ``Looking`` has it): the catalogue is
+    complete once it is settled, and the rest of what should not be there is ``noticed`` by then.
+    """
+    tree, _ = places.held(start)
+    taking = _Taking(catalogue, start, whole=whole)
+    if isinstance(tree, FolderTree):
+        _walk(taking, (tree.root, tree.names), jobs)
+    else:
+        yield from _list_packed(taking, tree, start)
+    yield from noticed(catalogue)
+
+
+def noticed(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what should not be there, of all that a walk has come by since this was asked last."""
+    for path, kind, reason in catalogue.rows("SELECT path, kind, reason FROM noticed ORDER BY rowid"):
+        yield from _noticed(path, kind, reason)
+    catalogue.put("DELETE FROM noticed")
+
+
+def alike(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the names that differ from another in the same folder in case or Unicode form only."""
+    for path, other in catalogue.rows(_ALIKE):
+        yield Code.ALIKE.at(shown(path), other=shown(other))
+
+
+def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None) -> None:
+    """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
+    while (path := taking.next_folder()) is not None:
+        for lot in walking.lots(*place, path, sizes=taking.whole):
+            taking.take(lot)
+        if taking.count > _LONG and processes.useful(jobs, files=taking.count, size=0) > 1:
+            ahead = taking.folders_ahead()
+            if 0 < len(ahead) <= _MOST_AHEAD:
+                taking.catalogue.begin(_WalkProcess(taking, place, ahead))
+                return
+
+
+class _WalkProcess:
+    """The rest of a walk, in a process of its own; runs beside the reading of METS."""
+
+    def __init__(
+        self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
+    ) -> None:
+        self._taking = taking
+        self._process = processes.Ahead(walking.all_lots, *place, folders, taking.whole)
+
+    def put_ready(self) -> None:
+        """Put in what has been found so far."""
+        for lot in self._process.come():
+            self._taking.take(lot)
+
+    def settle(self) -> None:
+        """Put in all, however long it takes."""
+        for lot in self._process.rest():
+            self._taking.take(lot)
+
+    def close(self) -> None:
+        """Give it up."""
+        self._process.close()
+
+
+class _Taking:
+    """Puts what a walk finds into the catalogue; ``start`` is the path at which the walk began."""
+
+    def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
+        self.catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self.prefix = start + b"/" if start else b""
+        self.whole = whole
+        self.count = 0
+        self._last = catalogue.put(_PUT_FOLDER, start) - 1
+
+    def next_folder(self) -> bytes | None:
+        """Return the next folder that is to be looked into, None when that was the last."""
+        row = self.catalogue.row(_FOLDERS, self._last, 1)
+        if row is None:
+            return None
+        self._last, path = row
+        return bytes(path[len(self.prefix) :])
+
+    def folders_ahead(self) -> list[bytes]:
+        """Return the folders that are to be looked into, as many as a process can be given and one more."""
+        rows = self.catalogue.rows(_FOLDERS, self._last, _MOST_AHEAD + 1)
+        return [path[len(self.prefix) :] for _, path in rows]
+
+    def take(self, lot: walking.Lot) -> None:
+        """Take a lot of a folder's names."""
+        prefix = self.prefix + lot.prefix
+        names = lot.names
+        self.count += len(names) + len(lot.others)
+        if _METS in lot.files.lower():
+            self._keep_documents(prefix, names)
+        if self.whole:
+            rows = zip(map(prefix.__add__, names), lot.sizes, strict=True)
+            self.catalogue.insert(_FILES, (), rows)
+            if not _are_usual(lot.files):
+                for name in names:
+                    self._keep_name(prefix + name)
+        for name, kind in lot.others:
+            self.take_other(prefix + name, kind)
+        if lot.fault is not None:
+            self.notice(prefix.rstrip(b"/"), _UNREADABLE, fault(lot.fault))
+        elif lot.is_empty:
+            self.take_empty(prefix.rstrip(b"/"))
+        self.flush()
+
+    def take_file(self, path: bytes, size: int | None) -> None:
+        """Take one file."""
+        if is_mets_name(path):
+            self._keep_documents(b"", (path,))
+        if self.whole:
+            self._batch.add(_PUT, path, "f", size)
+            self._keep_name(path)
+
+    def take_other(self, path: bytes, kind: str) -> None:
+        """Take what is no file."""
+        if kind == "d":
+            self._batch.add(_PUT_FOLDER, path)
+        if self.whole:
+            self._batch.add(_PUT, path, kind, None)
+            if kind != "d":
+                self.notice(path, kind)
+            self._keep_name(path)
+
+    def take_empty(self, path: bytes) -> None:
+        """Take an empty folder."""
+        if self.whole and not _IS_VERSION.fullmatch(path):
+            self.notice(path, _EMPTY)
+
+    def notice(self, path: bytes, kind: str, reason: str = "") -> None:
+        """Note what should not be there, or not so."""
+        self._batch.add("INSERT INTO noticed VALUES (?, ?, ?)", path, kind, reason)
+
+    def flush(self) -> None:
+        """Have all in the catalogue."""
+        self._batch.flush()
+
+    def _keep_documents(self, prefix: bytes, names: Iterable[bytes]) -> None:
+        for path in (prefix + name for name in names if is_mets_name(name)):
+            self._batch.add("INSERT INTO document VALUES (?)", path)
+            if not self.whole:
+                self._batch.add(_PUT, path, "f", None)
+
+    def _keep_name(self, path: bytes) -> None:
+        name = path.rpartition(b"/")[2]
+        folded = folded_name(name)
+        if folded != name:
+            self._batch.add("INSERT INTO folded VALUES (?, ?)", folder_of(path) + folded, path)
+        if _NOT_FOR_WINDOWS.fullmatch(name) or not _is_utf8(name):
+            self.notice(path, _ODD)
+
+
+def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[Finding]:
+    """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
+    last: Item | None = None
+    try:
+        for item in tree.walk():
+            if last is not None and not item.name.startswith(last.name + b"/"):
+                taking.take_empty(taking.prefix + last.name)
+            last = item if item.kind == "d" else None
+            if item.kind == "f":
+                taking.take_file(taking.prefix + item.name, item.size)
+            else:
+                taking.take_other(taking.prefix + item.name, item.kind)
+        if last is not None:
+            taking.take_empty(taking.prefix + last.name)
+    except PackedError as error:
+        yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
+    taking.flush()
+
+
+def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
+    if kind == _UNREADABLE:
+        yield Code.UNREADABLE.at(shown(path) or ".", reason=reason)
+    elif kind == _EMPTY:
+        yield Code.EMPTY_FOLDER.at(shown(path) or ".")
+    elif kind == "l":
+        yield Code.SYMLINK.at(shown(path))
+    elif kind == "s":
+        yield Code.SPECIAL.at(shown(path))
+    else:
+        name = path.rpartition(b"/")[2]
+        if _NOT_FOR_WINDOWS.fullmatch(name):
+            yield Code.NOT_FOR_WINDOWS.at(shown(path), reason=f"Windows cannot hold the name {shown(name)!r}")
+        if not _is_utf8(name):
+            yield Code.NOT_UTF8.at(shown(path))
+
+
+def _are_usual(names: bytes) -> bool:
+    """Whether nothing is to be said of any of the names, which have a ``/`` between them."""
+    return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
+
+
+def _is_utf8(name: bytes) -> bool:
+    if not name.isascii():
+        try:
+            name.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+    return True

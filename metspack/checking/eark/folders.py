@@ -1,0 +1,191 @@
+"""A package's folders against CSIP, and its files against what its METS names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.outline import REPRESENTATIONS, Outline
+from metspack.mets import CSIP_METS, is_mets_name
+
+_FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
+_NOT_REFERRED = """
+SELECT d.path FROM disk d WHERE d.path > ? AND d.path < ? AND d.kind = 'f'
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path AND e.element = 'mdRef') ORDER BY d.path
+"""
+
+
+class CataloguedFiles:
+    """The files of one catalogue; ``folder`` is bytes with a slash at the end, empty for the root."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def has_folder(self, path: bytes) -> bool:
+        """Whether there is a folder at a path, or anything in it."""
+        row = self._catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
+        return row is not None or self._first(path + b"/", path + b"0") is not None
+
+    def children(self, folder: bytes) -> Iterator[tuple[bytes, bool]]:
+        """Yield the names right below a folder, each with whether it is a folder, in order of names."""
+        at, end = folder, folder[:-1] + b"0" if folder else b"\xff"
+        folders: set[bytes] = set()  # what lies in one may come after its neighbours: "a", "a.txt", "a/b"
+        while (row := self._first(at, end)) is not None:
+            at, kind = row
+            name, slash, _ = at[len(folder) :].partition(b"/")
+            if slash:
+                at = folder + name + b"0"
+            if not slash and kind != "d":
+                yield name, False
+            elif name not in folders:
+                folders.add(name)
+                yield name, True
+
+    def mets_in(self, folder: bytes) -> bytes | None:
+        """Return the path of a folder's METS, in any spelling; one spelled METS.xml if there are several."""
+        found = sorted(
+            folder + name for name, below in self.children(folder) if not below and is_mets_name(name)
+        )
+        return found[0] if found else None
+
+    def files(self, folder: bytes) -> Iterator[bytes]:
+        """Yield the paths of all files below a folder."""
+        sql = "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path"
+        for (path,) in self._catalogue.rows(sql, folder, folder[:-1] + b"0"):
+            yield path
+
+    def not_referred(self, folder: bytes) -> Iterator[bytes]:
+        """Yield the files below a folder that no mdRef names."""
+        for (path,) in self._catalogue.rows(_NOT_REFERRED, folder, folder[:-1] + b"0"):
+            yield path
+
+    def _first(self, after: bytes, end: bytes) -> tuple[bytes, str] | None:
+        row = self._catalogue.row(_FIRST, after, end)
+        return None if row is None else (row[0], row[1])
+
+
+METS = CSIP_METS.encode()
+FOLDER = b"representations/"
+_LIKE = re.compile(r"[^0-9a-z]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Representation:
+    """A representation's folder on disk: its name, its path with a slash at the end, its METS if any."""
+
+    name: str
+    folder: bytes
+    mets: bytes | None
+
+
+def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representation]:
+    """Return the representations of the package in a folder, in order of names."""
+    above = folder + FOLDER
+    return [
+        Representation(
+            name=shown(name), folder=above + name + b"/", mets=holdings.mets_in(above + name + b"/")
+        )
+        for name, is_folder in holdings.children(above)
+        if is_folder
+    ]
+
+
+def judge_package(
+    holdings: CataloguedFiles,
+    mets: bytes,
+    outline: Outline,
+    faults: Faults,
+    *,
+    name: str | None,
+    is_rooted: bool,
+) -> None:
+    """Keep what is wrong with a package's folders, and with its METS against them.
+
+    ``name`` is the package's folder, None when it is not known; ``is_rooted`` whether it has one at all.
+    """
+    folder, line = mets[: mets.rfind(b"/") + 1], outline.line
+    objid = outline.root.get("OBJID", "")
+    if not is_rooted:
+        faults.add("CSIPSTR1", line, "none")
+    elif name is not None and objid and _alike(name) != _alike(objid):
+        faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
+    _judge_spelling(mets, faults, line)
+    if not holdings.has_folder(folder + b"metadata"):
+        faults.add("CSIPSTR5", line, "none")
+    if not holdings.has_folder(folder + FOLDER[:-1]):
+        faults.add("CSIPSTR9", line, "none")
+    for each, is_folder in holdings.children(folder + FOLDER):
+        if not is_folder:
+            faults.add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
+    found = representations(holdings, folder)
+    for representation in found:
+        _judge_representation_folder(holdings, representation, faults, line)
+    if outline.is_complete:
+        _judge_against_mets(found, outline, faults)
+    _judge_metadata(holdings, folder, faults, line)
+    _judge_content(holdings, folder, outline, faults)
+
+
+def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
+    """Keep what is wrong with a representation's METS against its folder."""
+    folder = mets[: mets.rfind(b"/") + 1]
+    _judge_metadata(holdings, folder, faults, outline.line)
+    _judge_content(holdings, folder, outline, faults)
+
+
+def _alike(name: str) -> str:
+    return _LIKE.sub("_", name.casefold()).strip("_")
+
+
+def _judge_spelling(mets: bytes, faults: Faults, line: int) -> None:
+    name = mets.rpartition(b"/")[2]
+    if name != METS:
+        faults.add("CSIPSTR4", line, quoted(shown(name)))
+
+
+def _judge_representation_folder(
+    holdings: CataloguedFiles, each: Representation, faults: Faults, line: int
+) -> None:
+    if not holdings.has_folder(each.folder + b"data"):
+        faults.add("CSIPSTR11", line, "none", each.name)
+    if each.mets is None or not each.mets.endswith(b"/" + METS):
+        found = "none" if each.mets is None else quoted(shown(each.mets.rpartition(b"/")[2]))
+        faults.add("CSIPSTR12", line, found, each.name)
+    if not holdings.has_folder(each.folder + b"metadata"):
+        faults.add("CSIPSTR13", line, "none", each.name)
+
+
+def _judge_against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
+    names = {each.name for each in found}
+    grouped = {each.representation for each in outline.groups}
+    divided = outline.representations
+    for each in found:
+        if each.name not in grouped and outline.has_files:
+            faults.add("CSIP114", outline.line, "none", each.name)
+        if each.name in divided:
+            continue
+        if each.mets is not None:
+            faults.add("CSIP105", outline.line, "none", each.name)
+        elif REPRESENTATIONS not in outline.divided:
+            faults.add("CSIP101", outline.line, "none", each.name)
+    for label, line in outline.divided.items():
+        if "/" in label and label.split("/")[1] not in names:
+            faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")
+
+
+def _judge_metadata(holdings: CataloguedFiles, folder: bytes, faults: Faults, line: int) -> None:
+    for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
+        for path in holdings.not_referred(folder + below):
+            faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
+
+
+def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
+    if outline.has_files:
+        return
+    known = {METS.lower(), b"metadata"}
+    for name, _ in holdings.children(folder):
+        if name.lower() not in known:
+            faults.add("CSIP58", outline.line, f"none, and {quoted(shown(name))}")

@@ -1,0 +1,129 @@
+"""Every METS of a package against the E-ARK standards that it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.eark import citssiard, folders, profiles
+from metspack.checking.eark.citssiard import Database
+from metspack.checking.eark.document import surveyed
+from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.folders import CataloguedFiles, Representation
+from metspack.checking.eark.outline import Outline, StatedFileGroup
+from metspack.checking.eark.profiles import Opening, Profile
+from metspack.checking.eark.requirements import Standard
+from metspack.checking.options import Looking
+from metspack.checking.tree import CheckedTree
+from metspack.errors import MetspackError
+from metspack.model import Finding
+
+_DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
+_OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageRoot:
+    """The root of the package under check: its folder's name, and whether it has a folder of its own."""
+
+    name: str
+    is_rooted: bool
+
+
+def _is_representation(path: bytes) -> bool:
+    return path.lower().split(b"/")[-3:-2] == [folders.FOLDER[:-1]]
+
+
+class StandardsCheck:
+    """Checks the packages of one catalogue against the standards, once their METS documents are in it."""
+
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking
+    ) -> None:
+        self._catalogue = catalogue
+        self._holdings = CataloguedFiles(catalogue)
+        self._places = places
+        self._root = root
+        self._profile = looking.profile
+        self._budgets = looking.budgets
+        self._database = Database(catalogue, places, looking)
+
+    @property
+    def is_eark(self) -> bool:
+        """Whether the folder that is checked is itself a package held against any of the standards."""
+        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", b"")
+        return row is not None and bool(self._standards(row[0]))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the METS documents break of the standards that they follow.
+
+        Each is read once more, those that follow none not beyond their header.
+        """
+        if self._profile is Profile.RECOMMENDATION:
+            return
+        for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
+            if not _is_representation(path):
+                yield from self._package(path, is_elsewhere=bool(is_elsewhere))
+
+    def _standards(self, path: bytes) -> frozenset[Standard]:
+        folder = path[: path.rfind(b"/") + 1]
+        is_laid_out = path.endswith(folders.METS) and self._holdings.has_folder(folder + folders.FOLDER[:-1])
+        return profiles.of_package(self._profile, self._opening(path), is_laid_out=is_laid_out)
+
+    def _package(self, path: bytes, *, is_elsewhere: bool) -> Iterator[Finding]:
+        """Yield what is wrong with a package's METS, then with those of its representations."""
+        folder = path[: path.rfind(b"/") + 1]
+        standards = self._standards(path)
+        if not standards:
+            return
+        faults = Faults(standards)
+        outline = self._survey(path, faults, is_package=True)
+        if outline is None:
+            return
+        name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
+        if is_elsewhere:
+            name = None
+        profiles.judge(outline, faults, self._profile, is_package=True)
+        is_rooted = bool(folder) or self._root.is_rooted
+        folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
+        found = folders.representations(self._holdings, folder)
+        if Standard.SIARD in standards:
+            citssiard.judge_package(outline, found, faults)
+        yield from faults.findings(shown(path))
+        for each in found:
+            yield from self._representation(each, outline.group_of(each.name))
+
+    def _representation(self, each: Representation, group: StatedFileGroup | None) -> Iterator[Finding]:
+        if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
+            return
+        is_database = group is not None and _is_database(group)
+        opening = self._opening(each.mets)
+        standards = profiles.of_representation(self._profile, opening, is_database=is_database)
+        faults = Faults(standards)
+        outline = self._survey(each.mets, faults, is_package=False)
+        if outline is None:
+            return
+        profiles.judge(outline, faults, self._profile, is_package=False)
+        folders.judge_representation(self._holdings, each.mets, outline, faults)
+        if Standard.SIARD in standards:
+            self._database.judge(each, group, outline, faults)
+        yield from faults.findings(shown(each.mets))
+
+    def _opening(self, path: bytes) -> Opening:
+        try:
+            with self._places.content(path) as content:
+                return profiles.opening(content.blocks())
+        except (OSError, MetspackError):
+            return Opening()  # what is wrong with it has been told
+
+    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
+        try:
+            with self._places.content(path) as content:
+                return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
+        except (OSError, MetspackError):
+            return None
+
+
+def _is_database(group: StatedFileGroup) -> bool:
+    return (group.content or "").lower().startswith("citssiard")

@@ -1,0 +1,129 @@
+"""The requirements of E-ARK SIP 2.2.0, in the order of its METS profile; pure."""
+
+from __future__ import annotations
+
+from metspack.checking.eark.requirements import Need, Requirement, RequirementTable, Standard
+
+_MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
+_AGENT = "metsHdr/agent"
+_NOTE = f"{_AGENT}/note/@csip:NOTETYPE"
+
+PROFILE = "https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"
+
+_table = RequirementTable(Standard.SIP)
+
+
+def _add_agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:
+    """Add role, type, name, note and the note's type of an agent; ``only`` is why role is not checkable."""
+    if only:
+        _table.left(f"SIP{first}", f"{_AGENT}/@ROLE", role, only, _MUST)
+    else:
+        _table.seen(f"SIP{first}", f"{_AGENT}/@ROLE", role)
+    _table.seen(f"SIP{first + 1}", f"{_AGENT}/@TYPE", kind)
+    _table.seen(f"SIP{first + 2}", f"{_AGENT}/name", f"The {who} has a name")
+    _table.free(f"SIP{first + 3}", f"{_AGENT}/note", f"The {who} may have a note")
+
+
+def _add_coded(number: int, who: str, note: str = "") -> None:
+    says = f"The note of the {who} is marked as IDENTIFICATIONCODE"
+    _table.seen(f"SIP{number}", _NOTE, says, _MUST, note)
+
+
+def _add_rows() -> None:
+    add = _table
+    add.free("SIP1", "mets/@LABEL", "The package may have a label")
+    add.seen(
+        "SIP2",
+        "mets/@PROFILE",
+        "The profile is that of E-ARK SIP 2.2.0",
+        _MUST,
+        "CITS SIARD (SIARD_5) asks for another value of the same attribute, and only one can be there: a "
+        "package of both passes with either, unless --profile says which.",
+    )
+    add.free("SIP3", "metsHdr/@RECORDSTATUS", "The header may say the status")
+    add.seen("SIP4", "metsHdr/@csip:OAISPACKAGETYPE", "The OAIS type is SIP")
+    for number, what in enumerate(
+        ("the submission agreement", "earlier ones", "the reference code", "earlier ones"), 5
+    ):
+        add.free(f"SIP{number}", "metsHdr/altRecordID", f"The header may have the identifier of {what}")
+    organisation = "is an ORGANIZATION or an INDIVIDUAL"
+    add.free("SIP9", _AGENT, "An agent may be the archival creator")
+    _add_agent(
+        10,
+        "archival creator",
+        role="The archival creator has a role",
+        kind=f"The archival creator {organisation}",
+        only="It is by its role, ARCHIVIST, that the archival creator is known.",
+    )
+    _add_coded(14, "archival creator")
+    add.seen(
+        "SIP15",
+        _AGENT,
+        "One agent submits the package",
+        _MUST,
+        "An agent with OTHERROLE SUBMITTER, else a CREATOR that is an ORGANIZATION or an INDIVIDUAL: the "
+        "profile's own examples have both.",
+    )
+    _add_agent(
+        16,
+        "submitting agent",
+        role="The submitting agent has a role",
+        kind=f"The submitting agent {organisation}",
+    )
+    _add_coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as SIP25 has it.")
+    add.free("SIP21", _AGENT, "Agents may be persons to contact")
+    contact = "It is by role and type, CREATOR and INDIVIDUAL, that a person to contact is known."
+    add.left("SIP22", f"{_AGENT}/@ROLE", "The person to contact has the role CREATOR", contact, _MUST)
+    add.left("SIP23", f"{_AGENT}/@TYPE", "The person to contact is an INDIVIDUAL", contact, _MUST)
+    add.seen("SIP24", f"{_AGENT}/name", "The person to contact has a name")
+    add.free("SIP25", f"{_AGENT}/note", "The person to contact may have notes")
+    add.free("SIP26", _AGENT, "An agent may be the one that preserves the package")
+    _add_agent(
+        27,
+        "preservation agent",
+        role="The preservation agent has the role PRESERVATION",
+        kind="The preservation agent is an ORGANIZATION",
+        only="It is by its role that the preservation agent is known.",
+    )
+    _add_coded(31, "preservation agent")
+    for number, (section, what) in enumerate((("dmdSec", "descriptive"), ("amdSec", "administrative")), 1):
+        add.seen(
+            f"REF_CSIP_{number}",
+            f"mets/{section}",
+            f"The {what} metadata is as CSIP has it",
+            _SHOULD,
+            f"By the requirements of CSIP on {section}.",
+        )
+    for number, (attribute, what) in enumerate(
+        (
+            ("FILEFORMATNAME", "format's name"),
+            ("FILEFORMATVERSION", "format's version"),
+            ("FILEFORMATREGISTRY", "registry of formats"),
+            ("FILEFORMATKEY", "format's key in the registry"),
+        ),
+        32,
+    ):
+        note = "The schema calls it " + attribute.replace("FILE", "").replace(
+            "FORMATKEY", "FORMATREGISTRYKEY"
+        )
+        add.free(
+            f"SIP{number}",
+            f"fileSec/fileGrp/file/@sip:{attribute}",
+            f"A file may have the {what}",
+            _MAY,
+            f"{note}, which is taken as well." if number >= 34 else "",  # noqa: PLR2004
+        )
+    add.seen(
+        "REF_CSIP_3",
+        "mets/structMap",
+        "The structMap is as CSIP has it",
+        _SHOULD,
+        "By the requirements of CSIP on structMap.",
+    )
+    for number, name in enumerate(("structLink", "behaviorSec"), 1):
+        add.free(f"REF_METS_{number}", f"mets/{name}", f"SIP has nothing to say on {name}")
+
+
+_add_rows()
+
+REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -1,0 +1,195 @@
+"""The structMap labelled CSIP against CSIP; other structMaps are ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from metspack.checking.eark.elements import Attributes, Elements
+from metspack.checking.eark.faults import Demands, Faults, quoted
+from metspack.checking.eark.outline import (
+    DOCUMENTATION,
+    KEPT,
+    REPRESENTATIONS,
+    SCHEMAS,
+    Outline,
+    StatedFileGroup,
+)
+
+_MAP = "mets/structMap[@LABEL='CSIP']"
+_METADATA = "Metadata"
+# Of each division: what asks for its spelling, its being there, its pointers to groups, what they name.
+_SPELLED = {_METADATA: "CSIP90", DOCUMENTATION: "CSIP95", SCHEMAS: "CSIP99", REPRESENTATIONS: "CSIP103"}
+_THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97"}
+_POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
+_NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
+_CANONICAL = {each.casefold(): each for each in _SPELLED}
+
+
+@dataclass(slots=True)
+class _DivElement:
+    attributes: Attributes
+    line: int
+    pointers: list[tuple[str | None, int]] = field(default_factory=list)
+    titles: list[tuple[str | None, int]] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return self.attributes.get("LABEL", "")
+
+
+class Structure:
+    """Checks the structMaps of one document, which come after its sections and files."""
+
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+        self._outline = outline
+        self._is_package = is_package
+        self._faults = faults
+        self._maps = 0
+        self._own_maps = 0
+        self._line = 0
+        self._is_own = False
+        self._depth = 0
+        self._tops = 0
+        self._division: _DivElement | None = None
+        self._counts = dict.fromkeys(_SPELLED, 0)
+        self._pointed: dict[str, set[str]] = {each: set() for each in _NAMING}
+        self._map = Demands(_MAP, faults)
+        self._top = Demands(f"{_MAP}/div", faults)
+        self._divisions = {each: Demands(f"{_MAP}/div/div[@LABEL='{each}']", faults) for each in _SPELLED}
+        self._pointer = Demands("mets/structMap/div/div/mptr", faults)
+        elements.starts |= {
+            "structMap": self._start_map,
+            "div": self._start_div,
+            "fptr": self._keep_fptr,
+            "mptr": self._keep_mptr,
+        }
+        elements.ends |= {"structMap": self._end_map, "div": self._end_div}
+
+    def finish(self) -> None:
+        """Judge what takes the whole structure."""
+        add, line = self._faults.add, self._outline.line
+        if not self._maps:
+            add("CSIP80", line, "none")
+        elif not self._own_maps:
+            add("CSIP82", line, "none")
+        else:
+            if self._own_maps > 1:
+                add("CSIP80", self._line, f"{self._own_maps} of them")
+            if self._counts[_METADATA] != 1:
+                add("CSIP88", self._line, f"{self._counts[_METADATA]} of them")
+            if self._outline.is_complete:
+                self._judge_groups()
+
+    def _judge_groups(self) -> None:
+        divided = self._outline.representations
+        for kind in _NAMING:
+            groups = [each for each in self._named(kind) if each.representation not in divided]
+            if not self._counts[kind]:
+                if groups and kind in _THERE:
+                    self._faults.add(_THERE[kind], self._line, "none")
+                continue
+            for group in groups:
+                if group.id not in self._pointed[kind]:
+                    self._faults.add(_POINTING[kind], group.line, "none", group.id)
+
+    def _named(self, kind: str) -> list[StatedFileGroup]:
+        """Return the groups that a division of a kind names: in a representation, its own are its content."""
+        if kind != REPRESENTATIONS or self._is_package:
+            return self._outline.of_kind(kind)
+        return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
+
+    def _start_map(self, attributes: Attributes, line: int) -> None:
+        self._maps += 1
+        self._depth = self._tops = 0
+        self._is_own = attributes.get("LABEL") == "CSIP"
+        if self._is_own:
+            self._own_maps += 1
+            self._line = line
+            self._map.judge(attributes, line)
+            if attributes.get("TYPE") != "PHYSICAL":
+                self._faults.add("CSIP81", line, quoted(attributes.get("TYPE")))
+
+    def _end_map(self) -> None:
+        if self._is_own and self._tops != 1:
+            self._faults.add("CSIP84", self._line, f"{self._tops} of them")
+        self._is_own = False
+
+    def _start_div(self, attributes: Attributes, line: int) -> None:
+        self._depth += 1
+        if not self._is_own:
+            return
+        if self._depth == 1:
+            self._tops += 1
+            self._top.judge(attributes, line)
+        elif self._depth == 2:  # noqa: PLR2004 -- the divisions that CSIP knows are right below the top
+            self._division = _DivElement(attributes, line)
+
+    def _keep_fptr(self, attributes: Attributes, line: int) -> None:
+        if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
+            if len(self._division.pointers) < KEPT:
+                self._division.pointers.append((attributes.get("FILEID"), line))
+            else:
+                self._outline.is_complete = False
+
+    def _keep_mptr(self, attributes: Attributes, line: int) -> None:
+        if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
+            self._pointer.judge(attributes, line)
+            if len(self._division.titles) < KEPT:
+                self._division.titles.append((attributes.get("xlink:title"), line))
+
+    def _end_div(self) -> None:
+        if self._depth == 2 and self._division is not None:  # noqa: PLR2004
+            division, self._division = self._division, None
+            canonical = _CANONICAL.get(division.label.casefold())
+            if canonical is not None:
+                self._judge_known(division, canonical)
+            elif division.titles or division.label.casefold().startswith("representations/"):
+                self._judge_representation(division)
+        self._depth -= 1
+
+    def _judge_known(self, division: _DivElement, label: str) -> None:
+        self._counts[label] += 1
+        self._divisions[label].judge(division.attributes, division.line)
+        if division.label != label:
+            self._faults.add(_SPELLED[label], division.line, quoted(division.label))
+        if label == _METADATA:
+            self._judge_metadata(division)
+            return
+        if label == REPRESENTATIONS:
+            self._outline.divided[label] = division.line
+        own = {each.id for each in self._named(label)}
+        for identifier, line in division.pointers:
+            if identifier is None or (identifier not in own and self._outline.is_complete):
+                self._faults.add(_NAMING[label], line, quoted(identifier))
+            else:
+                self._pointed[label].add(identifier)
+
+    def _judge_metadata(self, division: _DivElement) -> None:
+        outline = self._outline
+        if not outline.is_complete:
+            return
+        named = set(division.attributes.get("ADMID", "").split())
+        for identifier, within in outline.administrative:
+            if identifier not in named and not within <= named:
+                self._faults.add("CSIP91", division.line, f"nothing that names {min(within - named)!r}")
+        lost_ids = outline.descriptive - set(division.attributes.get("DMDID", "").split())
+        if lost_ids:
+            self._faults.add("CSIP92", division.line, f"nothing that names {min(lost_ids)!r}")
+
+    def _judge_representation(self, division: _DivElement) -> None:
+        add, line, label = self._faults.add, division.line, division.label
+        if not division.attributes.get("ID"):
+            add("CSIP106", line, "none", label)
+        kind, _, folder = label.partition("/")
+        if kind != REPRESENTATIONS or not folder:
+            add("CSIP107", line, quoted(division.attributes.get("LABEL")))
+        elif len(self._outline.divided) < KEPT:
+            self._outline.divided[label] = line
+        else:
+            self._outline.is_complete = False
+        if len(division.titles) != 1:
+            add("CSIP109", line, f"{len(division.titles)} of them", label)
+        groups = {each.id for each in self._outline.of_kind(REPRESENTATIONS)}
+        for title, at in division.titles:
+            if title is None or (title not in groups and self._outline.is_complete):
+                add("CSIP108", at, quoted(title), label)

@@ -1,0 +1,292 @@
+"""The files that METS documents list against those on disk, without reading their bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from metspack.checking import grouping
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.codes import Code
+from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
+from metspack.digests import Hashers
+from metspack.errors import MetspackError
+from metspack.layouts.names import SEGMENT
+from metspack.model import Finding
+
+_LOST = """
+INSERT INTO lost SELECT e.path, e.size, e.algorithm, e.digest FROM entry e
+WHERE e.path IS NOT NULL AND e.digest IS NOT NULL AND NOT e.pseudo
+AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path)
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_ALGORITHMS = "SELECT DISTINCT algorithm FROM lost WHERE size = ? OR size IS NULL ORDER BY algorithm"
+_MATCH = """
+SELECT min(rowid), path FROM lost WHERE algorithm = ? AND digest = ? AND (size = ? OR size IS NULL)
+AND path NOT IN (SELECT path FROM renamed) HAVING path IS NOT NULL
+"""
+
+
+def find(
+    catalogue: Catalogue,
+    places: CheckedTree,
+    unlisted: Iterator[tuple[bytes, int]],
+    progress: Callable[[int], None],
+) -> None:
+    """Put into the catalogue which missing file is which of the ``unlisted`` ones (paths and sizes).
+
+    Only unlisted files of a missing one's size are read; one that cannot be read is left as unlisted.
+    """
+    catalogue.put(_LOST)
+    if not catalogue.number("SELECT count(*) FROM (SELECT 1 FROM lost LIMIT 1)"):
+        return
+    for path, size in list(unlisted):
+        algorithms = [name for (name,) in catalogue.rows(_ALGORITHMS, size)]
+        if not algorithms:
+            continue
+        hashers = Hashers(algorithms)
+        try:
+            with places.content(path) as content:
+                for block in content.chunks():
+                    hashers.update(block)
+                    progress(len(block))
+        except (OSError, MetspackError):
+            continue
+        for name in algorithms:
+            found = catalogue.row(_MATCH, name, hashers.digest(name).value, size)
+            if found is not None:
+                catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[1], path, name)
+                break
+
+
+_NEAREST_FOR = 50
+_IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
+
+# All that may be missing or of another size: the few are found in one go, and looked at closely then.
+_DIFFERING = """
+INSERT OR IGNORE INTO differing SELECT e.id FROM entry e LEFT JOIN disk d ON d.path = e.path
+WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
+"""
+_OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c JOIN entry e ON e.path = c.path"
+_MISSING = """
+SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind, r.other, r.algorithm
+FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
+WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_SIZES = """
+SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
+FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
+"""
+_UNLISTED = """
+SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND d.path NOT IN (SELECT other FROM renamed)
+AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
+ORDER BY d.path
+"""
+_LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
+_TWICE = """
+SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
+FROM entry e JOIN mets m ON m.id = e.mets
+JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
+WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+"""
+_PARTS = """
+SELECT m.path, p.line, p.part, c.path FROM mptr p JOIN mets m ON m.id = p.mets
+LEFT JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href
+JOIN mets c ON c.ok AND (c.path = e.path OR (e.id IS NULL AND c.parent = p.mets AND c.objid = p.href))
+WHERE p.part IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM entry x JOIN mets r ON r.id = x.mets
+    WHERE x.xml_id = p.part AND (r.id = c.id OR r.parent = c.id)
+) ORDER BY p.id
+"""
+# That no ID begins with one is told by the schema; what was meant is plain.
+_WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
+_DANGLING = """
+SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
+WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
+AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
+"""
+_UNPOINTED = """
+SELECT m.path, e.line, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
+WHERE e.mets = ? AND e.element = 'file' AND e.xml_id IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
+    WHERE i.mets = e.mets AND i.element = 'fileGrp'
+    AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
+ORDER BY e.id
+"""
+# An index tells in one go that nothing occurs twice; only where something does is each row looked at.
+_ANY_ID_TWICE = """
+SELECT EXISTS (SELECT 1 FROM ident) OR EXISTS (
+    SELECT 1 FROM entry WHERE xml_id IS NOT NULL GROUP BY mets, xml_id HAVING count(*) > 1)
+"""
+_ANY_PATH_TWICE = """
+SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
+"""
+_IDS_TWICE = """
+SELECT m.path, e.line, e.xml_id, (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
+FROM entry e JOIN mets m ON m.id = e.mets
+WHERE EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id < e.id)
+UNION ALL
+SELECT m.path, i.line, i.xml_id, coalesce(
+    (SELECT min(line) FROM entry WHERE mets = i.mets AND xml_id = i.xml_id),
+    (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
+) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
+"""
+
+_FOLDERS = """
+SELECT m.path, EXISTS (SELECT 1 FROM apart a WHERE substr(m.path, 1, length(a.path)) = a.path) FROM mets m
+"""
+
+
+def source_of(mets: bytes, line: int) -> str:
+    """Return where something is said, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+    return f"{shown(mets)} line {line}"
+
+
+def documents(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what is wrong inside each METS document: its IDs and its structMaps."""
+    catalogue.put(_WITHOUT_HASH)
+    if catalogue.number(_ANY_ID_TWICE):
+        for path, line, identifier, other in catalogue.rows(_IDS_TWICE):
+            yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
+    for path, line, fileid in catalogue.rows(_DANGLING):
+        yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
+    for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
+        yield from _structure(catalogue, mets, path)
+
+
+def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding]:
+    pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
+    linked = catalogue.number(
+        "SELECT count(*) FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?",
+        mets,
+    )
+    if pointers or linked:
+        for name, line, identifier in catalogue.rows(_UNPOINTED, mets):
+            yield Code.FILE_IN_NO_FPTR.at(shown(name), line, identifier, found=identifier)
+        return
+    files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
+    if files:
+        yield Code.NO_FPTR.at(shown(path), count=files)
+
+
+def compare(catalogue: Catalogue, *, whole: bool) -> None:
+    """Find the entries that are not on disk as they say, for ``files`` and ``sizes``, and those of METS.
+
+    The files on disk and the METS documents are in the catalogue, and indexed. Without ``whole`` only METS
+    are looked at.
+    """
+    catalogue.put(_OF_METS)
+    if whole:
+        catalogue.put(_DIFFERING)
+
+
+def files(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice.
+
+    What a missing, renamed or unlisted folder does to all files below it is one finding.
+    """
+    guesses = 0
+    absent = grouping.absent(catalogue)
+    together = grouping.FindingGroups()
+    for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
+        place, source = xml_id or "", source_of(mets, line)
+        if other is not None:
+            facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
+            facts["likeness"] = likeness(shown(path), shown(other))
+            before, now = grouping.moved(path, other) or (None, None)
+            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
+        elif kind == "d" or not path:
+            folder = shown(path) or "."
+            yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source)
+        elif pseudo and not _first_exists(catalogue, path):
+            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href)
+        else:
+            guesses += 1
+            near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
+            facts = {"expected": shown(path), "source": source, "nearest": near}
+            yield from together.take(absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+    unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
+    for path, size in unlisted(catalogue):
+        yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
+    yield from together.release()
+    if catalogue.number(_ANY_PATH_TWICE):
+        for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
+            where = source_of(other, other_line)
+            yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+
+
+def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
+    """Yield the files that no METS lists, with their sizes, but those that are listed by another name."""
+    yield from catalogue.rows(_UNLISTED)
+
+
+def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
+    first, *below = path.split(b"/")
+    return bool(below) and catalogue.row("SELECT 1 FROM disk WHERE path = ?", first) is not None
+
+
+def parts(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield parts of split LOBs that the parent METS names and the child METS does not have."""
+    for path, line, part, child in catalogue.rows(_PARTS):
+        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
+
+
+def sizes(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield files and child METS whose size is not the listed one; files found to be swapped are left out."""
+    for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
+        code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
+        yield code.at(
+            shown(path),
+            0,
+            xml_id or "",
+            found=f"{found:,}",
+            expected=f"{expected:,}",
+            source=source_of(mets, line),
+        )
+
+
+def segments(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield gaps in the numbers of the segments, on disk or named by a METS."""
+    numbers: dict[str, set[int]] = {}
+    for path, apart in catalogue.rows(_FOLDERS):
+        *above, folder, _ = ("", *shown(path).split("/"))
+        if apart:  # each lies somewhere of its own; their numbers belong together all the same
+            above = [""]
+        # Digits of other scripts are numbers to some programs, and to others a part of the name.
+        if found := _IN_ANY_SCRIPT.fullmatch(folder):
+            number = int(found[2])
+            numbers.setdefault("/".join((*above[1:], found[1])), set()).add(number)
+            if str(number) != found[2]:
+                name = shown(path).rpartition("/")[0]
+                yield Code.SEGMENT_ZEROS.at(name, found=folder, expected=f"{found[1]}{number}")
+    for prefix, found_numbers in sorted(numbers.items()):
+        ordered = sorted(found_numbers)
+        if ordered[0] != 0:
+            yield Code.SEGMENT_START.at(
+                f"{prefix}{ordered[0]}", found=f"{prefix}{ordered[0]}", expected=f"{prefix}0"
+            )
+        for before, after in pairwise(ordered):
+            if after == before + 1:
+                continue
+            first, last = f"{prefix}{before + 1}", f"{prefix}{after - 1}"
+            lost = f"segment {first!r} is missing"
+            if first != last:
+                lost = f"{after - before - 1:,} segments, {first!r} to {last!r}, are missing"
+            yield Code.SEGMENT_GAP.at(
+                first, expected=first, reason=lost, before=f"{prefix}{before}", found=f"{prefix}{after}"
+            )

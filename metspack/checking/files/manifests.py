@@ -1,0 +1,211 @@
+"""The manifests at a package's root: their form, and their agreement with the METS documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from metspack.checking import grouping
+from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.codes import Code
+from metspack.checking.files.listed import source_of
+from metspack.checking.mets.documents import of_opening
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Content
+from metspack.digests import OCTETS, algorithm_name
+from metspack.errors import MetspackError
+from metspack.model import Finding
+from metspack.packages.files import path_of
+
+EXPECTED = ("manifest-md5.txt", "manifest-sha256.txt")
+_ALGORITHMS = {
+    "manifest-md5.txt": "MD5",
+    "manifest-sha1.txt": "SHA-1",
+    "manifest-sha256.txt": "SHA-256",
+    "manifest-sha384.txt": "SHA-384",
+    "manifest-sha512.txt": "SHA-512",
+}
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
+_TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
+_ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
+_LONGEST = 1 << 16
+_SHOWN = 80
+
+_NOT_THERE = """
+SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd') ORDER BY l.rowid
+"""
+_NOT_NAMED = """
+SELECT d.path FROM manifest m CROSS JOIN disk d
+WHERE m.id = ? AND d.kind = 'f'
+AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
+AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND NOT EXISTS (
+    SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
+        (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
+    AND substr(d.path, 1, length(k.folder)) = k.folder
+)
+AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY d.path
+"""
+_NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
+_AGAINST_METS = """
+SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
+FROM manifest f JOIN listed l ON l.manifest = f.id
+JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.id = e.mets
+WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
+AND l.path NOT IN sampled ORDER BY l.rowid
+"""
+
+_CHILD_ALONE = """
+SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHERE parent = 1)
+"""
+
+
+def missing(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the manifests that the package should have; those of a child checked alone are its parent's."""
+    if catalogue.row(_CHILD_ALONE) is not None:
+        return
+    for name in EXPECTED:
+        if catalogue.row("SELECT 1 FROM disk WHERE path = ?", path_of((name,))) is None:
+            yield Code.MANIFEST_MISSING.at(name, expected=name)
+
+
+def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
+    """Put the package's manifests into the catalogue; yield what is wrong with their form."""
+    for name, algorithm in _ALGORITHMS.items():
+        path = path_of((name,))
+        kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
+        if kind is None:
+            continue
+        sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
+        number = catalogue.put(sql, name, path, algorithm)
+        try:
+            with places.content(path) as content:
+                yield from _Manifest(catalogue, number, name, algorithm).findings(content)
+            catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
+        except (OSError, MetspackError) as error:
+            if kind[0] in {"f", "d"}:
+                yield of_opening(path, error)
+
+
+class _Manifest:
+    """Reads one manifest into the catalogue."""
+
+    def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
+        self._batch = Batch(catalogue)
+        self._number = number
+        self._name = name
+        self._algorithm = algorithm
+        self._last = b""
+        self._forms: dict[str, tuple[int, int]] = {}
+
+    def findings(self, content: Content) -> Iterator[Finding]:
+        for number, line in enumerate(lines(content), start=1):
+            yield from self._take_line(number, line)
+        self._batch.flush()
+        for reason, (count, first) in self._forms.items():
+            yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
+
+    def _note_form(self, number: int, reason: str) -> None:
+        count, first = self._forms.get(reason, (0, number))
+        self._forms[reason] = (count + 1, first)
+
+    def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
+        if not line.endswith(b"\n"):
+            self._note_form(number, "no line feed at the end")
+        line = line.removesuffix(b"\n")
+        if line.endswith(b"\r"):
+            self._note_form(number, "a carriage return before the line feed")
+            line = line.removesuffix(b"\r")
+        found = _LINE.fullmatch(self._untagged(number, line))
+        reason = "expected a digest, two spaces and a path"
+        if found is not None:
+            reason, path = _path(found[4], escaped=bool(found[1]))
+            digits = 2 * OCTETS[self._algorithm]
+            if len(found[2]) != digits:
+                reason = f"the digest has {len(found[2])} digits, {self._algorithm} has {digits}"
+            if not reason:
+                self._keep_line(number, found[2], found[3], found[4], path)
+                return
+        yield Code.MANIFEST_LINE.at(self._name, number, found=shown(line[:_SHOWN]), reason=reason)
+
+    def _untagged(self, number: int, line: bytes) -> bytes:
+        """Return a line as md5sum writes it that BSD's md5 wrote, if its algorithm is the manifest's."""
+        found = _TAGGED.fullmatch(line)
+        if found is None or algorithm_name(found[2].decode("ascii")) != self._algorithm:
+            return line
+        self._note_form(number, "lines as BSD writes them, with the algorithm's name")
+        return found[1] + found[4] + b"  " + found[3]
+
+    def _keep_line(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
+        text = digest.decode("ascii")
+        if text != text.lower():
+            self._note_form(number, "upper-case digits")
+        if mark != b"  ":
+            self._note_form(number, "an asterisk before the path")
+        if written.startswith(b"./"):
+            self._note_form(number, "./ before the path")
+        if path == self._last:
+            self._note_form(number, "a path twice")
+        elif path < self._last:
+            self._note_form(number, "a path out of order")
+        self._last = max(path, self._last)
+        self._batch.add("INSERT INTO listed VALUES (?, ?, ?, ?)", self._number, path, text.lower(), number)
+
+
+def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
+    """Return why a path is none, empty when it is one, and the path."""
+    if escaped:
+        # md5sum writes such names with a backslash before the digest.
+        written = re.sub(rb"\\[\\nr]", lambda found: _ESCAPES[found[0]], written)
+    path = written.removeprefix(b"./")
+    names = path.split(b"/")
+    if path.startswith(b"/"):
+        return "the path is absolute", path
+    if any(name in {b"", b".", b".."} for name in names):
+        return "the path has an empty, '.' or '..' segment", path
+    if b"\0" in path:
+        return "the path has a NUL character", path
+    return "", path
+
+
+def lines(content: Content) -> Iterator[bytes]:
+    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    rest = b""
+    for block in content.blocks():
+        *whole, rest = (rest + block).split(b"\n")
+        for line in whole:
+            yield line + b"\n"
+        if len(rest) > _LONGEST:
+            yield rest + b"\n"
+            rest = b""
+    if rest:
+        yield rest
+
+
+def findings(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield manifest lines whose file is missing, and files that a manifest does not name.
+
+    A folder that is missing or was moved, or that no line leads into, is said once in each manifest.
+    """
+    together = grouping.FindingGroups()
+    absent, gone, come = grouping.absent(catalogue), grouping.gone(catalogue), grouping.come(catalogue)
+    for name, line, path in catalogue.rows(_NOT_THERE):
+        finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
+        yield from together.take(absent(path) or gone(path), finding, name)
+    for number, name in list(catalogue.rows("SELECT id, name FROM manifest WHERE read ORDER BY id")):
+        unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
+        for (path,) in catalogue.rows(_NOT_NAMED, number):
+            finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+            yield from together.take(unnamed(path) or come(path), finding, name)
+    yield from together.release()
+
+
+def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield manifest lines whose digest is not that of the METS, by the same algorithm."""
+    for name, line, path, found, algorithm, expected, mets, mets_line in catalogue.rows(_AGAINST_METS):
+        source = source_of(mets, mets_line)
+        yield Code.MANIFEST_AGAINST_METS.at(
+            name, line, shown(path), algorithm=algorithm, found=found, expected=expected, source=source
+        )

@@ -1,0 +1,1 @@
+"""Links between parent and child METS."""

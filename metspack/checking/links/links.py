@@ -1,0 +1,415 @@
+"""The links between a parent IP and its child IPs, both ways and in every style, from the METS alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from metspack import uris
+from metspack.checking.catalogue import Catalogue, nearest, nearest_file, shown
+from metspack.checking.codes import Code, Rule
+from metspack.checking.links import swaps
+from metspack.checking.links.mounting import Mounting, MountOutcome, Wanted
+from metspack.checking.links.roots import Roots
+from metspack.checking.links.upward import Upward
+from metspack.checking.mets.documents import DocumentReader
+from metspack.checking.options import Level, Looking
+from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import SUFFIXES
+from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name
+from metspack.mets.links import By, bare
+from metspack.model import Finding
+
+_MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
+_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
+_NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
+
+_DOWN = """
+SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, e.id, e.path, m.part IS NOT NULL OR (
+    SELECT count(*) AND NOT coalesce(sum(o.map = m.map), 0) FROM mptr o
+    WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL
+) FROM mptr m
+LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
+WHERE m.mets = ? AND NOT m.up ORDER BY m.id
+"""
+_BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
+_UNLINKED = """
+SELECT e.xml_id, e.line, e.path, e.grp FROM mets p JOIN entry e ON e.mets = p.id
+WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
+AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
+AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
+"""
+_ORPHANS = """
+SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
+"""
+_OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
+_LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
+_ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
+# A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told.
+_OBJID_TWICE = """
+SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.objid AND o.id < m.id
+    AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
+    ORDER BY o.id LIMIT 1) AS other
+FROM mets m WHERE other IS NOT NULL ORDER BY m.id
+"""
+_ALREADY = """
+SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
+WHERE e.parent = ? AND e.child = ? AND p.map = ? AND p.div <> ? AND p.part IS NULL
+"""
+# Each structMap that names children names all of them, or one of them is wrong.
+_DISAGREE = """
+SELECT e.href, p.line, p.map, o.map FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward
+JOIN (SELECT DISTINCT q.map AS map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
+    WHERE d.parent = ?1) o ON o.map <> p.map
+WHERE e.parent = ?1 AND e.child IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM edge d JOIN mptr q ON q.id = d.mptr
+    WHERE d.parent = ?1 AND d.child = e.child AND q.map = o.map)
+ORDER BY p.id, o.map
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LinkingMets:
+    """The METS document whose links are being followed."""
+
+    id: int
+    path: bytes
+    parent: int | None
+    objid: str | None
+    line: int
+    ok: bool
+
+    @property
+    def name(self) -> str:
+        return shown(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """An mptr that leads to a child, with the file entry of the ID that it names."""
+
+    id: int
+    href: str
+    line: int
+    named_by: str
+    childward: int
+    div: int
+    map: str
+    entry: int | None
+    child: bytes | None
+    again: int
+
+    @property
+    def by(self) -> By:
+        return By(self.named_by)
+
+    @property
+    def link(self) -> str | None:
+        """How a child is linked that no file entry tells of; None as the recommendation has it."""
+        if self.by is By.LOCATION and self.childward:
+            return None
+        return None if self.entry is not None else self.named_by
+
+
+class LinkCheck:
+    """Reads the METS documents of a package from its own METS down, into the catalogue."""
+
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, roots: Roots, own: int, looking: Looking
+    ) -> None:
+        self._catalogue = catalogue
+        self._looking = looking
+        self._places = places
+        self._roots = roots
+        self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
+        self._upward = Upward(catalogue, places, self._mounting, roots)
+        self._guesses = 0
+
+    def findings(self, path: bytes) -> Iterator[Finding]:
+        """Read the METS at ``path`` and all it leads to; yield what is wrong with them and their links."""
+        self._catalogue.new_mets(path, None)
+        yield from self._documents()
+        yield from swaps.findings(self._catalogue, self._places)
+
+    def orphans(self) -> Iterator[Finding]:
+        """Yield the METS documents on disk that nobody names; they are read, so their files are known."""
+        self._catalogue.index()
+        root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
+        for (path,) in self._catalogue.rows(_ORPHANS):
+            mets = self._catalogue.new_mets(path, None, done=True)
+            yield from DocumentReader(self._catalogue, self._places, mets, path, self._looking).findings()
+            yield from self._outside(mets, path)
+            if root_ok:
+                row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
+                objid, line = row or (None, 0)
+                yield Code.ORPHAN.at(shown(path), line or 0, found=shown(path), objid=objid or "")
+        for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
+            yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
+
+    def _documents(self) -> Iterator[Finding]:
+        sql = "SELECT id, path, parent FROM mets WHERE NOT done ORDER BY id LIMIT 1"
+        while (row := self._catalogue.row(sql)) is not None:
+            number, path, parent = row
+            self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
+            yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
+            self._catalogue.index_entries()
+            found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
+            objid, line, ok = found or (None, 0, 0)
+            mets = _LinkingMets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
+            yield from self._upward.findings(number)
+            yield from self._children(mets)
+            yield from self._outside(mets.id, path)
+
+    def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
+        for row in self._catalogue.rows(_DOWN, mets.id):
+            pointer = _Pointer(*row)
+            if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
+                # Another structMap may name the child too, and that of split LOBs does for each part.
+                self._link_again(mets, pointer)
+            elif pointer.entry is not None:
+                yield from self._by_file(mets, pointer)
+            elif pointer.by is By.LOCATION:
+                yield from self._by_location(mets, pointer)
+            elif pointer.by is By.OBJID:
+                yield from self._by_objid(mets, pointer)
+            else:
+                self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
+                near = self._near_id(mets.id, pointer.href)
+                yield Code.MPTR_WITHOUT_FILE.at(
+                    mets.name,
+                    pointer.line,
+                    href=pointer.href,
+                    nearest=near,
+                    likeness=likeness(pointer.href, near) if near else "",
+                )
+        yield from self._unlinked(mets)
+        yield from self._disagreeing(mets)
+
+    def _keep_edge(
+        self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
+    ) -> None:
+        """Keep a link; of one with a fault of its own, which."""
+        state = None if fault is None else "missing" if fault in _MISSING else "broken"
+        sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        at = (pointer.id, pointer.href, pointer.line)
+        self._catalogue.put(sql, mets.id, child, *at, state, fault and fault.id)
+
+    def _link_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
+        sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
+        if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
+            self._keep_edge(mets, pointer, row[0])
+
+    # --- the three ways in which a parent names a child -------------------------------------------------
+
+    def _by_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+        if pointer.child is not None:
+            yield from self._down(mets, pointer, pointer.child, pointer.href)
+        elif bare(pointer.href) != bare(mets.objid or ""):
+            # What is wrong with the location was told; the child can still be found by its OBJID.
+            outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+            if outcome.path is not None:
+                yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
+
+    def _by_location(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+        """Follow an mptr that gives a location itself, as CSIP's do for representations."""
+        child = self._resolved(mets.path, pointer.href)
+        called = self._beside(mets, pointer, By.OBJID)
+        if child is not None:
+            yield from self._down(mets, pointer, child, called)
+        elif called is None:
+            yield Code.LEAVES_ROOT.at(mets.name, pointer.line, href=pointer.href)
+
+    def _by_objid(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+        """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
+        if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
+            if pointer.again:  # a part of a split LOB that lies in this very package
+                return
+            self._keep_edge(mets, pointer, mets.id, Code.SELF_LINK)
+            yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
+            return
+        beside = self._beside(mets, pointer, By.LOCATION)
+        if beside is not None and self._resolved(mets.path, beside) is not None:
+            return  # the mptr beside this one says where, and what is there is held against this OBJID
+        known = self._catalogue.row(
+            "SELECT id, path, parent FROM mets WHERE parent = ? AND key = ?", mets.id, bare(pointer.href)
+        )
+        if known is not None:
+            yield from self._known(mets, pointer, known[1], (known[0], known[2]))
+            return
+        outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+        if outcome.path is not None:
+            yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
+        else:
+            self._keep_edge(mets, pointer, None, Code.CHILD_NOWHERE)
+            near = {"nearest": outcome.nearest, "likeness": outcome.likeness}
+            yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **near)
+
+    def _beside(self, mets: _LinkingMets, pointer: _Pointer, by: By) -> str | None:
+        row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
+        return None if row is None or not pointer.div else str(row[0])
+
+    def _wanted(self, mets: _LinkingMets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
+        return Wanted(
+            called=called,
+            parent_path=mets.path,
+            parent_objid=mets.objid,
+            line=pointer.line,
+            place=place,
+        )
+
+    def _resolved(self, path: bytes, href: str) -> bytes | None:
+        try:
+            return self._places.resolved(path, uris.parsed(href))
+        except uris.ReferenceRefused:
+            return None
+
+    def _down(
+        self,
+        mets: _LinkingMets,
+        pointer: _Pointer,
+        child: bytes,
+        called: str | None,
+        found: str | None = None,
+    ) -> Iterator[Finding]:
+        outcome = MountOutcome(path=child, found=found)
+        if (within := self._within(child)) is not None:
+            href = pointer.href if pointer.entry is None else shown(child)
+            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=shown(within))
+            self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
+            child, outcome = within, MountOutcome(path=within, found=found)
+        if called is not None and (inside := self._packed(child)) is not None:
+            # SIARD 2.2 L_7.1-1: a segment may be packed, and then the file entry is of the packed file.
+            child = inside
+        if self._met(child) is None and not self._places.is_there(child):
+            outcome = MountOutcome()
+            if called is not None:
+                outcome = yield from self._mounting.found(self._wanted(mets, pointer, called, child))
+        if outcome.path is None:
+            yield self._missing(mets, pointer, child, called, outcome)
+        elif (known := self._met(outcome.path)) is not None:
+            yield from self._known(mets, pointer, outcome.path, known)
+        else:
+            number = self._catalogue.new_mets(
+                outcome.path, mets.id, called, found=outcome.found, named_by=pointer.link
+            )
+            self._keep_edge(mets, pointer, number)
+            yield from self._claimed(mets, pointer, outcome)
+
+    def _within(self, child: bytes) -> bytes | None:
+        """Return the METS in the folder that a link leads to, None when it leads to anything else."""
+        if is_mets_name(child) or os.path.splitext(child)[1].lower() in SUFFIXES:
+            return None
+        at = child and child + b"/"
+        return next((at + name for name in _IN_A_FOLDER if self._places.is_there(at + name)), None)
+
+    def _packed(self, child: bytes) -> bytes | None:
+        """Return the METS that a zip or tar file would have where it lies, None for any other file."""
+        stem, suffix = os.path.splitext(child)
+        if suffix.lower() not in SUFFIXES or not self._places.is_there(child):
+            return None
+        return stem + b"/" + _IN_A_FOLDER[0]
+
+    def _met(self, child: bytes) -> tuple[int, int | None] | None:
+        """Return the number and the parent of a METS that was met before."""
+        row = self._catalogue.row("SELECT id, parent FROM mets WHERE path = ?", child)
+        return None if row is None else (row[0], row[1])
+
+    def _missing(
+        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
+    ) -> Finding:
+        number = self._catalogue.new_mets(child, mets.id, called, done=True)
+        self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
+        near = outcome.nearest or self._near_file(child)
+        alike = outcome.likeness or (likeness(shown(child), near) if near else "")
+        facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
+        return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
+
+    def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
+        """Yield that a package which was checked before has this child too."""
+        where = f"{self._places.base.shown}/"
+        child = outcome.found or where + shown(outcome.path or b"")
+        other = self._roots.claim(child, where + mets.name)
+        if other is not None:
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
+
+    def _known(
+        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with a link to a METS that was met before."""
+        number, parent = known
+        facts = {"href": pointer.href, "expected": shown(child)}
+        already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
+        if number in self._above(mets.id):
+            self._keep_edge(mets, pointer, number, Code.LINK_LOOP)
+            yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
+        elif parent is not None and parent != mets.id:
+            self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
+            other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
+        else:
+            self._keep_edge(mets, pointer, number)
+            if already is not None:
+                yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
+
+    def _above(self, mets: int) -> Iterator[int]:
+        each: int | None = mets
+        while each is not None:
+            yield each
+            row = self._catalogue.row("SELECT parent FROM mets WHERE id = ?", each)
+            each = row[0] if row else None
+
+    def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
+        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
+            labelled = "child" in groups.casefold()
+            if not (labelled or (mets.parent is None and is_mets_name(child))):
+                continue
+            place = xml_id or ""
+            yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
+            if self._places.is_there(child):
+                self._catalogue.new_mets(child, mets.id, xml_id)
+
+    def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
+        """Yield entries of METS documents that lead out of the package, but for children found there.
+
+        What is found there by its OBJID is held against the entry's size and digest too.
+        """
+        for identifier, line, href in list(self._catalogue.rows(_OUTSIDE, mets)):
+            at = self._mounting.found_at(mets, path, href)
+            if at is None:
+                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href)
+            else:
+                self._catalogue.put(_LED_IN, at, mets, line, href)
+
+    def _disagreeing(self, mets: _LinkingMets) -> Iterator[Finding]:
+        for href, line, here, there in self._catalogue.rows(_DISAGREE, mets.id):
+            reason = f"{_map(here)} names the child {href!r}, {_map(there)} does not"
+            yield Code.STYLES_DISAGREE.at(mets.name, line, reason=reason)
+
+    def _near_id(self, mets: int, href: str) -> str:
+        self._guesses += 1
+        if self._guesses > _NEAREST_FOR:
+            return ""
+        sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
+        if self._catalogue.row(sql, mets, href) is not None:
+            return href
+        # An entry that no mptr names is the likelier one to be meant.
+        for more in ("AND xml_id NOT IN (SELECT href FROM mptr WHERE mets = entry.mets)", ""):
+            ids = self._catalogue.rows(f"{_ENTRY_IDS} {more}", mets)
+            if near := nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR))):
+                return near
+        return ""
+
+    def _near_file(self, child: bytes) -> str:
+        self._guesses += 1
+        return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
+
+
+def _map(text: str) -> str:
+    """Return what to call a structMap."""
+    kind, _, label = text.partition("\n")
+    return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"

@@ -1,0 +1,262 @@
+"""An index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack.checking.catalogue import Row, fault, folder_of, nearest, shown
+from metspack.checking.codes import Code
+from metspack.checking.similarity import likeness
+from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.errors import MetspackError
+from metspack.files import tempdb, walking
+from metspack.files.byteranges import Below
+from metspack.mets import is_mets_name, reader
+from metspack.mets.links import By, Mptr, bare
+from metspack.model import Budgets, Finding
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
+
+_SCHEMA = """
+PRAGMA cache_size = -2000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE ahead (id INTEGER PRIMARY KEY, root INTEGER, path BLOB);
+CREATE TABLE document (
+    id INTEGER PRIMARY KEY, root INTEGER, pack BLOB, path BLOB, objid TEXT, bare TEXT, read INTEGER DEFAULT 0
+);
+CREATE INDEX document_bare ON document (bare);
+CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
+CREATE INDEX link_document ON link (document);
+BEGIN;
+"""
+_NEAR = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPackage:
+    """A package found below a root: where its METS is, its OBJID, and the packages it says it is a child of.
+
+    ``path`` is the METS's from that root, ``pack`` the zip or tar file's that it lies in, if any; ``root``
+    counts the roots as they were given. ``ups`` and ``downs`` are bare identifiers.
+    """
+
+    root: int
+    pack: bytes | None
+    path: bytes
+    objid: str
+    ups: frozenset[str]
+    downs: frozenset[str]
+    shown: str
+
+
+class Roots:
+    """The index of the given roots, filled when first asked; for one thread.
+
+    A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
+    """
+
+    def __init__(self, roots: Sequence[Path], shelf: OpenPacks, budgets: Budgets, *, own: int) -> None:
+        self._roots = tuple(roots)
+        self._budgets = budgets
+        self.own = own
+        self._shelf = shelf
+        self._database: sqlite3.Connection | None = None
+        self._claims: dict[str, str] = {}
+        self._real = [os.path.realpath(each) for each in self._roots]
+
+    @property
+    def granted(self) -> bool:
+        """Whether there are roots beside the packages under check."""
+        return len(self._roots) > self.own
+
+    def looked_through(self) -> Iterator[Finding]:
+        """Look through all roots, unless that was done; yield what could not be read there."""
+        if self._database is not None:
+            return
+        self._database = tempdb.opened()
+        self._database.executescript(_SCHEMA)
+        for root in range(len(self._roots)):
+            yield from self._root(root)
+
+    def _root(self, root: int) -> Iterator[Finding]:
+        path = self._roots[root]
+        if any(
+            self._real[root].startswith(f"{each}/") or self._real[root] == each for each in self._before(root)
+        ):
+            return  # that was looked through as a part of another
+        if path.is_file():
+            yield from self._pack(root, b"")
+        else:
+            self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, b"")
+        while (row := self._row("SELECT id, path FROM ahead ORDER BY id LIMIT 1")) is not None:
+            self._put("DELETE FROM ahead WHERE id = ?", row[0])
+            try:
+                yield from self._folder(root, row[1])
+            except OSError as error:
+                if root >= self.own:  # what cannot be read of a package itself is told where it is walked
+                    yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
+        found = self._row("SELECT count(*) FROM document WHERE root = ?", root)
+        holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before(root))
+        if root >= self.own and not holds_others and not (found and found[0]):
+            yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
+
+    def _before(self, root: int) -> list[str]:
+        """Return the roots given before one: what lies in them is theirs."""
+        return self._real[:root]
+
+    def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
+        for lot in walking.lots(self._roots[root], (), folder, sizes=False):
+            for path in lot.folders:
+                if os.path.join(self._real[root], shown(path)) not in self._before(root):
+                    self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
+            for name in lot.names:
+                if is_mets_name(name):
+                    yield from self._document(root, None, lot.prefix + name)
+                elif name.lower().endswith(SUFFIXES):
+                    yield from self._pack(root, lot.prefix + name)
+            if lot.fault is not None:
+                raise lot.fault
+
+    def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
+        try:
+            for item in PackedTree(self._shelf, self._below(root, path)).walk():
+                if item.kind == "f" and is_mets_name(item.name):
+                    yield from self._document(root, path, item.name)
+        except PackedError as error:
+            yield Code.PACK_UNREADABLE.at(self._shown(root, path, b""), reason=error.message)
+
+    def _below(self, root: int, path: bytes) -> Below:
+        return Below(root=self._roots[root], segments=names_of(path))
+
+    def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
+        """Take a METS into the index by its root element alone; one that is none is nobody's child."""
+        objid = None
+        try:
+            for fact in self._facts(root, pack, path):
+                objid = fact.objid if isinstance(fact, reader.Root) else None
+                break
+        except (OSError, MetspackError) as error:
+            if root >= self.own:
+                reason = fault(error) if isinstance(error, OSError) else error.message
+                yield Code.UNREADABLE.at(self._shown(root, pack, path), reason=reason)
+        key = bare(objid) if objid else ""
+        sql = "INSERT INTO document (root, pack, path, objid, bare) VALUES (?, ?, ?, ?, ?)"
+        self._put(sql, root, pack, path, objid and objid.strip(), key)
+
+    def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
+        holder = self._holder(root, pack, b"")
+        with holder.content(path) as content:
+            yield from reader.read(content.blocks(), self._budgets)
+
+    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
+        if pack is not None:
+            return PackedTree(self._shelf, self._below(root, pack), folder)
+        return FolderTree(self._roots[root], names_of(folder))
+
+    def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:
+        names = [os.fspath(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
+        return "/".join(names)
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    def named(self, objid: str) -> Iterator[FoundPackage]:
+        """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
+        sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
+        yield from (self._found(*row) for row in list(self._rows(sql, bare(objid))))
+
+    def at(self, root: int, mets: str | None, within: bytes) -> FoundPackage | None:
+        """Return the package that is a root itself, by its METS's name and the folder in a packed one."""
+        path = os.fsencode(mets or "")
+        path = within + b"/" + path if within else path
+        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND path = ?"
+        row = self._row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
+        return None if row is None else self._found(*row)
+
+    def _found(
+        self, document: int, root: int, pack: bytes | None, path: bytes, objid: str | None
+    ) -> FoundPackage:
+        self._read(document, root, pack, path)
+        links = list(self._rows("SELECT up, bare FROM link WHERE document = ?", document))
+        return FoundPackage(
+            root=root,
+            pack=pack,
+            path=path,
+            objid=objid or "",
+            ups=frozenset(each for up, each in links if up),
+            downs=frozenset(each for up, each in links if not up),
+            shown=self._shown(root, pack, path),
+        )
+
+    def children(self, objid: str, parent: str | None) -> tuple[list[FoundPackage], list[FoundPackage]]:
+        """Return the packages that are a parent's child of this OBJID, and those that have only the OBJID.
+
+        A child's OBJID is unique beside its parent alone, so one that names another parent is another's.
+        One that names no parent is taken when no other is there (E-ARK AIP: that link is optional).
+        """
+        found = list(self.named(objid))
+        if parent is None:
+            return found, []
+        # Without a label that says so, the mptr that names the parent is the link to it all the same.
+        mine = [each for each in found if bare(parent) in each.ups | each.downs]
+        if not mine:
+            mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
+        return mine, [each for each in found if each not in mine]
+
+    def nearest(self, objid: str) -> tuple[str, str]:
+        """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is."""
+        sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
+        near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
+        return near, likeness(bare(objid), near) if near else ""
+
+    def holder(self, found: FoundPackage) -> PackageTree:
+        """Return what holds the folder of a package that was found."""
+        return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
+
+    def claim(self, child: str, parent: str) -> str | None:
+        """Take a child for a parent METS; returns the other parent that has it already, if any."""
+        other = self._claims.setdefault(child, parent)
+        return None if other == parent else other
+
+    def is_claimed(self, child: str) -> bool:
+        """Whether a parent that was checked has this METS as its child."""
+        return child in self._claims
+
+    def _read(self, document: int, root: int, pack: bytes | None, path: bytes) -> None:
+        """Read the links of a document, once; as far as it can be read."""
+        if self._row("SELECT 1 FROM document WHERE id = ? AND read", document) is not None:
+            return
+        self._put("UPDATE document SET read = 1 WHERE id = ?", document)
+        try:
+            for fact in self._facts(root, pack, path):
+                if isinstance(fact, Mptr) and fact.href and fact.named_by is not By.LOCATION:
+                    row = (document, fact.is_upward, fact.href, bare(fact.href))
+                    self._put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
+        except (OSError, MetspackError):
+            return  # told where the package is checked
+
+    # --- the database ---------------------------------------------------------------------------------
+
+    def _connection(self) -> sqlite3.Connection:
+        assert self._database is not None, "looked_through() comes first"  # noqa: S101
+        return self._database
+
+    def _put(self, sql: str, *values: object) -> None:
+        self._connection().execute(sql, values)
+
+    def _rows(self, sql: str, *values: object) -> Iterator[Row]:
+        with closing(self._connection().execute(sql, values)) as cursor:
+            yield from cursor
+
+    def _row(self, sql: str, *values: object) -> Row | None:
+        return next(self._rows(sql, *values), None)
+
+    def close(self) -> None:
+        """Drop the index."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None

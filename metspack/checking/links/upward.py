@@ -1,0 +1,127 @@
+"""The links from a package up to its parent and to the ancestors above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metspack import uris
+from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.codes import Code
+from metspack.checking.links.mounting import Mounting
+from metspack.checking.links.roots import Roots
+from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
+from metspack.mets.links import By, bare
+from metspack.model import Finding
+
+_UPS = "SELECT href, line, url, ancestor FROM mptr WHERE mets = ? AND up ORDER BY id"
+# Other labels than those of the known styles: the mptr that names the parent is the link to it.
+_UNLABELLED = """
+UPDATE mptr SET up = 1 WHERE mets = ? AND NOT childward AND part IS NULL AND (href = ? OR (
+    (NOT url OR href LIKE '../%')
+    AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = mptr.mets AND e.xml_id = mptr.href)))
+"""
+_ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
+
+
+class Upward:
+    """Checks the upward links of the documents in the catalogue."""
+
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, mounting: Mounting, roots: Roots) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._mounting = mounting
+        self._roots = roots
+
+    def findings(self, mets: int) -> Iterator[Finding]:
+        """Yield what is wrong with a document's links to its parent and those above."""
+        sql = "SELECT path, objid, line, ok, parent, named_by FROM mets WHERE id = ?"
+        path, objid, line, ok, parent, link = self._catalogue.row(sql, mets) or (b"", None, 0, 0, None, None)
+        above = self._catalogue.row("SELECT objid, path FROM mets WHERE id = ?", parent)
+        if above is not None and self._catalogue.row(_ANY, mets) is None:
+            self._catalogue.put(_UNLABELLED, mets, above[0])
+        ups = list(self._catalogue.rows(_UPS, mets))
+        own = [each for each in ups if objid is not None and bare(each[0]) == bare(objid)]
+        for href, at, *_ in own:
+            yield Code.SELF_LINK.at(shown(path), at, href=href)
+        ups = [each for each in ups if each not in own]
+        if above is None:
+            yield from self._alone(path, objid, ups)
+        elif ups:
+            yield from self._to_parent(path, ups, above, mets)
+        elif ok and not own:
+            yield from _silent(path, line, above[0] or "", link)
+
+    def _to_parent(self, path: bytes, ups: list[Row], above: Row, mets: int) -> Iterator[Finding]:
+        objid, parent = above
+        plain = [each for each in ups if not each[3]]
+        named = any(objid is not None and bare(each[0]) == bare(objid) for each in plain)
+        for href, line, url, _ in plain:
+            if objid is None or bare(href) == bare(objid):
+                continue
+            place = self._resolved(path, href) if url else None
+            # A location that leads out of the package says nothing against an OBJID that is right.
+            if url and (place == parent or (place is None and named)):
+                continue
+            near = likeness(objid, href)
+            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid, likeness=near)
+        ancestors = [each for each in ups if each[3]]
+        if ancestors and objid is not None:
+            yield from self._ancestors(path, ancestors, objid, mets, alone=not plain)
+
+    def _ancestors(
+        self, path: bytes, ancestors: list[Row], objid: str, mets: int, *, alone: bool
+    ) -> Iterator[Finding]:
+        """Yield that none of the ancestors that RODA would read is above this package."""
+        above = {bare(each) for each in self._objids_above(mets)}
+        if any(bare(href) in above for href, *_ in ancestors):
+            return
+        href, line, *_ = ancestors[0]
+        if alone:
+            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid)
+        else:
+            reason = f"the ancestors for RODA name {href!r}, but the parent is {objid!r}"
+            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+
+    def _objids_above(self, mets: int) -> Iterator[str]:
+        sql = "SELECT p.id, p.objid FROM mets m JOIN mets p ON p.id = m.parent WHERE m.id = ?"
+        top = mets
+        while (row := self._catalogue.row(sql, top)) is not None:
+            top = row[0]
+            if row[1] is not None:
+                yield row[1]
+        # What the topmost one names is above as well.
+        yield from (href for href, *_ in self._catalogue.rows(_UPS, top) if top != mets)
+
+    def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
+        """Yield what can be said of a package whose parent is not part of it."""
+        plain = [each for each in ups if not each[3]] or ups
+        names: dict[str, tuple[str, int]] = {}
+        for href, line, url, ancestor in plain:
+            if not url or len(plain) == 1:
+                names.setdefault(bare(href), (href, line))
+            if ancestor:
+                break
+        for href, line in list(names.values())[1:]:
+            first = next(iter(names.values()))[0]
+            reason = f"one link names the parent {first!r}, another {href!r}"
+            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+        for href, line in list(names.values())[:1]:
+            if self._roots.granted:
+                yield from self._mounting.upward(path, line, objid, href)
+            else:
+                yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+
+    def _resolved(self, path: bytes, href: str) -> bytes | None:
+        try:
+            return self._places.resolved(path, uris.parsed(href))
+        except uris.ReferenceRefused:
+            return None
+
+
+def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:
+    """Yield that a child names no parent, as far as the style of the link to it asks for that."""
+    if link is None:
+        yield Code.NO_PARENT.at(shown(path), line, expected=parent)
+    elif link == By.OBJID.value:
+        yield Code.CHILD_SILENT.at(shown(path), line, expected=parent)

@@ -1,0 +1,1 @@
+"""METS documents: well-formed, valid by their schema, and true to themselves."""

@@ -1,0 +1,431 @@
+"""METS documents read into the catalogue, with the findings that need nothing but the document."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import count, repeat
+
+from metspack import digests, safexml, uris
+from metspack.checking.archives import forms
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, shown
+from metspack.checking.codes import Code
+from metspack.checking.mets import grammar, schema
+from metspack.checking.mets.references import References
+from metspack.checking.options import Looking
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Content, PackedError
+from metspack.errors import MetspackError
+from metspack.layouts.names import SEGMENT_GROUP, SIARD
+from metspack.mets import PLAIN_METS, is_mets_name, reader
+from metspack.mets.fastreader import condensed
+from metspack.mets.links import By, Mptr
+from metspack.mets.runs import Run
+from metspack.model import Digest, Finding
+from metspack.uris import Repair
+
+_DIGITS = re.compile(r"[0-9]*")
+_LONGEST_SIZE = 18
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainRun:
+    """What a run of files has in common, and a row for each: xml_id, groupid, line, size, digest, href."""
+
+    algorithm: str
+    rows: Iterator[tuple[str, str | None, int, int, str, str]]
+
+
+def plain_files(run: Run) -> PlainRun | None:
+    """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
+    ids, hrefs = run.columns.get("id"), run.columns.get("href")
+    sizes = _sizes(run.columns.get("size", ()))
+    algorithm, found = _digests(run)
+    if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
+        return None
+    groups = run.columns.get("groupid") or repeat(None)
+    return PlainRun(
+        algorithm=algorithm,
+        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, strict=False),
+    )
+
+
+def _sizes(texts: Sequence[str]) -> Iterable[int] | None:
+    lengths = set(map(len, texts)) or {0}
+    if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
+        return None
+    return map(int, texts)
+
+
+def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
+    """Return the algorithm of all CHECKSUMs and their values; None when one is not as it should be."""
+    kinds, values = run.columns.get("checksum_type", ()), run.columns.get("checksum", ())
+    algorithm = digests.algorithm_name(kinds[0]) if kinds and kinds.count(kinds[0]) == len(kinds) else None
+    text = "".join(values)
+    if algorithm is None or set(map(len, values)) != {2 * digests.OCTETS[algorithm]}:
+        return None, ()
+    if not _HEXADECIMAL.fullmatch(text):
+        return None, ()
+    return algorithm, values if text == text.lower() else [each.lower() for each in values]
+
+
+_PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
+_WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
+_WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
+_BITS = 128
+_BETWEEN = "\n"  # the FILEIDs of a run, in which no value has it
+
+
+class Pointers:
+    """The IDs of one document's files and the FILEIDs of its fptrs, as they come; ``mets`` is its number."""
+
+    def __init__(self, catalogue: Catalogue, mets: int) -> None:
+        self._catalogue = catalogue
+        self._batch = Batch(catalogue)
+        self._mets = mets
+        self._files = self._pointed = 0
+
+    def add_files(self, identifiers: Iterable[str]) -> None:
+        """Take the IDs of files."""
+        self._files += _sum(list(identifiers))
+
+    def add(self, fileid: str, line: int) -> None:
+        """Take the FILEID of one fptr."""
+        self._pointed += _sum([fileid])
+        self._batch.add(_WAIT, fileid, line, None)
+
+    def add_run(self, run: Run) -> None:
+        """Take the FILEIDs of many fptrs."""
+        fileids = list(map(str.strip, run.columns["fileid"]))
+        self._pointed += _sum(fileids)
+        self._batch.add_all(_WAIT, [(_BETWEEN.join(fileids), run.line, run.step)])
+
+    def end(self) -> None:
+        """Say in the catalogue that all is as it should be, or put in all fptrs so that it can be told."""
+        if self._pointed and self._files == self._pointed:
+            self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
+        else:
+            self._batch.flush()
+            for fileids, line, step in self._catalogue.rows(_WAITING):
+                if step is None:
+                    self._batch.add(_PUT, self._mets, fileids, line)
+                else:
+                    rows = zip(repeat(self._mets), fileids.split(_BETWEEN), count(line, step), strict=False)
+                    self._batch.add_all(_PUT, rows)
+            self._batch.flush()
+        self._catalogue.put("DELETE FROM pointing")
+
+
+def _sum(texts: Sequence[str]) -> int:
+    """Return the sum of the hashes of texts, and their number above its bits."""
+    # Python's hash of a text has 64 bits, and a key that each process draws: nobody can aim at a sum.
+    return (len(texts) << _BITS) + sum(map(hash, texts))
+
+
+_SIZE = re.compile(r"[0-9]{1,18}")
+
+_ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
+_CHILD = "child"  # in the name of a group
+
+_PUT_ENTRY = """INSERT INTO entry
+    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_FILES_OF_RUN = BulkInsert(
+    """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo)""",
+    "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0)",
+    shared=5,
+    own=6,
+)
+_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
+_PUT_MPTR = """INSERT INTO mptr
+    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
+_PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
+
+
+def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
+    """Return the finding for a file that could not be opened or read."""
+    if isinstance(error, PackedError):
+        return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
+    if isinstance(error, MetspackError):
+        return Code.SPECIAL.at(shown(path))
+    if error.errno == errno.EISDIR:
+        return Code.DIRECTORY.at(shown(path), expected=shown(path))
+    if error.errno == errno.ELOOP:
+        return Code.SYMLINK.at(shown(path))
+    return Code.UNREADABLE.at(shown(path), reason=fault(error))
+
+
+def _is_of_mets(fact: reader.File) -> bool:
+    return fact.element == "file" and is_mets_name(fact.href or "")
+
+
+@dataclass(slots=True, kw_only=True)
+class _DocumentCounts:
+    """Counts over one document, for what is reported once and not once for each file."""
+
+    files: int = 0
+    leads: bool = False
+    repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
+
+    here: tuple[int, int, str] = (0, 0, "")
+
+    def count_found_here(self, line: int, href: str) -> None:
+        count, first, example = self.here if self.here[0] else (0, line, href)
+        self.here = count + 1, first, example
+
+    def count_repair(self, repair: Repair, line: int, href: str) -> None:
+        count, first, example = self.repairs.get(repair, (0, line, href))
+        self.repairs[repair] = (count + 1, first, example)
+
+
+class DocumentReader:
+    """Reads one METS document into the catalogue, where ``mets.id`` is its number."""
+
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, mets: int, path: bytes, looking: Looking
+    ) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._mets = mets
+        self._path = path
+        self._looking = looking
+        self._grammar = looking.grammar or grammar.own()
+        self._name = shown(path)
+        self._batch = Batch(catalogue)
+        self._pointers = Pointers(catalogue, mets)
+        self._seen = _DocumentCounts()
+
+    def findings(self) -> Iterator[Finding]:
+        """Read the document and yield what is wrong with it; never raises for what it holds."""
+        try:
+            with self._places.content(self._path) as content:
+                self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
+                yield from self._parse(content)
+        except (OSError, MetspackError) as error:
+            yield from self._unopened(error)
+        self._batch.flush()
+        self._pointers.end()
+        self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._seen.leads, self._mets)
+        yield from self._repaired()
+
+    def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
+        self._catalogue.settle()
+        kind = self._catalogue.row("SELECT kind FROM disk WHERE path = ?", self._path)
+        # A link or a special file was reported where the walk came by.
+        if kind is None or kind[0] in {"f", "d"}:
+            yield of_opening(self._path, error)
+
+    def _parse(self, content: Content) -> Iterator[Finding]:
+        validation = schema.Validation(self._grammar, self._name)
+        with References(self._name) as references:
+            try:
+                with closing(validation.watched(self._blocks(content))) as watched:
+                    for each in condensed(watched, self._looking.budgets, sink=references.take):
+                        yield from self._run(each) if isinstance(each, Run) else self._take(each)
+            except safexml.XmlError as error:
+                yield self._unparsed(error)
+                return
+            yield from self._declared(content)
+            if not self._seen.files:
+                yield Code.NO_FILES.at(self._name)
+            yield from validation.findings(content.blocks)
+            if self._looking.strict:
+                yield from schema.strict_findings(self._name, content.blocks, self._grammar)
+            yield from references.findings(content.blocks)
+        self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+
+    def _blocks(self, content: Content) -> Iterator[bytes]:
+        for block in content.blocks():
+            self._catalogue.take_in()
+            yield block
+
+    def _declared(self, content: Content) -> Iterator[Finding]:
+        found = safexml.unusual_declaration(next(iter(content.chunks()), b""))
+        if found:
+            yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
+
+    def _unparsed(self, error: safexml.XmlError) -> Finding:
+        if isinstance(error, reader.NotMets):
+            expected = f"{{{reader.METS}}}mets"
+            return Code.NOT_METS.at(self._name, error.line, found=error.found, expected=expected)
+        code = Code.NOT_WELL_FORMED
+        if isinstance(error, safexml.DoctypeError):
+            code = Code.DTD
+        elif isinstance(error, reader.BudgetExceeded):
+            code = Code.BUDGET
+        return code.at(self._name, error.line, reason=error.message)
+
+    def _run(self, run: Run) -> Iterator[Finding]:
+        """Take a run: as a whole when there is nothing to be said about any of its elements."""
+        if isinstance(run.fact, reader.Fptr):
+            self._pointers.add_run(run)
+        elif _has_archive(run.fact, run) or (files := plain_files(run)) is None:
+            for fact in run.facts():
+                yield from self._take(fact)
+        else:
+            self._seen.files += run.count
+            self._seen.leads |= _may_lead(run.fact, "\n".join(run.columns["href"]))
+            if run.fact.element == "file":
+                self._pointers.add_files(map(str.strip, run.columns["id"]))
+            self._batch.flush()
+            folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
+            shared = (self._mets, run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
+            self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
+
+    def _take(self, fact: reader.Fact) -> Iterator[Finding]:
+        if isinstance(fact, reader.File):
+            yield from self._file(fact)
+        elif isinstance(fact, reader.Fptr):
+            self._pointers.add(fact.fileid.strip(), fact.line)
+        elif isinstance(fact, reader.Identified):
+            self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
+        elif isinstance(fact, Mptr):
+            yield from self._mptr(fact)
+        else:
+            yield from self._take_root(fact)
+
+    def _take_root(self, root: reader.Root) -> Iterator[Finding]:
+        objid = (root.objid or "").strip()
+        sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
+        self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
+        if not objid:
+            yield Code.NO_OBJID.at(self._name, root.line)
+
+    def _mptr(self, mptr: Mptr) -> Iterator[Finding]:
+        if not (mptr.href or "").strip():
+            yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
+            return
+        by = mptr.named_by
+        self._batch.add(
+            _PUT_MPTR,
+            self._mets,
+            (mptr.href or "").strip(),
+            by is By.LOCATION,
+            mptr.is_upward,
+            f"{mptr.structmap_type}\n{mptr.structmap_label}",
+            mptr.contentids if mptr.is_of_part else None,
+            mptr.line,
+            by.value,
+            mptr.is_ancestor,
+            mptr.is_childward,
+            mptr.div,
+        )
+
+    def _file(self, fact: reader.File) -> Iterator[Finding]:
+        self._seen.files += 1
+        if fact.id is not None and (identifier := fact.id.strip()) != fact.id:
+            fact = replace(fact, id=identifier)  # XML Schema, whiteSpace of ID
+        if fact.id is not None and fact.element == "file":
+            self._pointers.add_files((fact.id,))
+        path = None
+        pseudo = False
+        if fact.href is not None:
+            path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "")
+            if refused is not None and refused.code == Code.LEAVES_ROOT.id and _is_of_mets(fact):
+                # A child package may lie beside this one: that is seen when all links are followed.
+                self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
+            elif refused is not None:
+                yield refused
+        elif not (fact.embedded or fact.element == "mdRef" or "split LOB" in fact.groups):
+            yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
+        if fact.id is None and fact.element == "file":
+            yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
+        if path is not None:
+            self._keep_archive(path, fact)
+        self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
+        size, size_fault = self._size(fact)
+        digest, digest_fault = self._digest(fact)
+        yield from (each for each in (size_fault, digest_fault) if each is not None)
+        self._batch.add(
+            _PUT_ENTRY,
+            self._mets,
+            fact.element,
+            fact.id,
+            fact.groupid,
+            "\n".join(fact.groups),
+            fact.line,
+            size,
+            digest and digest.algorithm,
+            digest and digest.value,
+            fact.href,
+            path,
+            pseudo,
+        )
+
+    def _keep_archive(self, path: bytes, fact: reader.File) -> None:
+        # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
+        filed = _ARCHIVES in fact.groups
+        named = forms.is_named(path, filed=filed)
+        if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
+            self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
+
+    def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
+        """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""
+        try:
+            reference = uris.parsed(href)
+            if (path := self._places.here(reference)) is not None:
+                self._seen.count_found_here(line, href)
+                return path, False, None
+            if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
+                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+            path = self._places.resolved(self._path, reference)
+        except uris.ReferenceRefused as error:
+            if error.rule in {"leaves-root", "drive"}:
+                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+            return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
+        for repair in reference.repairs:
+            if repair is not Repair.PSEUDO_ABSOLUTE or self._places.is_there(path.split(b"/", 1)[0]):
+                self._seen.count_repair(repair, line, href)
+        return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
+
+    def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:
+        text = (fact.size or "").strip()
+        if _SIZE.fullmatch(text):
+            return int(text), None
+        if fact.size is not None:
+            return None, Code.MALFORMED_SIZE.at(self._name, fact.line, fact.id or "", found=fact.size)
+        if fact.href is None:
+            return None, None
+        return None, Code.NO_SIZE.at(self._name, fact.line, fact.id or "", expected=fact.href)
+
+    def _digest(self, fact: reader.File) -> tuple[Digest | None, Finding | None]:
+        where = (self._name, fact.line, fact.id or "")
+        if fact.checksum is None:
+            missing = None if fact.href is None else Code.NO_DIGEST.at(*where, expected=fact.href)
+            return None, missing
+        algorithm = digests.algorithm_name(fact.checksum_type or "")
+        if algorithm is None:
+            found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)
+            reason = f"CHECKSUMTYPE is {found!r}" if found else "no CHECKSUMTYPE says what CHECKSUM is"
+            return None, Code.UNKNOWN_ALGORITHM.at(*where, found=found, reason=reason, expected=known)
+        digest = digests.parsed(fact.checksum, algorithm)
+        if digest is None:
+            return None, Code.MALFORMED_DIGEST.at(
+                *where, found=fact.checksum, expected=2 * digests.OCTETS[algorithm], algorithm=algorithm
+            )
+        return digest, None
+
+    def _repaired(self) -> Iterator[Finding]:
+        count, line, href = self._seen.here
+        if count:
+            yield Code.HERE_ALONE.at(self._name, line, count=count, href=href)
+        for repair, (count, line, href) in self._seen.repairs.items():
+            if repair is Repair.PSEUDO_ABSOLUTE:
+                yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
+            else:
+                yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)
+
+
+def _has_archive(file: reader.File, run: Run) -> bool:
+    return _ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
+
+
+def _may_lead(file: reader.File, names: str) -> bool:
+    """Whether files with these names may be the METS of children."""
+    return _CHILD in "\n".join(file.groups).lower() or PLAIN_METS in names.lower()

@@ -1,0 +1,399 @@
+"""METS documents against the METS schema, streamed: the verdict first, then the lines of what is invalid.
+
+The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
+valid is read again, piece by piece, so that each fault gets the line of its element.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from metspack import safexml
+from metspack.checking.codes import Code
+from metspack.checking.mets import grammar as grammars
+from metspack.checking.mets.grammar import Grammar
+from metspack.errors import ConfigError
+from metspack.mets import reader
+from metspack.model import Budgets, Finding
+
+_LONG = 1 << 16
+_STRAY = re.compile(r"[^A-Za-z0-9+/=]+")  # what libxml2 passes over in base64
+_AFTER = 16
+_RETURN = {"\r": "&#13;"}
+
+
+class MarkupPiece(NamedTuple):
+    """Some bytes of the document in UTF-8, with the line of the element they begin or end, and its ID."""
+
+    data: bytes
+    line: int
+    id: str
+
+
+def retold(blocks: Iterable[bytes]) -> Iterator[MarkupPiece]:
+    """Yield a document's pieces: a start tag, a text or an end tag each; raises ``safexml.XmlError``.
+
+    All pieces together are a document. ``line`` is that of the start tag, also for an end tag.
+    """
+    teller = _Teller()
+    for block in blocks:
+        yield from teller.take(block, final=False)
+    yield from teller.take(b"", final=True)
+
+
+class _Teller:
+    """Expat handlers that gather the pieces of one block at a time."""
+
+    def __init__(self) -> None:
+        self._pieces: list[MarkupPiece] = []
+        self._open: list[tuple[int, str]] = []
+        self._texts: list[_ElementText] = []
+        self._parser = safexml.expat_parser()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+
+    def take(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
+        self._pieces = []
+        safexml.feed_block(self._parser, block, final=final)
+        return iter(self._pieces)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._settle()
+        place = self._parser.CurrentLineNumber, attributes.get("ID", "")
+        self._open.append(place)
+        self._texts.append(_ElementText())
+        said = "".join(f" {each}={quoteattr(value, _RETURN)}" for each, value in attributes.items())
+        self._pieces.append(MarkupPiece(f"<{name}{said}>".encode(), *place))
+
+    def _end(self, name: str) -> None:
+        self._settle()
+        self._texts.pop()
+        self._pieces.append(MarkupPiece(f"</{name}>".encode(), *self._open.pop()))
+
+    def _text(self, text: str) -> None:
+        self._tell(self._texts[-1].shortened(text))
+
+    def _settle(self) -> None:
+        if self._texts:
+            self._tell(self._texts[-1].rest())
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._pieces.append(MarkupPiece(escape(text, _RETURN).encode(), *self._open[-1]))
+
+
+class _ElementText:
+    """An element's own text, as much of it as it takes to judge it."""
+
+    __slots__ = ("_after", "_held", "_told")
+
+    def __init__(self) -> None:
+        self._told = 0
+        self._held = ""
+        self._after = 0
+
+    def shortened(self, text: str) -> str:
+        """Return what to tell of the next stretch of text."""
+        if self._told < _LONG:
+            self._told += len(text)
+            return text
+        solid = _STRAY.sub("", text)
+        padding = solid.find("=")
+        if not self._after and padding < 0:
+            # Whole groups of four characters make no difference; the last is kept, for padding may follow.
+            held = self._held + solid
+            self._held = held[max(0, (len(held) - 4) // 4 * 4) :]
+            return ""
+        # From the padding on a few characters decide; more of them can neither mend nor spoil it.
+        told = solid[: max(0, padding) + max(0, _AFTER - self._after)]
+        self._after += len(told) - max(0, padding)
+        return self.rest() + told
+
+    def rest(self) -> str:
+        """Return what was held back, when the text ends."""
+        held, self._held = self._held, ""
+        return held
+
+
+SHOWN = 100
+"""Faults of one document that get a finding each; of the others only the number is told."""
+
+STRICT_MOST = 64 << 20
+"""Bytes of the largest document that the second engine gets: it needs about ten times as much memory."""
+
+_COUNTED = 10_000
+_TEXT = 1 << 20
+_SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
+_BATCH = 1 << 16
+_AHEAD = 8
+_REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
+_SAID = 1_000
+
+_PREFIXES = {
+    f"{{{reader.METS}}}": "",
+    f"{{{reader.XLINK}}}": "xlink:",
+    f"{{{grammars.CSIP}}}": "csip:",
+    f"{{{grammars.SIP}}}": "sip:",
+}
+
+Blocks = Callable[[], Iterable[bytes]]
+"""A document to be read from its beginning, as often as it is called."""
+
+
+class Validation:
+    """One document under a grammar; ``name`` is its path in findings.
+
+    Its blocks run through ``watched`` on their way to another reader, who has refused DTDs and whatever is
+    over the budgets by the time they are looked at here; then ``findings`` tells what was wrong.
+    """
+
+    def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
+        self._grammar = grammar
+        self._name = name
+        self._shown = shown
+        self._validator = safexml.Validator(grammar.schema)
+        self._since_tag = 0
+        self._settled = False
+        self._valid = False
+
+    def watched(self, blocks: Iterable[bytes]) -> Generator[bytes, None, None]:
+        """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it.
+
+        That is done in a thread beside, where libxml2 needs nothing of Python's, unless there is but one.
+        To be closed by who does not take all.
+        """
+        given = iter(blocks)
+        if (first := next(given, None)) is not None:
+            yield first
+        if first is None or (second := next(given, None)) is None:
+            self._take(first or b"")
+            self._end()
+            return
+        with ThreadPoolExecutor(1, "schema") as beside:
+            waiting = deque([beside.submit(self._take, first)])
+            for block in chain((second,), given):
+                yield block
+                waiting.append(beside.submit(self._take, block))
+                if len(waiting) > _AHEAD:
+                    waiting.popleft().result()
+            for each in (*waiting, beside.submit(self._end)):
+                each.result()
+
+    def _take(self, block: bytes) -> None:
+        if not self._settled:
+            self._settled = not self._goes_on(block)
+
+    def _end(self) -> None:
+        if not self._settled:
+            self._valid = self._ended()
+
+    def _goes_on(self, block: bytes) -> bool:
+        """Validate a block; return whether the document is valid so far and can go on like this."""
+        # libxml2 gathers an element's text, the longer the slower: long ones are left to the second reading.
+        last = block.rfind(b"<")
+        self._since_tag = len(block) - last if last >= 0 else self._since_tag + len(block)
+        if self._since_tag > _TEXT:
+            return False
+        begun = time.thread_time()
+        try:
+            self._validator.feed(block)
+        except safexml.XmlError:
+            return False
+        return not self._validator.faults() and time.thread_time() - begun < _SLOW
+
+    def _ended(self) -> bool:
+        try:
+            self._validator.close()
+        except safexml.XmlError:
+            return False
+        return not self._validator.faults()
+
+    def findings(self, blocks: Blocks) -> Iterator[Finding]:
+        """Yield what is not valid, at most as many findings as are shown and then a count.
+
+        For a document that has run through ``watched`` whole; it is read again when it was not found valid.
+        """
+        if self._valid:
+            return
+        validator = safexml.Validator(self._grammar.schema)
+        pieces = _flushed(retold(blocks()))
+        try:
+            yield from self._located(validator, pieces)
+            known = len(validator.faults())
+            for data in _joined(pieces):
+                validator.feed(data)
+                if len(validator.faults()) > known + _COUNTED:
+                    break
+            else:
+                validator.close()
+        except safexml.XmlError as error:
+            # It was read whole before: where expat has nothing against it, libxml2 has met one of its limits.
+            code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
+            yield code.at(self._name, error.line, reason=error.message)
+            return
+        if further := len(validator.faults(self._shown)):
+            count = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
+            yield Code.MORE_NOT_VALID.at(self._name, count=count)
+
+    def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[Finding]:
+        known = 0
+        said: tuple[str, int, str] | None = None
+        for data, line, place in pieces:
+            validator.feed(data)
+            faults = validator.faults(known)[: self._shown - known]
+            known += len(faults)
+            for fault in faults:
+                # A text that comes in stretches is the same fault in each.
+                if said != (fault, line, place):
+                    said = fault, line, place
+                    yield self._fault(*said)
+            if known >= self._shown:
+                return
+
+    def _fault(self, message: str, line: int, place: str) -> Finding:
+        for namespace, prefix in _PREFIXES.items():
+            message = message.replace(namespace, prefix)
+        if (meant := _REFERENCE_WITH_HASH.search(message)) is not None:
+            message = (
+                f"{message.rstrip('.')}; an ID is named without #, and {meant[1]!r} was taken to be meant"
+            )
+        return Code.NOT_VALID.at(self._name, line, place, reason=_shortened(message.rstrip(".")))
+
+
+def _shortened(message: str) -> str:
+    """Return a message of libxml2's, which quotes values whole, at a length that people read."""
+    if len(message) <= _SAID:
+        return message
+    return f"{message[: _SAID // 2]} ... {message[-_SAID // 2 :]}"
+
+
+def _flushed(pieces: Iterator[MarkupPiece]) -> Iterator[MarkupPiece]:
+    """Yield pieces so that libxml2 takes a text before the next tag: it waits for that tag's first byte."""
+    text: MarkupPiece | None = None
+    for piece in pieces:
+        if not piece.data.startswith(b"<"):
+            text = piece
+            yield piece
+        elif text is not None:
+            yield text._replace(data=b"<")
+            yield piece._replace(data=piece.data[1:])
+            text = None
+        else:
+            yield piece
+
+
+def _joined(pieces: Iterator[MarkupPiece]) -> Iterator[bytes]:
+    joined = bytearray()
+    for piece in pieces:
+        joined += piece.data
+        if len(joined) > _BATCH:
+            yield bytes(joined)
+            joined.clear()
+    yield bytes(joined)
+
+
+def findings(
+    name: str,
+    blocks: Blocks,
+    grammar: Grammar | None = None,
+    *,
+    shown: int = SHOWN,
+    budgets: Budgets | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with one document by itself: as XML, as METS, and against a grammar (our own).
+
+    Raises OSError and ``SourceError`` as ``blocks`` does.
+    """
+    validation = Validation(grammar or grammars.own(), name, shown=shown)
+    try:
+        for _fact in reader.read(validation.watched(blocks()), budgets):
+            pass
+    except safexml.XmlError as error:
+        yield _unread(name, error)
+        return
+    yield from validation.findings(blocks)
+
+
+def _unread(name: str, error: safexml.XmlError) -> Finding:
+    if isinstance(error, reader.NotMets):
+        return Code.NOT_METS.at(name, error.line, found=error.found, expected=f"{{{reader.METS}}}mets")
+    code = Code.NOT_WELL_FORMED
+    if isinstance(error, safexml.DoctypeError):
+        code = Code.DTD
+    elif isinstance(error, reader.BudgetExceeded):
+        code = Code.BUDGET
+    return code.at(name, error.line, reason=error.message)
+
+
+def strict_findings(
+    name: str, blocks: Blocks, grammar: Grammar | None = None, *, shown: int = SHOWN, most: int = STRICT_MOST
+) -> Iterator[Finding]:
+    """Yield what the second engine, the library xmlschema, has against a document: IDs and IDREFs too.
+
+    The document is METS that has been read before (no DTD). It is held in memory whole, about ten times its
+    size, so one of more than ``most`` bytes is not looked at, which is a finding. Raises ``ConfigError``
+    where xmlschema is not installed, or cannot use the grammar.
+    """
+    faults = _second_engine(grammar or grammars.own())
+    data = bytearray()
+    for block in blocks():
+        data += block
+        if len(data) > most:
+            yield Code.SECOND_ENGINE_LEFT_OUT.at(name, expected=f"{most:,}")
+            return
+    count = 0
+    for line, reason in faults(safexml.tree(bytes(data))):
+        count += 1
+        if count <= shown:
+            yield Code.SECOND_ENGINE.at(name, line, reason=_shortened(reason))
+    if count > shown:
+        yield Code.MORE_NOT_VALID.at(name, count=f"{count - shown:,}")
+
+
+def check_second_engine(grammar: Grammar | None = None) -> None:
+    """Raise ``ConfigError`` where xmlschema is not installed, or cannot use the grammar."""
+    _second_engine(grammar or grammars.own())
+
+
+def _second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]]]:
+    """Return what yields xmlschema's faults of a tree: a line and a reason each."""
+    try:
+        import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
+    except ImportError:
+        raise ConfigError(
+            "the second schema engine, xmlschema, is not installed",
+            hint="pip install 'metspack[strict]', or check without --strict-schema.",
+        ) from None
+    try:
+        schema = _compiled_again(tuple(grammar.files.items()))
+    except xmlschema.XMLSchemaException as error:
+        raise ConfigError(f"the second schema engine cannot use the schemas: {error}") from None
+
+    def faults(root: Any) -> Iterator[tuple[int, str]]:
+        try:
+            for fault in schema.iter_errors(root, use_location_hints=False):
+                yield fault.sourceline or 0, f"xmlschema: {fault.reason}"
+        except xmlschema.XMLSchemaException as error:  # an xsi:type that there is not is raised, not yielded
+            yield 0, f"xmlschema: {error}"
+
+    return faults
+
+
+@lru_cache(maxsize=2)
+def _compiled_again(files: tuple[tuple[str, Path], ...]) -> Any:
+    import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
+
+    locations = {namespace: path.absolute().as_uri() for namespace, path in files}
+    return xmlschema.XMLSchema10(
+        list(locations.values()), locations=locations, allow="local", use_fallback=False
+    )

@@ -1,0 +1,395 @@
+"""The run of a check: its steps over one package or several, level by level."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, Self
+
+from metspack.checking import disk, options
+from metspack.checking.archives import archive
+from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.codes import ALL_CODES, Code
+from metspack.checking.eark.faults import CODES
+from metspack.checking.eark.package import PackageRoot, StandardsCheck
+from metspack.checking.eark.profiles import Profile
+from metspack.checking.eark.table import named
+from metspack.checking.files import listed, manifests, splitlobs
+from metspack.checking.files.fixity import Fixity
+from metspack.checking.links.graph import Graph, graph
+from metspack.checking.links.links import LinkCheck
+from metspack.checking.links.roots import Roots
+from metspack.checking.mets.grammar import Grammar
+from metspack.checking.opening import PackageToCheck, ordering, package, root, widened
+from metspack.checking.options import FileSample, Level, Looking, Sampled
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import OpenPacks
+from metspack.errors import ConfigError, TargetError
+from metspack.files import journal
+from metspack.layouts.names import SIARD
+from metspack.mets import PLAIN_METS
+from metspack.model import Budgets, Finding, Severity
+
+_LINKING = "LXM"
+_LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSummary:
+    """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
+
+    ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
+    """
+
+    packages: int
+    files: int
+    links: int
+    bytes: int
+    errors: int
+    warnings: int
+    infos: int
+    sampled: Sampled | None = None
+
+    @property
+    def findings(self) -> int:
+        """All findings."""
+        return self.errors + self.warnings + self.infos
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A package whose check has ended: its links, its catalogue (open for as long), where its bytes lie.
+
+    ``is_complete`` is False when the check was interrupted.
+    """
+
+    package: PackageToCheck
+    catalogue: Catalogue
+    places: CheckedTree
+    links: Graph
+    is_complete: bool
+
+
+class Observer(Protocol):
+    """A reader of the catalogues of a check, for figures beyond its findings."""
+
+    def __call__(self, checked: Checked, /) -> None:
+        """Read the catalogue of a package; called once for each package, when its check has ended."""
+
+
+class Checking(Iterator[Finding]):
+    """A check under way: an iterator of findings; ``summary`` is of what was done so far.
+
+    ``graphs`` are the links of each package that was checked, in that order; each of these packages is shown
+    to the ``observer``. Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when
+    the temporary directory has no room; what is wrong with a package itself is only ever a finding. Of
+    several packages, each finding's path begins with the package's own.
+    """
+
+    def __init__(
+        self,
+        path: Path | Sequence[Path],
+        looking: Looking,
+        progress: Callable[[int], None] | None = None,
+        roots: Sequence[Path] = (),
+        observer: Observer | None = None,
+    ) -> None:
+        self._paths = (path,) if isinstance(path, Path) else tuple(path)
+        self._looking = looking
+        self._granted = tuple(roots)
+        self.graphs: list[Graph] = []
+        self._observer = observer
+        self._open: tuple[PackageToCheck, Catalogue, CheckedTree] | None = None
+        self._sampled = None if looking.sample is None else Sampled()
+        self._progress = progress
+        self._bytes = 0
+        self._counts = (0, 0, 0)
+        self._severities: Counter[Severity] = Counter()
+        self._findings = self._checked()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Finding:
+        try:
+            finding = next(self._findings)
+        except sqlite3.Error as error:
+            raise TargetError(
+                f"the check's temporary database failed: {error}",
+                hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+            ) from None
+        self._severities[finding.severity] += 1
+        return finding
+
+    @property
+    def summary(self) -> CheckSummary:
+        """What was looked at and found; complete when the iterator is exhausted."""
+        packages, files, links = self._counts
+        return CheckSummary(
+            packages=packages,
+            files=files,
+            links=links,
+            bytes=self._bytes,
+            errors=self._severities[Severity.ERROR],
+            warnings=self._severities[Severity.WARNING],
+            infos=self._severities[Severity.INFO],
+            sampled=self._sampled,
+        )
+
+    def _count_bytes(self, count: int) -> None:
+        self._bytes += count
+        if self._progress is not None:
+            self._progress(count)
+
+    def _count_files(self, more: Sampled) -> None:
+        if self._sampled is not None:
+            self._sampled += more
+
+    def _checked(self) -> Iterator[Finding]:
+        several = len(self._paths) > 1
+        with closing(OpenPacks(self._looking.budgets)) as shelf, ExitStack() as stack:
+            packages = [package(path, number, shelf) for number, path in enumerate(self._paths)]
+            granted = [root(path) for path in self._granted]
+            packages = [widened(each, granted, self._looking.budgets) for each in packages]
+            places = (*(each.root for each in packages), *granted)
+            roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
+            stack.enter_context(closing(roots))
+            if several or granted:
+                yield from roots.looked_through()
+            if several:
+                packages = ordering(packages, roots)
+            for each in packages:
+                if several and roots.is_claimed(each.mets_shown):
+                    continue  # it was checked where its parent was
+                for finding in self._of_one(each, roots):
+                    yield replace(finding, path=f"{each.shown}/{finding.path}") if several else finding
+
+    def stop(self) -> None:
+        """End a check that was interrupted: what is known of the package under way is counted and shown."""
+        self._end_package(is_complete=False)
+
+    def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
+        with Catalogue() as catalogue:
+            places = CheckedTree(each.holder)
+            self._open = each, catalogue, places
+            try:
+                for finding in self._steps(catalogue, places, each, roots):
+                    if finding.code[0] in _LINKING or finding.code in _LINKED:
+                        sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
+                        catalogue.put(sql, finding.path, finding.code)
+                    yield finding
+            except GeneratorExit:
+                raise
+            except BaseException:
+                self.stop()  # the catalogue is closed by the time that anybody else hears of it
+                raise
+            self._end_package(is_complete=True)
+
+    def _end_package(self, *, is_complete: bool) -> None:
+        """Count what was looked at in the package under way, and show it to the observer; once."""
+        if self._open is None:
+            return
+        (each, catalogue, places), self._open = self._open, None
+        packages, files, links = self._counts
+        self._counts = (
+            packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
+            files + catalogue.number("SELECT count(*) FROM entry"),
+            links + catalogue.number("SELECT count(*) FROM mptr"),
+        )
+        self.graphs.append(graph(catalogue, each.shown))
+        if self._observer is not None:
+            checked = Checked(
+                package=each,
+                catalogue=catalogue,
+                places=places,
+                links=self.graphs[-1],
+                is_complete=is_complete,
+            )
+            self._observer(checked)
+
+    def _steps(
+        self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, roots: Roots
+    ) -> Iterator[Finding]:
+        looking, level = self._looking, self._looking.level
+        whole = level > Level.LINKS
+        if not each.holder.is_packed and (stopped := journal.interrupted(each.root)) is not None:
+            between, found = stopped
+            if between.command == journal.ADD:
+                yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
+                return  # METS and manifests are old or new: either says of some files what is not so
+            yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
+        yield from disk.findings(catalogue, places, whole=whole, jobs=looking.jobs)
+        if (top := each.top) is not None:
+            catalogue.settle()
+            places.mount(top.folder, top.holder)
+            catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
+            yield from disk.findings(catalogue, places, top.folder, whole=whole)
+        if whole:
+            yield from manifests.read(catalogue, places)
+        links = LinkCheck(catalogue, places, roots, each.number, looking)
+        if each.mets is None:
+            catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
+            catalogue.settle()
+            deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
+            yield Code.METS_MISSING.at(
+                PLAIN_METS, expected=PLAIN_METS, nearest="" if deeper is None else shown(deeper[0])
+            )
+        else:
+            yield from links.findings(os.fsencode(each.mets))
+        catalogue.settle()
+        yield from disk.noticed(catalogue)
+        yield from links.orphans()
+        standards = StandardsCheck(catalogue, places, _root_of(each), looking)
+        # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
+        if whole and each.mets is not None and not standards.is_eark:
+            yield from manifests.missing(catalogue)
+        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files)
+        listed.compare(catalogue, whole=whole)
+        if not whole:
+            yield from fixity.of_documents(manifests=False)
+            yield from listed.sizes(catalogue)
+            return
+        if not looking.is_for_listing:
+            yield from self._files(catalogue, places, each.root, fixity)
+        yield from standards.findings()
+        yield from listed.sizes(catalogue)
+
+    def _files(
+        self, catalogue: Catalogue, places: CheckedTree, root: Path, fixity: Fixity
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with the files, once all that METS and manifests say is in the catalogue."""
+        looking, level = self._looking, self._looking.level
+        yield from disk.alike(catalogue)
+        yield from listed.documents(catalogue)
+        if level.hashes:
+            listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
+        yield from listed.files(catalogue)
+        yield from listed.segments(catalogue)
+        yield from listed.parts(catalogue)
+        yield from splitlobs.of_mets(catalogue)
+        yield from manifests.findings(catalogue)
+        sampled = looking.sample is not None
+        if looking.sample is not None:
+            self._count_files(options.choose(catalogue, looking.sample))
+        if level.opens_archives:
+            full = level is Level.FULL
+            yield from archive.findings(
+                catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
+            )
+        if sampled or not level.hashes:
+            yield from manifests.against_mets(catalogue)
+        if level.hashes:
+            yield from splitlobs.findings(catalogue, fixity, sampled=sampled)
+            yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
+        else:
+            yield from fixity.of_documents(manifests=True)
+
+
+def _root_of(each: PackageToCheck) -> PackageRoot:
+    if each.holder.is_packed:
+        return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+    return PackageRoot(name=each.root.resolve().name, is_rooted=True)
+
+
+def weight(path: Path | Sequence[Path]) -> int:
+    """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
+    if not isinstance(path, Path):
+        return sum(weight(each) for each in path)
+    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
+        return path.stat().st_size
+    root = path if path.is_dir() else path.parent
+    total = 0
+    for folder, _folders, files in os.walk(root):
+        for name in files:
+            with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
+                size = os.lstat(os.path.join(folder, name)).st_size
+                # An archive is read as a file, and its entries once more.
+                total += 2 * size if name.lower().endswith(SIARD) else size
+    return total
+
+
+def check(
+    path: Path | Sequence[Path],
+    level: Level = Level.FULL,
+    *,
+    roots: Sequence[Path] = (),
+    progress: Callable[[int], None] | None = None,
+    budgets: Budgets | None = None,
+    sample: FileSample | None = None,
+    grammar: Grammar | None = None,
+    strict: bool = False,
+    jobs: int | None = 1,
+    profile: Profile = Profile.AUTO,
+    observer: Observer | None = None,
+) -> Checking:
+    """Return the findings about one package or several, yielded as they are found.
+
+    ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
+    where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
+    folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
+    ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
+    temporary database. Each package that was checked is shown to the ``observer``. Raises ``ConfigError`` as
+    ``Looking`` does.
+    """
+    looking = Looking(
+        level=level,
+        budgets=budgets or Budgets(),
+        sample=sample,
+        grammar=grammar,
+        strict=strict,
+        jobs=jobs,
+        profile=profile,
+    )
+    return Checking(path, looking, progress, roots, observer)
+
+
+_CODES = (
+    "Codes are a letter and three digits, such as L001 (docs/findings.md lists them); requirements of E-ARK "
+    "are such as CSIP66, SIP2 and SIARD_3 (docs/rules.md)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The explanation of a finding code: its meaning, its clause and its remedy."""
+
+    code: str
+    title: str
+    severity: Severity
+    meaning: str
+    clause: str
+    remedy: str
+
+
+def explained(code: str) -> Explanation:
+    """Return what a code means and what to do about it; raises ``ConfigError`` for one there is not."""
+    if (requirement := named(code)) is not None:
+        return Explanation(
+            code=requirement.id,
+            title=requirement.says,
+            severity=CODES[requirement.need].severity,
+            meaning=requirement.note or f"{requirement.need.value}; {requirement.state.value}.",
+            clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
+            remedy=CODES[requirement.need].remedy,
+        )
+    try:
+        rule = Code.named(code)
+    except KeyError:
+        word = code.strip().upper()
+        letter = word[:1] if word[1:].isdecimal() else ""
+        alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
+        hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
+        raise ConfigError(f"there is no code {code!r}", hint=hint) from None
+    return Explanation(
+        code=rule.id,
+        title=rule.title,
+        severity=rule.severity,
+        meaning=rule.why,
+        clause=rule.clause,
+        remedy=rule.remedy,
+    )

@@ -1,0 +1,160 @@
+"""Zip and tar files that folders were packed in: what they hold, read where it is and never extracted."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from metspack.containers.tarreader import Tar
+from metspack.containers.zipformat import STORED
+from metspack.containers.zipreader import ZipContainer, span
+from metspack.errors import SourceError
+from metspack.files import reading
+from metspack.files.byteranges import Below, Stretch
+from metspack.model import Budgets, ZipExtent
+
+SUFFIXES = (b".zip", b".tar")
+_OPEN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """What lies in a folder: ``kind`` f (file), d (folder), l (link), s (special); size of files if asked."""
+
+    name: bytes
+    kind: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A file opened for reading: its bytes, and all of them from the start in blocks."""
+
+    size: int
+    chunks: Callable[[], Iterator[bytes]]
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield all bytes in blocks for a parser."""
+        return reading.blocks(self.chunks())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compressed:
+    """A compressed entry of a zip file."""
+
+    file: Below
+    entry: ZipExtent
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+
+class PackedError(SourceError):
+    """A zip or tar file, or something in it, is damaged, misleading or not readable."""
+
+
+class ZipFile:
+    """The entries of a zip file by their paths."""
+
+    def __init__(self, path: Below, budgets: Budgets) -> None:
+        self._path = path
+        self._container = ZipContainer.opened(path, budgets)
+
+    def items(self, prefix: bytes) -> Iterator[Item]:
+        """Yield what lies below a prefix, sorted by whole path."""
+        for name in self._container.names(os.fsdecode(prefix)):
+            extent = self._container.extent(name)
+            kind = "d" if name.endswith("/") else "f"
+            size = None if extent is None else extent.size
+            yield Item(name=os.fsencode(name).rstrip(b"/"), kind=kind, size=size)
+
+    def content(self, path: bytes) -> Content | None:
+        """Return a file's bytes, None when there is no such file."""
+        extent = self._container.extent(os.fsdecode(path))
+        if extent is None:
+            return None
+        return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
+
+    def location(self, path: bytes) -> Stretch | Compressed | None:
+        """Return where the bytes of a file lie, None when there is no such file."""
+        extent = self._container.extent(os.fsdecode(path))
+        if extent is None:
+            return None
+        if extent.method != STORED:
+            return Compressed(file=self._path, entry=extent)
+        place = span(self._container.medium, extent, what=str(self._path))
+        return Stretch(file=self._path, offset=place.data, size=extent.size)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._container.close()
+
+
+class TarFile:
+    """The members of a tar file by their paths."""
+
+    def __init__(self, path: Below, budgets: Budgets) -> None:
+        self._path = path
+        self._tar = Tar(path, budgets)
+
+    def items(self, prefix: bytes) -> Iterator[Item]:
+        """Yield what lies below a prefix, sorted by whole path."""
+        for member in self._tar.members(prefix):
+            yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
+
+    def content(self, path: bytes) -> Content | None:
+        """Return a file's bytes, None when there is no such file."""
+        member = self._tar.member(path)
+        if member is None or member.kind != "f":
+            return None
+        return Content(size=member.size, chunks=lambda: self._tar.contents(member))
+
+    def location(self, path: bytes) -> Stretch | None:
+        """Return where the bytes of a file lie, None when there is no such file."""
+        member = self._tar.member(path)
+        if member is None or member.kind != "f":
+            return None
+        return Stretch(file=self._path, offset=member.offset, size=member.size)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._tar.close()
+
+
+PackFile = ZipFile | TarFile
+
+
+class OpenPacks:
+    """Zip and tar files opened as they are asked for, a few at a time; for one thread."""
+
+    def __init__(self, budgets: Budgets) -> None:
+        self._budgets = budgets
+        self._open: OrderedDict[Below, PackFile] = OrderedDict()
+
+    def opened(self, path: Below) -> PackFile:
+        """Return a file's directory; raises ``PackedError``."""
+        if path in self._open:
+            self._open.move_to_end(path)
+            return self._open[path]
+        kind = TarFile if str(path).lower().endswith(".tar") else ZipFile
+        try:
+            self._open[path] = kind(path, self._budgets)
+        except OSError as error:
+            raise PackedError(f"cannot be opened: {error.strerror or error}") from error
+        except SourceError as error:
+            raise PackedError(without(path, error), hint=error.hint) from error
+        if len(self._open) > _OPEN:
+            self._open.popitem(last=False)[1].close()
+        return self._open[path]
+
+    def close(self) -> None:
+        """Close what is open."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+def without(path: Below, error: SourceError) -> str:
+    """Return an error's words without the file's path in front of them."""
+    return error.message.removeprefix(f"{path}: ")

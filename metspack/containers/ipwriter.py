@@ -1,0 +1,215 @@
+"""IPs as one file each: a zip or tar file that holds the IP's folder, written while its files are made.
+
+What comes out when such a file is unpacked beside the others is, byte for byte, the package that is not
+packed; so METS says the same in both, and an IP is found in its file by its OBJID. The same IP gives the
+same bytes: files in the order in which they are put, one time for all, no owners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tarfile import BLOCKSIZE, PAX_FORMAT, RECORDSIZE, USTAR_FORMAT, TarInfo
+from types import TracebackType
+from typing import Protocol, Self
+
+from metspack.containers.zipformat import STORED
+from metspack.containers.zipwriter import ZipWriter, moment
+from metspack.digests import Hashers
+from metspack.errors import ConfigError
+from metspack.files import reading, writing
+
+ZIP, TAR = "zip", "tar"
+FORMS = (ZIP, TAR)
+"""The forms that IPs can be packed in; nothing in them is compressed (AIP28): all can be sought in."""
+
+_MODE = 0o644
+
+
+class Destination(Protocol):
+    """Where files are put one after the other, each once."""
+
+    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
+        """Put a file of ``size`` bytes; no part of it stays when ``blocks`` raises.
+
+        Raises ``TargetError``.
+        """
+
+
+class Folder:
+    """A new folder: files are put into it as they are. Raises ``TargetError`` when it exists."""
+
+    def __init__(self, root: Path) -> None:
+        writing.make_directories(root.parent)
+        writing.make_directory(root)
+        self._root = root
+        self._made: set[str] = set()
+
+    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:  # noqa: ARG002 -- a file just grows
+        """Write a file, on disk when this returns."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            writing.make_directories(self._root / folder)
+            self._made.add(folder)
+        with writing.NewFile(self._root / path) as file:
+            for block in blocks:
+                file.write(block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How IPs are packed: the form, of ``FORMS``, and the one clock value, as xs:dateTime."""
+
+    form: str
+    created: str
+
+    def check(self) -> None:
+        """Raise ``ConfigError`` for a form that is none."""
+        if self.form not in FORMS:
+            raise ConfigError(
+                f"{self.form!r} is no form to pack in", hint=f"Choose one of {', '.join(FORMS)}."
+            )
+
+    def file(self, ip: str) -> str:
+        """Return the path of the file that an IP's folder is packed as."""
+        return f"{ip}.{self.form}"
+
+    def opened(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
+        """Return the file of an IP, to be filled; ``work`` is a folder for this alone."""
+        target = package / self.file(ip)
+        writing.make_directories(target.parent)
+        form = _Zip if self.form == ZIP else _TarWriter
+        when = datetime.fromisoformat(self.created)
+        return Pack(form(target, work, when), ip.rpartition("/")[2], tuple(algorithms))
+
+
+class _Form(Protocol):
+    """A container that grows; its file is closed by whoever made it."""
+
+    file: writing.NewFile
+
+    def add(self, name: str, blocks: Iterable[bytes], size: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
+class _Zip:
+    """A zip file; ZIP64 where sizes, offsets or numbers need it."""
+
+    def __init__(self, target: Path, work: Path, when: datetime) -> None:
+        self._writer = ZipWriter(target, work)
+        self._when = moment(when)
+        self.file = self._writer.file
+
+    def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
+        self._writer.add(name, blocks, method=STORED, most=size, when=self._when)
+
+    def finish(self) -> None:
+        self._writer.finish(b"")
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+class _TarWriter:
+    """A tar file: ustar, and pax where a name or a size needs it."""
+
+    def __init__(self, target: Path, work: Path, when: datetime) -> None:
+        del work
+        self.file = writing.NewFile(target)
+        self._when = int(when.timestamp())
+
+    def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
+        self.file.write(_header(name, size, self._when))
+        came = 0
+        for block in blocks:
+            came += len(block)
+            self.file.write(block)
+        if came != size:
+            raise AssertionError(f"{name} has {came:,} bytes; expected {size:,}")
+        self.file.write(bytes(-size % BLOCKSIZE))
+
+    def finish(self) -> None:
+        self.file.write(bytes(2 * BLOCKSIZE))
+        self.file.write(bytes(-self.file.size % RECORDSIZE))
+
+    def abandon(self) -> None:
+        self.file.discard()
+
+
+def _header(name: str, size: int, when: int) -> bytes:
+    info = TarInfo(name)
+    info.size, info.mtime, info.mode = size, when, _MODE
+    if name.isascii():
+        try:
+            return info.tobuf(USTAR_FORMAT)
+        except ValueError:  # a name or a size that ustar has no room for
+            pass
+    return info.tobuf(PAX_FORMAT)
+
+
+class Pack:
+    """The file of one IP while it is filled; a context manager that leaves none after an exception.
+
+    Paths are those below the IP's folder, which is the one at the file's root.
+    """
+
+    def __init__(self, form: _Form, folder: str, algorithms: tuple[str, ...]) -> None:
+        self._form = form
+        self._folder = folder
+        self._algorithms = algorithms
+
+    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
+        """Add a file of ``size`` bytes."""
+        self._form.add(f"{self._folder}/{path}", blocks, size)
+
+    def below(self, folder: str) -> Destination:
+        """Return what puts files below a folder of the IP ("" is its own)."""
+        return _PackedFolder(self, f"{folder}/") if folder else self
+
+    def take(self, root: Path, ip: str, files: Mapping[str, Hashers]) -> None:
+        """Add files that lie below ``root``, sorted; ``ip`` is the IP's folder there."""
+        for path in sorted(files, key=str.encode):
+            self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
+
+    def finished(self) -> Hashers:
+        """Write what ends the file; returns its digests.
+
+        It is read back for them: a zip file says in front of each file what only its last byte tells.
+        """
+        self._form.finish()
+        hashers = Hashers(self._algorithms)
+        for block in self._form.file.read_back(0, self._form.file.size):
+            hashers.update(block)
+        self._form.file.close()
+        return hashers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._form.abandon()
+            writing.remove(self._form.file.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedFolder:
+    """A folder in a pack."""
+
+    pack: Pack
+    prefix: str
+
+    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
+        self.pack.put(self.prefix + path, blocks, size)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with reading.opening(path) as descriptor:
+        yield from reading.chunks(descriptor)

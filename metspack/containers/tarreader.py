@@ -1,0 +1,214 @@
+"""The directory of a tar file (POSIX ustar and pax, GNU long names): where each member's bytes lie.
+
+Members are read where they are and never extracted. What could be read in two ways (a name twice, a
+name that leaves its folder) is refused, as the zip reader refuses it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metspack.containers.zipformat import PLAIN
+from metspack.errors import SourceError
+from metspack.files import tempdb
+from metspack.files.byteranges import Below, Medium
+from metspack.model import Budgets, ZipExtent
+
+_BLOCK = 512
+_LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
+_FILES = {b"0", b"\0", b"7"}
+_FOLDER = b"5"
+_PAX, _PAX_GLOBAL = b"x", b"g"
+_LONG_NAME, _LONG_LINK = b"L", b"K"
+_LINKS = {b"1", b"2"}
+_OCTAL = re.compile(rb"[ \0]*([0-7]+)[ \0]*")
+_RECORD = re.compile(rb"([0-9]{1,7}) ")
+_HINT = "Get the file again from another copy, or unpack it with a tool that you trust."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A member: ``kind`` is f (file), d (folder, its name ends with ``/``), l (link) or s (special)."""
+
+    name: bytes
+    kind: str
+    offset: int
+    size: int
+
+
+class Tar(tempdb.Scratch):
+    """A tar file opened for reading: its directory, in a temporary database on disk; a context manager.
+
+    Raises SourceError when it is no tar file, or is damaged, cut off or misleading, and OSError as the
+    system does.
+    """
+
+    __slots__ = ("medium", "what")
+
+    def __init__(self, path: Below, budgets: Budgets) -> None:
+        self.what = str(path)
+        self.medium = Medium((path,))
+        super().__init__(
+            "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) "
+            "WITHOUT ROWID",
+            "BEGIN",
+        )
+        try:
+            for number, member in enumerate(self._members()):
+                self._put(member, number, budgets.entries)
+        except BaseException:
+            self.close()
+            raise
+
+    def _put(self, member: Member, number: int, most: int) -> None:
+        if number >= most:
+            raise self._refusal(f"has more than {most:,} members")
+        row = (member.name, member.kind, member.offset, member.size)
+        try:
+            self._database.execute("INSERT INTO member VALUES (?, ?, ?, ?)", row)
+        except sqlite3.IntegrityError:
+            if member.kind != "d":
+                raise self._refusal(f"has the member {_shown(member.name)} twice") from None
+
+    def member(self, name: bytes) -> Member | None:
+        """Return the member of exactly that name, None when there is none."""
+        sql = "SELECT name, kind, offset, size FROM member WHERE name = ?"
+        return next((_member(row) for row in self._database.execute(sql, (name,))), None)
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return where the file of exactly that name lies, as an entry without anything around its bytes."""
+        member = self.member(os.fsencode(name))
+        if member is None or member.kind != "f":
+            return None
+        return ZipExtent(
+            name=name,
+            offset=member.offset,
+            limit=member.offset + member.size,
+            compressed=member.size,
+            size=member.size,
+            crc=0,
+            method=PLAIN,
+            flags=0,
+        )
+
+    def members(self, prefix: bytes = b"") -> Iterator[Member]:
+        """Yield the members whose names begin with ``prefix``, sorted as bytes."""
+        sql = "SELECT name, kind, offset, size FROM member WHERE name >= ? AND name < ? ORDER BY name"
+        for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
+            yield _member(row)
+
+    def contents(self, member: Member) -> Iterator[bytes]:
+        """Yield a member's bytes; raises SourceError when the file ends before them."""
+        left = member.size
+        for block in self.medium.chunks(member.offset, member.offset + member.size):
+            left -= len(block)
+            yield block
+        if left:
+            raise self._refusal(f"ends within the member {_shown(member.name)}: {left:,} bytes are missing")
+
+    def close(self) -> None:
+        """Close the file and drop the directory."""
+        super().close()
+        self.medium.close()
+
+    def _refusal(self, problem: str) -> SourceError:
+        return SourceError(f"{self.what}: {problem}", hint=_HINT)
+
+    def _members(self) -> Iterator[Member]:
+        at = 0
+        extended: dict[bytes, bytes] = {}
+        while block := self.medium.pread(_BLOCK, at):
+            if not block.strip(b"\0"):
+                break  # the end: the rest is padding
+            kind, size = self._header(block, at)
+            data, at = at + _BLOCK, at + _BLOCK + -(-size // _BLOCK) * _BLOCK
+            if kind in {_PAX, _LONG_NAME}:
+                extended |= self._extended(kind, self._short(data, size))
+                continue
+            if kind in {_PAX_GLOBAL, _LONG_LINK}:
+                continue
+            if b"size" in extended:
+                size = self._number(extended[b"size"])
+                at = data + -(-size // _BLOCK) * _BLOCK
+            if data + size > self.medium.size:
+                raise self._refusal(f"is cut off: a member at byte {data:,} would have {size:,} bytes")
+            name = self._name(extended.get(b"path") or _short_name(block))
+            if name:
+                # With its slash a folder sorts right before what it holds.
+                slash = b"/" if kind == _FOLDER else b""
+                yield Member(name=name + slash, kind=_kind(kind), offset=data, size=size)
+            extended = {}
+
+    def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
+        """Return a header's type and size; raises SourceError when its checksum is not that of its bytes."""
+        said = _OCTAL.fullmatch(block[148:156])
+        found = sum(block) - sum(block[148:156]) + 8 * 0x20
+        if len(block) < _BLOCK or said is None or int(said[1], 8) != found:
+            raise self._refusal(f"is not a tar file, or damaged: no header at byte {at:,}")
+        size = block[124:136]
+        if size[0] & 0x80:  # GNU, for sizes that octal digits cannot hold
+            return block[156:157], int.from_bytes(size, "big") & ((1 << 88) - 1)
+        digits = _OCTAL.fullmatch(size)
+        if digits is None:
+            raise self._refusal(f"has a header at byte {at:,} without a size")
+        return block[156:157], int(digits[1], 8)
+
+    def _short(self, start: int, size: int) -> bytes:
+        if size > _LONGEST:
+            raise self._refusal(f"has an extended header of {size:,} bytes, more than {_LONGEST:,}")
+        data = self.medium.pread(size, start)
+        if len(data) < size:
+            raise self._refusal("is cut off within an extended header")
+        return data
+
+    def _extended(self, kind: bytes, data: bytes) -> dict[bytes, bytes]:
+        if kind == _LONG_NAME:
+            return {b"path": data.rstrip(b"\0")}
+        found: dict[bytes, bytes] = {}
+        while data:
+            length = _RECORD.match(data)
+            if length is None or not length.end() < int(length[1]) <= len(data):
+                raise self._refusal("has a damaged extended header")
+            key, _, value = data[length.end() : int(length[1])].rstrip(b"\n").partition(b"=")
+            found[key] = value
+            data = data[int(length[1]) :]
+        if any(key.startswith(b"GNU.sparse") for key in found):
+            raise self._refusal("has a sparse member, whose bytes are not all there")
+        return found
+
+    def _number(self, text: bytes) -> int:
+        if not re.fullmatch(rb"[0-9]{1,18}", text):
+            raise self._refusal(f"has a member of {text!r} bytes")
+        return int(text)
+
+    def _name(self, raw: bytes) -> bytes:
+        names = [each for each in raw.split(b"/") if each not in {b"", b"."}]
+        if raw.startswith(b"/") or b".." in names or b"\0" in raw:
+            raise self._refusal(f"has a member that would lie outside its folder: {_shown(raw)}")
+        return b"/".join(names)
+
+
+def _member(row: tuple[bytes, str, int, int]) -> Member:
+    return Member(name=row[0], kind=row[1], offset=row[2], size=row[3])
+
+
+def _kind(flag: bytes) -> str:
+    if flag in _FILES:
+        return "f"
+    if flag == _FOLDER:
+        return "d"
+    return "l" if flag in _LINKS else "s"
+
+
+def _short_name(block: bytes) -> bytes:
+    name = block[:100].split(b"\0")[0]
+    prefix = block[345:500].split(b"\0")[0] if block[257:263] == b"ustar\0" else b""
+    return prefix + b"/" + name if prefix else name
+
+
+def _shown(name: bytes) -> str:
+    return repr(name.decode("utf-8", "backslashreplace"))

@@ -1,0 +1,377 @@
+"""Where a zip file's central directory lies, and its records one after another."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from metspack.containers.zipformat import (
+    CENTRAL,
+    CENTRAL_SIGNATURE,
+    DAMAGED,
+    DEFLATED,
+    END,
+    END64,
+    END64_SIGNATURE,
+    LOCATOR,
+    LOCATOR_SIGNATURE,
+    MAX16,
+    MAX32,
+    MISLEADING,
+    ORDINARY_KINDS,
+    REFUSED_FLAGS,
+    SPLIT,
+    ZIP64_EXTRA,
+    ZIP64_VERSION,
+    central_row,
+    kind,
+)
+from metspack.errors import SourceError
+from metspack.files.byteranges import Medium
+from metspack.model import Budgets
+
+_TAIL = END.size + MAX16
+_END_MAGIC = b"PK\x05\x06"
+_OFFSET_ALONE = struct.Struct("<HHQ")
+_BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
+_Entry = tuple[int, str, int, int, int, int, int, int]
+"""The fields of a ``Row``."""
+_LOCAL_MAGIC = b"PK\x03\x04"
+_SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
+_unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
+
+
+def read(medium: Medium, start: int, length: int, what: str) -> bytes:
+    """Return exactly ``length`` bytes from ``start``; raises SourceError when they cannot be had."""
+    try:
+        blocks = list(medium.chunks(start, start + length))
+    except OSError as error:
+        raise unreadable(what, error, start) from error
+    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
+    if len(data) < length:
+        raise SourceError(
+            f"{what}: expected {length:,} bytes from byte {start:,} on; found {len(data):,}",
+            hint="The file was cut off or changed while it was read.",
+        )
+    return data
+
+
+def unreadable(what: str, error: OSError, start: int) -> SourceError:
+    """Return the error for bytes that the operating system does not give."""
+    return SourceError(
+        f"{what}: cannot be read at byte {start:,}: {error.strerror or error}",
+        hint="The disk or network may be failing: copy the file to another disk and try again.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """What the end of a zip file says of its central directory: number of entries, and its bytes."""
+
+    entries: int
+    start: int
+    stop: int
+    zip64: bool
+    comment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """The numbers of an end of central directory record, of either kind."""
+
+    disk: int
+    directory_disk: int
+    here: int
+    entries: int
+    length: int
+    start: int
+
+
+def directory(medium: Medium, size: int, what: str) -> Directory:
+    """Return where the central directory of a zip file of ``size`` bytes lies.
+
+    Raises SourceError when the file is no zip, is cut off, has other bytes before or after the
+    archive, lies on several disks, or says of its directory what is not so (APPNOTE 4.3.14 to 4.3.16).
+    """
+    if not size:
+        raise SourceError(f"{what}: is empty; expected a zip file", hint=DAMAGED)
+    base = max(0, size - _TAIL)
+    tail = read(medium, base, size - base, what)
+    position = _end_position(medium, tail, base, size, what)
+    comment = tail[position - base + END.size :]
+    short = _end(tail, position - base)
+    locator_at = position - LOCATOR.size
+    stop, end, zip64 = position, short, False
+    if locator_at >= 0:
+        locator = read(medium, locator_at, LOCATOR.size, what)
+        if locator.startswith(LOCATOR_SIGNATURE.to_bytes(4, "little")):
+            stop, end = _end64(medium, locator, locator_at, what)
+            zip64 = True
+            _check_both(short, end, position, what)
+    if end.disk or end.directory_disk or end.here != end.entries:
+        raise SourceError(
+            f"{what}: byte {position:,}: the archive lies on several disks (this is disk {end.disk + 1:,}, "
+            f"with {end.here:,} of {end.entries:,} entries); expected one",
+            hint=SPLIT,
+        )
+    _check_place(medium, end, stop, what)
+    if end.entries * CENTRAL.size > end.length:
+        raise _count_lies(end.entries, f"at most {end.length // CENTRAL.size:,}", what)
+    return Directory(entries=end.entries, start=end.start, stop=stop, zip64=zip64, comment=comment)
+
+
+def _count_lies(said: int, found: str, what: str) -> SourceError:
+    return SourceError(
+        f"{what}: its end record says {said:,} entries; found {found} in the central directory",
+        hint="A program without ZIP64 wrote more than 65,535 entries, or the archive is damaged: "
+        "have it written again.",
+    )
+
+
+def _end(data: bytes, position: int) -> _End:
+    _, disk, directory_disk, here, entries, length, start, _ = END.unpack_from(data, position)
+    return _End(
+        disk=disk, directory_disk=directory_disk, here=here, entries=entries, length=length, start=start
+    )
+
+
+def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) -> int:
+    """Return the offset of the end record: the one whose comment reaches to the last byte."""
+    position = tail.find(_END_MAGIC)
+    stray = -1
+    while position >= 0 and position + END.size <= len(tail):
+        stop = position + END.size + int.from_bytes(tail[position + 20 : position + 22], "little")
+        if stop == len(tail):
+            inner = tail.find(_END_MAGIC, position + 4)
+            if inner >= 0:
+                raise SourceError(
+                    f"{what}: byte {base + inner:,}: another end record inside the archive's comment, "
+                    f"which begins at byte {base + position + END.size:,}; expected one end record",
+                    hint=MISLEADING,
+                )
+            return base + position
+        stray = position
+        position = tail.find(_END_MAGIC, position + 1)
+    if stray >= 0:
+        _refuse_trailing(tail, stray, base, size, what)
+    raise _no_zip(read(medium, 0, min(size, 1024), what), what)
+
+
+def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
+    """Raise SourceError when the end record is this file's own: right behind the directory it names."""
+    end = _end(tail, position)
+    expected = (end.start, end.length, base + position)
+    if MAX32 not in expected and end.start + end.length != base + position:
+        return
+    stop = base + position + END.size + int.from_bytes(tail[position + 20 : position + 22], "little")
+    if stop > size:
+        raise SourceError(
+            f"{what}: is cut off in its comment: it has {size:,} bytes; expected {stop:,}", hint=DAMAGED
+        )
+    raise SourceError(
+        f"{what}: {size - stop:,} bytes follow the end of the archive at byte {stop:,}; expected none",
+        hint="Something was appended to the archive. " + MISLEADING,
+    )
+
+
+def _no_zip(head: bytes, what: str) -> SourceError:
+    if head.startswith(_LOCAL_MAGIC):
+        return SourceError(
+            f"{what}: is cut off: it begins as a zip file and has no end of central directory record "
+            f"in its last {_TAIL:,} bytes",
+            hint="Copy it again from where it came. If it is the first piece of an archive in several "
+            "(_part001, _part002, ...), join the pieces first.",
+        )
+    if head.startswith(_SPANNED_MAGICS):
+        return SourceError(f"{what}: is the first of several disks of a zip file", hint=SPLIT)
+    return SourceError(
+        f"{what}: is not a zip file but {kind(head)}",
+        hint="A SIARD file is a single ZIP archive (SIARD 2.2 G_4.1-1): have it written as one.",
+    )
+
+
+def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[int, _End]:
+    """Return the offset of the ZIP64 end record and what it says (APPNOTE 4.3.14, 4.3.15)."""
+    _, disk, position, disks = LOCATOR.unpack(locator)
+    if disk or disks > 1:
+        raise SourceError(
+            f"{what}: byte {locator_at:,}: the archive lies on {max(disks, disk + 1):,} disks; expected one",
+            hint=SPLIT,
+        )
+    if position + END64.size > locator_at:
+        raise SourceError(
+            f"{what}: byte {locator_at:,}: the ZIP64 end record would lie at byte {position:,}; "
+            f"expected at most {locator_at - END64.size:,}",
+            hint=DAMAGED,
+        )
+    record = read(medium, position, END64.size, what)
+    signature, length, _, _, disk, directory_disk, here, entries, extent, start = END64.unpack(record)
+    if signature != END64_SIGNATURE or position + 12 + length != locator_at:
+        raise SourceError(
+            f"{what}: byte {position:,}: expected a ZIP64 end record, signature "
+            f"{END64_SIGNATURE:#010x} and {locator_at - position - 12:,} bytes to follow; "
+            f"found {signature:#010x} and {length:,}",
+            hint="Something stands before the archive, or it is damaged. " + MISLEADING,
+        )
+    return position, _End(
+        disk=disk, directory_disk=directory_disk, here=here, entries=entries, length=extent, start=start
+    )
+
+
+def _check_both(short: _End, wide: _End, position: int, what: str) -> None:
+    """Raise SourceError unless the two end records agree where the short one is not at its maximum."""
+    for name, maximum in (
+        ("disk", MAX16),
+        ("directory_disk", MAX16),
+        ("here", MAX16),
+        ("entries", MAX16),
+        ("length", MAX32),
+        ("start", MAX32),
+    ):
+        said, expected = getattr(short, name), getattr(wide, name)
+        if said not in {maximum, expected}:
+            raise SourceError(
+                f"{what}: byte {position:,}: the end record says {_WORDS[name]} {said:,}; "
+                f"expected {expected:,} as in the ZIP64 end record",
+                hint=MISLEADING,
+            )
+
+
+_WORDS = {
+    "disk": "disk",
+    "directory_disk": "central directory on disk",
+    "here": "entries on this disk",
+    "entries": "entries",
+    "length": "central directory size",
+    "start": "central directory offset",
+}
+
+
+def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
+    """Raise SourceError unless the central directory ends where the end records begin."""
+    found = stop - end.length - end.start
+    if not found:
+        return
+    if found > 0 and read(medium, found, 4, what) == _LOCAL_MAGIC:
+        head = read(medium, 0, min(found, 1024), what)
+        before = "another zip file" if head.startswith(_LOCAL_MAGIC) else kind(head)
+        raise SourceError(
+            f"{what}: {found:,} bytes stand before the archive ({before}); expected none",
+            hint="Something was put in front, or two archives were put one after the other. " + MISLEADING,
+        )
+    raise SourceError(
+        f"{what}: the central directory would lie at byte {end.start:,} with {end.length:,} bytes; "
+        f"expected it to end at byte {stop:,}, where the end record begins",
+        hint=DAMAGED,
+    )
+
+
+class CentralRecords:
+    """The records of a central directory in its own order, each checked; iterating reads them once.
+
+    After iterating: ``ordered`` when no entry begins before the least end of the one before it, so
+    that none overlap (30 bytes of local header, the name and the compressed data); ``zip64``
+    when a record uses or needs ZIP64 (version 4.5). Raises SourceError as ``central_row`` does, and
+    when the directory is not what the end record says.
+    """
+
+    __slots__ = ("_budgets", "_directory", "_medium", "_what", "ordered", "zip64")
+
+    def __init__(self, medium: Medium, directory: Directory, budgets: Budgets, what: str) -> None:
+        self._medium = medium
+        self._directory = directory
+        self._budgets = budgets
+        self._what = what
+        self.ordered = True
+        self.zip64 = False
+
+    def __iter__(self) -> Iterator[_Entry]:
+        start, stop, said = self._directory.start, self._directory.stop, self._directory.entries
+        least = found = 0
+        while start < stop:
+            buffer = read(self._medium, start, min(_BLOCK, stop - start), self._what)
+            taken, count, least = yield from self._rows(buffer, start, least)
+            if not taken:
+                raise SourceError(
+                    f"{self._what}: byte {start:,}: the last record of the central directory is not whole; "
+                    f"expected it to end at byte {stop:,}",
+                    hint=DAMAGED,
+                )
+            start += taken
+            found += count
+        if found != said:
+            raise _count_lies(said, f"{found:,}", self._what)
+        if least > self._directory.start:
+            self.ordered = False
+
+    def _rows(self, buffer: bytes, base: int, least: int) -> Generator[_Entry, None, tuple[int, int, int]]:
+        """Yield the entries of the whole records in ``buffer``, which begins at offset ``base``.
+
+        Returns the bytes taken, the records taken, and the least end of the last entry. This is
+        the loop that runs ten million times: an ordinary record is taken here, and whatever is unusual
+        in any way goes to ``central_row``, which takes or refuses it.
+        """
+        unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
+        position = count = 0
+        while position <= edge:
+            (
+                signature, _, needed, flags, method, crc, compressed, size,
+                named, extra, comment, disk, attributes, offset,
+            ) = unpack(buffer, position)  # fmt: skip
+            if signature != CENTRAL_SIGNATURE:
+                raise SourceError(
+                    f"{self._what}: byte {base + position:,}: expected a central directory record with "
+                    f"signature {CENTRAL_SIGNATURE:#010x}; found {signature:#010x}",
+                    hint=DAMAGED,
+                )
+            start = position + 46
+            stop = start + named + extra + comment
+            if stop > len(buffer):
+                break
+            raw = buffer[start : start + named]
+            if offset == MAX32 and extra >= _OFFSET_ALONE.size:
+                offset = self._far(buffer, start + named, size, compressed)
+            if (
+                flags & REFUSED_FLAGS
+                or (method != DEFLATED and (method or compressed != size))
+                or MAX32 in (offset, size, compressed)
+                or disk
+                or attributes >> 28 not in ORDINARY_KINDS
+                or size > ratio * compressed
+                or not raw.isascii()
+                or _unusual(raw)
+                or (size and raw.endswith(b"/"))
+            ):
+                row = central_row(buffer[position:stop], base + position, self._what, self._budgets)
+                self.zip64 |= (row.offset, row.size, row.compressed) != (offset, size, compressed)
+                offset, compressed = row.offset, row.compressed
+                yield row
+            else:
+                # A Row in all but type: making one takes as long as checking it.
+                yield (offset, raw.decode(), compressed, size, crc, method, flags, base + position)
+            if needed == ZIP64_VERSION:
+                self.zip64 = True
+            if offset < least:
+                self.ordered = False
+            least = offset + 30 + named + compressed
+            position = stop
+            count += 1
+        return position, count, least
+
+    def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
+        """Return the offset beyond 4 GiB that the extra field at ``position`` holds, else 0xFFFFFFFF.
+
+        Archives with LOBs are large, so that this form, where nothing else is in the ZIP64 field, is
+        an ordinary one.
+        """
+        number, length, offset = _OFFSET_ALONE.unpack_from(buffer, position)
+        if (
+            (number, length) != (ZIP64_EXTRA, 8)
+            or MAX32 in (size, compressed)
+            or offset > self._directory.start
+        ):
+            return MAX32
+        self.zip64 = True
+        return int(offset)

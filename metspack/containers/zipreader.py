@@ -1,0 +1,470 @@
+"""A SIARD archive's zip file: its entries by name and in physical order, and their bytes.
+
+The central directory is read once and checked whole; it is kept in a temporary SQLite database on
+disk, so that ten million entries need no more memory than ten. Nothing is ever extracted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from metspack.containers.zipdirectory import CentralRecords, Directory, directory, read, unreadable
+from metspack.containers.zipformat import (
+    CENTRAL,
+    DAMAGED,
+    DEFLATED,
+    DESCRIPTOR_MAX,
+    LOCAL,
+    MAX16,
+    MISLEADING,
+    PLAIN,
+    Row,
+    descriptor_length,
+    encoded,
+    local_header_length,
+    refusal,
+)
+from metspack.errors import SourceError
+from metspack.files import reading, tempdb
+from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.files.tempdb import Closable
+from metspack.model import Budgets, ZipExtent
+
+inflating: Any
+"""What inflates and computes CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
+try:
+    inflating = import_module("isal.isal_zlib")
+except ImportError:
+    inflating = zlib
+
+_HEADER_GUESS = 512  # most local headers, with their name and extra field, are far shorter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Offsets of an entry in its archive: local header, data, the data's end, and the end of it all.
+
+    ``stop`` is behind the data descriptor when there is one, else equal to ``end_of_data``.
+    """
+
+    start: int
+    data: int
+    end_of_data: int
+    stop: int
+
+
+def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]:
+    """Yield an entry's bytes, inflated, in blocks of at most ``reading.CHUNK``; none when it is empty.
+
+    ``what`` names the archive in errors. Raises SourceError when the local header or the data
+    descriptor differs from the central directory, or the data does not inflate to the size and
+    CRC-32 promised, neither more nor less; the last only after the last block was yielded, so
+    bytes are proven when the iterator has ended.
+    """
+    if extent.method == PLAIN:
+        end = extent.offset + extent.size
+        place = Span(start=extent.offset, data=extent.offset, end_of_data=end, stop=end)
+        yield from _data(medium, b"", place, what)
+        return
+    # Most LOBs are small: one read then gets header, data and descriptor.
+    head = _head(medium, extent, reading.CHUNK, what)
+    place = _span(medium, head, extent, what)
+    blocks = _data(medium, head, place, what)
+    if extent.method == DEFLATED:
+        blocks = _inflated(blocks, extent, what)
+    crc = 0
+    for block in blocks:
+        crc = inflating.crc32(block, crc)
+        yield block
+    if crc != extent.crc:
+        problem = f"has CRC-32 {crc:08x}; expected {extent.crc:08x}"
+        raise refusal(what, extent.name, problem, DAMAGED)
+
+
+def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
+    """Return where an entry's structures lie in the archive, for copying it as it is.
+
+    Raises SourceError when the local header or the data descriptor differs from the central
+    directory, or the entry reaches into the next one.
+    """
+    return _span(medium, _head(medium, extent, _HEADER_GUESS, what), extent, what)
+
+
+def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:
+    """Return the entry's first bytes, ``length`` of them or fewer, with the whole local header."""
+    room = extent.limit - extent.offset
+    try:
+        head = medium.pread(min(length, room), extent.offset)
+    except OSError as error:
+        raise unreadable(what, error, extent.offset) from error
+    if len(head) < LOCAL.size:
+        head = read(medium, extent.offset, LOCAL.size, what)
+    *_, named, extra = LOCAL.unpack_from(head)
+    needed = LOCAL.size + named + extra
+    if needed > room:
+        problem = (
+            f"its local header takes {needed:,} bytes; expected at most {room:,}, where other data begins"
+        )
+        raise refusal(what, extent.name, problem, MISLEADING)
+    return head if len(head) >= needed else read(medium, extent.offset, needed, what)
+
+
+def _span(medium: Medium, head: bytes, extent: ZipExtent, what: str) -> Span:
+    header, described, required = local_header_length(head, extent, what)
+    data = extent.offset + header
+    end = data + extent.compressed
+    room = extent.limit - end
+    if room < 0:
+        problem = f"its data ends at byte {end:,}; expected at most {extent.limit:,}, where other data begins"
+        raise refusal(what, extent.name, problem, MISLEADING)
+    stop = end
+    if described and (room or required):
+        at = end - extent.offset
+        wanted = min(DESCRIPTOR_MAX, room)
+        tail = head[at : at + wanted]
+        if len(tail) < wanted:
+            tail = read(medium, end, wanted, what)
+        length = descriptor_length(tail, extent, room)
+        if length is None:
+            problem = (
+                f"its data descriptor at byte {end:,} is missing or wrong; expected CRC-32 {extent.crc:08x}, "
+                f"compressed size {extent.compressed:,}, size {extent.size:,} as in the central directory"
+            )
+            raise refusal(what, extent.name, problem, MISLEADING)
+        stop = end + length
+    return Span(start=extent.offset, data=data, end_of_data=end, stop=stop)
+
+
+def _data(medium: Medium, head: bytes, place: Span, what: str) -> Iterator[bytes]:
+    """Yield the compressed bytes, those in ``head`` first."""
+    first = head[place.data - place.start : place.end_of_data - place.start]
+    if first:
+        yield first
+    start = place.data + len(first)
+    try:
+        for block in medium.chunks(start, place.end_of_data):
+            yield block
+            start += len(block)
+    except OSError as error:
+        raise unreadable(what, error, start) from error
+    if start < place.end_of_data:
+        raise SourceError(
+            f"{what}: ends at byte {start:,}; expected an entry's data up to byte {place.end_of_data:,}",
+            hint="The file was cut off or changed while it was read.",
+        )
+
+
+def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator[bytes]:
+    inflater = inflating.decompressobj(-15)
+    left = extent.size
+    surplus = 0
+    for block in blocks:
+        if inflater.eof:
+            surplus += len(block)
+            continue
+        rest, full = block, True
+        while (rest or full) and not inflater.eof:
+            # One byte more than promised is asked for, so that a bomb is noticed and never held.
+            limit = min(reading.CHUNK, left + 1)
+            try:
+                out = inflater.decompress(rest, limit)
+            except inflating.error as error:
+                raise refusal(what, extent.name, f"does not inflate: {error}", DAMAGED) from None
+            left -= len(out)
+            if left < 0:
+                problem = f"inflates to more than the {extent.size:,} bytes expected"
+                raise refusal(what, extent.name, problem, DAMAGED)
+            if out:
+                yield out
+            rest, full = inflater.unconsumed_tail, len(out) == limit
+        surplus += len(inflater.unused_data)
+    if not inflater.eof:
+        problem = f"does not inflate: its {extent.compressed:,} bytes end in the middle of the deflate stream"
+        raise refusal(what, extent.name, problem, DAMAGED)
+    if surplus:
+        problem = f"has {surplus:,} bytes after the end of its deflate stream; expected none"
+        raise refusal(what, extent.name, problem, MISLEADING)
+    if left:
+        problem = f"inflates to {extent.size - left:,} bytes; expected {extent.size:,}"
+        raise refusal(what, extent.name, problem, DAMAGED)
+
+
+__all__ = ["CentralRecord", "Container", "Span", "contents", "span"]
+
+_FOLDERS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CentralRecord:
+    """An entry with its whole central directory record, verbatim."""
+
+    extent: ZipExtent
+    raw: bytes
+    is_directory: bool
+
+
+class ZipContainer(Closable):
+    """A zip file opened for reading: its checked directory, over one file or the parts of one.
+
+    ``zip64`` is whether the archive has a ZIP64 end record, or an entry that asks for version 4.5.
+    To be used by one thread; ``contents`` the function serves others with the medium alone.
+    """
+
+    __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
+
+    def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
+        """Read and check the directory of an open file; ``opened`` is the way in."""
+        self.path = path
+        self.medium = medium
+        self.size = medium.size
+        self._directory = directory(medium, self.size, str(path))
+        self.comment = self._directory.comment
+        if self._directory.entries > budgets.entries:
+            raise SourceError(
+                f"{path}: has {self._directory.entries:,} entries; expected at most {budgets.entries:,}",
+                hint="If that is what it should be, raise the budget: --budget entries=N.",
+            )
+        records = CentralRecords(medium, self._directory, budgets, str(path))
+        self._index = _index(records, self._directory, str(path))
+        self.zip64 = self._directory.zip64 or records.zip64
+        # Folders that were asked for what is not in them, and whether there are such folders at all.
+        self._folders: dict[str, bool] = {}
+
+    @classmethod
+    def opened(
+        cls,
+        path: Path | Below,
+        budgets: Budgets = Budgets(),  # noqa: B008 - frozen
+        parts: Sequence[Path | Below | Stretch] = (),
+    ) -> Self:
+        """Return the archive at ``path`` with its directory read and checked.
+
+        ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
+        followed to a path that is given as ``Below``.
+
+        Raises SourceError when there is no such file, it is no zip file, or anything in its directory
+        is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
+        TargetError when the temporary disk is full.
+        """
+        try:
+            medium = Medium(parts or (path,))
+        except OSError as error:
+            raise SourceError(
+                f"{path}: cannot be opened: {error.strerror or error}",
+                hint="Name the .siard file, and make sure that you may read it.",
+            ) from error
+        try:
+            return cls(path.path if isinstance(path, Below) else path, medium, budgets)
+        except BaseException:
+            medium.close()
+            raise
+
+    def __len__(self) -> int:
+        return self._directory.entries
+
+    def extent(self, name: str) -> ZipExtent | None:
+        """Return where the entry with exactly that name lies, None when there is none."""
+        folder = name[: name.rfind("/") + 1]
+        if not self._folders.get(folder, True):
+            return None
+        try:
+            row = self._index.execute(_BY_NAME, (name,)).fetchone()
+            if row is None and folder and folder not in self._folders:
+                if len(self._folders) >= _FOLDERS:
+                    self._folders.clear()
+                self._folders[folder] = next(self.names(folder), None) is not None
+        except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
+            return None
+        return None if row is None else _extent(row, row[8] or self._directory.start)
+
+    def records(self) -> Iterator[CentralRecord]:
+        """Yield every entry in physical order, by the offset of its local header."""
+        rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
+        window = _Window(self.medium, self._directory.stop, str(self.path))
+        for row, limit in _limited(rows, self._directory.start):
+            yield CentralRecord(
+                extent=_extent(row, limit), raw=window.record(row[7]), is_directory=row[1].endswith("/")
+            )
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, sorted by code points."""
+        for (name,) in self._index.execute("SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)):
+            if not name.startswith(prefix):
+                return
+            yield name
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield an entry's bytes as ``contents`` the function does."""
+        return contents(self.medium, extent, what=str(self.path))
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the file's size, time or inode differ from when it was opened."""
+        if self.medium.stamped() != self.medium.stamps:
+            raise SourceError(
+                f"{self.path}: was changed while it was read",
+                hint="Wait until nothing else writes to it and start again.",
+            )
+
+    def close(self) -> None:
+        """Close the file and remove the temporary index."""
+        self._index.close()
+        self.medium.close()
+
+
+_COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
+_BY_NAME = (
+    f"SELECT {_COLUMNS}, (SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset "  # noqa: S608
+    "ORDER BY next.offset LIMIT 1) FROM entry WHERE name = ?"
+)
+
+
+def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Connection:
+    """Return a temporary database of the entries; raises SourceError as the records do."""
+    index = tempdb.opened()
+    try:
+        with tempdb.explained(f"the index of {what}"):
+            index.execute(
+                "CREATE TABLE entry (offset INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+                "compressed INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, "
+                "method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL)"
+            )
+            _fill(index, records, what)
+            _check_extents(index, records, found, what)
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+_TWICE = "is in the central directory more than once; expected each name once"
+
+
+def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None:
+    index.execute("BEGIN")
+    try:
+        index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", records)
+    except sqlite3.IntegrityError:
+        (before,) = index.execute("SELECT count(*) FROM entry").fetchone()
+        row = Row(*next(islice(records, before, None)))
+        (other,) = index.execute("SELECT name FROM entry WHERE offset = ?", (row.offset,)).fetchone()
+        if other == row.name:
+            raise refusal(what, row.name, _TWICE, MISLEADING) from None
+        raise _overlap(row, f"entry {other!r}", row.offset, what) from None
+    try:
+        index.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
+    except sqlite3.IntegrityError:
+        (name,) = index.execute(
+            "SELECT name FROM entry GROUP BY name HAVING count(*) > 1 ORDER BY min(offset) LIMIT 1"
+        ).fetchone()
+        raise refusal(what, name, _TWICE, MISLEADING) from None
+    index.execute("COMMIT")
+
+
+def _overlap(row: Row, other: str, limit: int, what: str) -> SourceError:
+    return refusal(
+        what,
+        row.name,
+        f"overlaps {other}: its local header is at byte {row.offset:,} and it takes at least "
+        f"{_least(row) - row.offset:,} bytes; expected it to end at byte {limit:,} or before",
+        MISLEADING,
+    )
+
+
+def _least(row: Row) -> int:
+    """Return the least offset at which an entry can end: header, name and compressed data."""
+    return row.offset + LOCAL.size + len(encoded(row.name, row.flags)) + row.compressed
+
+
+def _check_extents(index: sqlite3.Connection, records: CentralRecords, found: Directory, what: str) -> None:
+    """Raise SourceError where bytes precede the first entry or entries overlap."""
+    (first,) = index.execute("SELECT min(offset) FROM entry").fetchone()
+    start = found.start if first is None else first
+    if start:
+        raise SourceError(
+            f"{what}: {start:,} bytes stand before the first entry; expected a local header at byte 0",
+            hint="Something was put in front of the archive. " + MISLEADING,
+        )
+    if records.ordered:
+        return
+    rows = index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
+    for each, limit in _limited(rows, found.start):
+        row = Row(*each)
+        if row.offset + LOCAL.size > found.start:
+            raise refusal(
+                what,
+                row.name,
+                f"its local header would lie at byte {row.offset:,}; expected it before the central "
+                f"directory at byte {found.start:,}",
+                DAMAGED,
+            )
+        if _least(row) > limit:
+            following = index.execute("SELECT name FROM entry WHERE offset = ?", (limit,)).fetchone()
+            other = f"entry {following[0]!r}" if following else "the central directory"
+            raise _overlap(row, other, limit, what)
+
+
+def _limited(rows: Iterator[Any], end: int) -> Iterator[tuple[Any, int]]:
+    """Yield rows in physical order, each with the offset of the next or ``end``."""
+    row = next(rows, None)
+    while row is not None:
+        following = next(rows, None)
+        yield row, following[0] if following else end
+        row = following
+
+
+def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
+    offset, name, compressed, size, crc, method, flags = row[:7]
+    return ZipExtent(
+        name=name,
+        offset=offset,
+        limit=limit,
+        compressed=compressed,
+        size=size,
+        crc=crc,
+        method=method,
+        flags=flags,
+    )
+
+
+class _Window:
+    """Central records by offset: read ahead while they are asked for in their own order."""
+
+    __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
+
+    def __init__(self, medium: Medium, stop: int, what: str) -> None:
+        self._medium = medium
+        self._stop = stop
+        self._what = what
+        self._block = b""
+        self._start = 0
+        self._next = -1
+
+    def record(self, at: int) -> bytes:
+        """Return the whole record at offset ``at``."""
+        raw = self._held(at)
+        if raw is None:
+            # Out of order, a record is read alone; in order, a megabyte of them.
+            ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
+            self._block = read(self._medium, at, min(ahead, self._stop - at), self._what)
+            self._start = at
+            raw = self._held(at)
+        if raw is None:
+            raise SourceError(
+                f"{self._what}: byte {at:,}: a central directory record is no longer whole", hint=DAMAGED
+            )
+        self._next = at + len(raw)
+        return raw
+
+    def _held(self, at: int) -> bytes | None:
+        start = at - self._start
+        if start < 0 or start + CENTRAL.size > len(self._block):
+            return None
+        stop = start + CENTRAL.size + sum(CENTRAL.unpack_from(self._block, start)[8:11])
+        return self._block[start:stop] if stop <= len(self._block) else None

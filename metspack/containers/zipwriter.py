@@ -1,0 +1,323 @@
+"""Writing a zip archive: entries of another as they are, renamed or with new contents, and new ones."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from metspack.containers.zipformat import (
+    CENTRAL_SIGNATURE,
+    DEFLATED,
+    END,
+    END64,
+    END64_SIGNATURE,
+    END_SIGNATURE,
+    LOCAL,
+    LOCAL_SIGNATURE,
+    LOCATOR,
+    LOCATOR_SIGNATURE,
+    MAX16,
+    MAX32,
+    STORED,
+    UTF8,
+    WHOLE_CENTRAL,
+    ZIP64_EXTRA,
+    ZIP64_VERSION,
+    encoded,
+)
+from metspack.containers.zipreader import CentralRecord
+from metspack.errors import TargetError
+from metspack.files import writing
+
+# Fields of a central record by position (APPNOTE 4.3.12).
+_VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
+_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
+
+_UNICODE_PATH_EXTRA = 0x7075  # a second copy of the name, with the first one's CRC-32
+_LEVEL = 6
+GROWTH = 32
+"""How many times as long a document can become when its cells get new values: names end at 255 bytes."""
+
+_UNIX = 3 << 8
+_OLDEST = 20
+_FIRST_YEAR, _YEARS = 1980, 127
+_FIRST_DAY = 0x21  # 1980-01-01, the earliest that a zip file can say
+_FILE_MODE = 0o100644 << 16
+_FOLDER_MODE = 0o40755 << 16 | 0x10
+
+
+class ZipWriter:
+    """Appends entries to a new file; the central directory waits in a file of ``work``.
+
+    Entries of another archive keep their names, methods, times and attributes; new ones get what is
+    the same in every run. ``finish`` writes the directory; the caller closes ``file``.
+    """
+
+    def __init__(self, target: Path, work: Path) -> None:
+        self.file = writing.NewFile(target)
+        self._directory = writing.NewFile(work / f"{target.name}.directory")
+        self._entries = 0
+
+    def copy(self, record: CentralRecord, raw: Iterable[bytes]) -> None:
+        """Append an entry as the bytes it has: ``raw`` is local header, data and descriptor."""
+        offset = self.file.size
+        for block in raw:
+            self.file.write(block)
+        self._list(_Central(record.raw).relocated(offset))
+
+    def write(self, record: CentralRecord, contents: Iterable[bytes]) -> None:
+        """Append an entry with new contents in place of those it has."""
+        self._put(_Central(record.raw), contents, record.extent.name, GROWTH * record.extent.size)
+
+    def add(
+        self,
+        name: str,
+        contents: Iterable[bytes],
+        *,
+        method: int = DEFLATED,
+        most: int | None = None,
+        when: tuple[int, int] = (0, _FIRST_DAY),
+    ) -> None:
+        """Append an entry that is in no other archive, deflated or stored, dated 1980-01-01 unless ``when``.
+
+        ``when`` is of ``moment``; ``most`` is the bytes that ``contents`` has at most, None when that is not
+        known: sizes of 4 GiB and more need room in front of them. Raises TargetError when there are more.
+        """
+        # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
+        most = MAX32 if most is None else most + (most >> 10) + 64
+        self._put(_Central(_new(name, method, when)), contents, name, most)
+
+    def add_folder(self, name: str) -> None:
+        """Append a folder, named with ``/`` at the end."""
+        self._put(_Central(_new(name, STORED)), (), name, 0)
+
+    def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
+        offset = self.file.size
+        # Sizes are patched in afterwards, so room for 8-byte ones must be left now.
+        large = most >= MAX32
+        self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
+        start = self.file.size
+        sums = _Sums()
+        for piece in _packed(sums.over(contents), central.fields[_METHOD]):
+            self.file.write(piece)
+        compressed = self.file.size - start
+        if not large and max(compressed, sums.size) >= MAX32:
+            raise TargetError(
+                f"{name!r} has grown to {sums.size:,} bytes, more than was thought possible",
+                hint="A shorter --name may help; report it as a fault of metspack.",
+            )
+        self.file.patch(
+            offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
+        )
+        self._list(central.renewed(offset=offset, crc=sums.crc, compressed=compressed, size=sums.size))
+
+    def _list(self, record: bytes) -> None:
+        self._directory.write(record)
+        self._entries += 1
+
+    def finish(self, comment: bytes) -> None:
+        """Write the central directory and what ends the archive."""
+        start = self.file.size
+        for block in self._directory.read_back(0, self._directory.size):
+            self.file.write(block)
+        self._directory.close()
+        self.file.write(_ending(self._entries, start, self.file.size - start, comment))
+        self.file.flush()
+
+    def abandon(self) -> None:
+        """Close both files as they are, after an error."""
+        self._directory.discard()
+        self.file.discard()
+
+
+class _Sums:
+    """CRC-32 and size of what passes through."""
+
+    def __init__(self) -> None:
+        self.crc = 0
+        self.size = 0
+
+    def over(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        for block in blocks:
+            self.crc = zlib.crc32(block, self.crc)
+            self.size += len(block)
+            yield block
+
+
+def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
+    if method != DEFLATED:
+        yield from blocks
+        return
+    deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
+    for block in blocks:
+        yield deflate.compress(block)
+    yield deflate.flush()
+
+
+def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
+    """Return a record as it is for the same entry without the folder ``root`` in its name.
+
+    Raises ValueError when the entry does not lie below that folder.
+    """
+    if not record.extent.name.startswith(root):
+        raise ValueError(f"{record.extent.name!r} does not lie below {root!r}")
+    central = _Central(record.raw)
+    central.unwrap(len(encoded(root, record.extent.flags)))
+    extent = replace(record.extent, name=record.extent.name.removeprefix(root))
+    return CentralRecord(extent=extent, raw=central.joined(), is_directory=record.is_directory)
+
+
+def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
+    """Yield an entry's local header, data and descriptor without the folder ``root`` in its name.
+
+    The first block of ``raw`` holds the whole local header.
+    """
+    blocks = iter(raw)
+    first = next(blocks)
+    *fields, named, extra = LOCAL.unpack_from(first)
+    name, data = LOCAL.size + named, LOCAL.size + named + extra
+    rest = _without(first[name:data], _UNICODE_PATH_EXTRA)
+    yield (
+        LOCAL.pack(*fields, named - len(root), len(rest))
+        + first[LOCAL.size + len(root) : name]
+        + rest
+        + first[data:]
+    )
+    yield from blocks
+
+
+def moment(when: datetime) -> tuple[int, int]:
+    """Return time and date as a zip file has them: in even seconds, from 1980 to 2107."""
+    if when.year < _FIRST_YEAR:
+        return 0, _FIRST_DAY
+    years = min(when.year - _FIRST_YEAR, _YEARS)
+    return when.hour << 11 | when.minute << 5 | when.second >> 1, years << 9 | when.month << 5 | when.day
+
+
+def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
+    """Return the central record of an entry that is new."""
+    flags = 0 if name.isascii() else UTF8
+    attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
+    raw = encoded(name, flags)
+    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, *when, 0, 0, 0, len(raw), 0, 0, 0, 0)
+    return WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields, attributes, 0) + raw
+
+
+class _Central:
+    """A central directory record, taken apart and put together again."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.fields = list(WHOLE_CENTRAL.unpack_from(raw))
+        at = WHOLE_CENTRAL.size
+        self._name, at = raw[at : at + self.fields[_NAME_LENGTH]], at + self.fields[_NAME_LENGTH]
+        self._extra, at = raw[at : at + self.fields[_EXTRA_LENGTH]], at + self.fields[_EXTRA_LENGTH]
+        self._comment = raw[at : at + self.fields[_COMMENT_LENGTH]]
+
+    def local_header(self, *, large: bool, crc: int, compressed: int, size: int) -> bytes:
+        fields = self.fields
+        extra = struct.pack("<2H2Q", ZIP64_EXTRA, 16, size, compressed) if large else b""
+        return (
+            LOCAL.pack(
+                LOCAL_SIGNATURE,
+                ZIP64_VERSION if large else _OLDEST,
+                fields[_FLAGS] & UTF8,
+                fields[_METHOD],
+                fields[_TIME],
+                fields[_DATE],
+                crc,
+                MAX32 if large else compressed,
+                MAX32 if large else size,
+                len(self._name),
+                len(extra),
+            )
+            + self._name
+            + extra
+        )
+
+    def relocated(self, offset: int) -> bytes:
+        """Return the record of a copied entry: only the offset is another."""
+        size, compressed, _ = self._sizes()
+        if self.fields[_OFFSET] != MAX32 and offset < MAX32:
+            self.fields[_OFFSET] = offset
+            return self.joined()
+        return self._rebuilt(size=size, compressed=compressed, offset=offset)
+
+    def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
+        """Return the record of an entry with new contents."""
+        self.fields[_CRC] = crc
+        self.fields[_FLAGS] &= UTF8
+        return self._rebuilt(size=size, compressed=compressed, offset=offset)
+
+    def _rebuilt(self, *, size: int, compressed: int, offset: int) -> bytes:
+        large = [value for value in (size, compressed, offset) if value >= MAX32]
+        self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET] = (
+            min(value, MAX32) for value in (size, compressed, offset)
+        )
+        self._extra = _without(self._extra, ZIP64_EXTRA)
+        if large:
+            self._extra = struct.pack(f"<2H{len(large)}Q", ZIP64_EXTRA, 8 * len(large), *large) + self._extra
+            self.fields[_VERSION] = max(self.fields[_VERSION], ZIP64_VERSION)
+        return self.joined()
+
+    def unwrap(self, length: int) -> None:
+        """Take so many bytes off the front of the name, which then is another than what extra fields say."""
+        self._name = self._name[length:]
+        self._extra = _without(self._extra, _UNICODE_PATH_EXTRA)
+        self.fields[_NAME_LENGTH] = len(self._name)
+
+    def joined(self) -> bytes:
+        """Return the record."""
+        self.fields[_EXTRA_LENGTH] = len(self._extra)
+        return WHOLE_CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
+
+    def _sizes(self) -> tuple[int, int, int]:
+        """Return size, compressed size and offset, from the ZIP64 field where that holds them."""
+        values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
+        held = next((part[4:] for kind, part in _extras(self._extra) if kind == ZIP64_EXTRA), b"")
+        for position, value in enumerate(values):
+            if value == MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
+                (values[position],) = struct.unpack_from("<Q", held)
+                held = held[8:]
+        size, compressed, offset = values
+        return size, compressed, offset
+
+
+def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the kind and the bytes of each extra field; what no longer is one comes last as it is."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<2H", extra, at)
+        yield kind, extra[at : at + 4 + length]
+        at += 4 + length
+    if at < len(extra):
+        yield -1, extra[at:]
+
+
+def _without(extra: bytes, kind: int) -> bytes:
+    """Return extra fields but for those of one kind."""
+    return b"".join(part for each, part in _extras(extra) if each != kind)
+
+
+def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
+    end = b""
+    if entries >= MAX16 or start >= MAX32 or length >= MAX32:
+        end = END64.pack(
+            END64_SIGNATURE,
+            END64.size - 12,
+            ZIP64_VERSION,
+            ZIP64_VERSION,
+            0,
+            0,
+            entries,
+            entries,
+            length,
+            start,
+        ) + LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
+    few = min(entries, MAX16)
+    return end + (
+        END.pack(END_SIGNATURE, 0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment)) + comment
+    )

@@ -1,0 +1,141 @@
+"""One run of bytes over one file or several: an archive that was cut into parts is read as the whole.
+
+SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of one file.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Self
+
+from metspack.files import reading
+from metspack.files.tempdb import Closable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells that a file is still the one it was: size in bytes, time of change, inode and its device."""
+
+    size: int
+    modified: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, descriptor: int) -> Self:
+        """Return the stamp of an open file."""
+        return cls.of_status(os.fstat(descriptor))
+
+    @classmethod
+    def of_status(cls, status: os.stat_result) -> Self:
+        """Return the stamp of the file with this status."""
+        return cls(
+            size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino, device=status.st_dev
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """A file by its names below a trusted folder: no link is followed on the way; as text, its path."""
+
+    root: Path
+    segments: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The whole path, for people to read."""
+        return self.root.joinpath(*self.segments)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Bytes of a file that are a file of their own: what is packed in another one as it is."""
+
+    file: Below
+    offset: int
+    size: int
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldMedium:
+    """Files that are read as one, and the stamps they had: enough to open them again, elsewhere."""
+
+    paths: tuple[Path | Below | Stretch, ...]
+    stamps: tuple[Stamp, ...]
+
+
+class Medium(Closable):
+    """Files, or stretches of files, opened for reading and read as one, in their order; a context manager.
+
+    ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
+    """
+
+    __slots__ = ("_descriptors", "_ends", "_offsets", "_starts", "paths", "size", "stamps")
+
+    def __init__(self, paths: Sequence[Path | Below | Stretch]) -> None:
+        self.paths = tuple(paths)
+        self._descriptors: list[int] = []
+        try:
+            for path in self.paths:
+                file = path.file if isinstance(path, Stretch) else path
+                root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
+                self._descriptors.append(reading.opened(root, segments))
+            self.stamps = self.stamped()
+        except BaseException:
+            self.close()
+            raise
+        pairs = list(zip(self.paths, self.stamps, strict=True))
+        self._offsets = [path.offset if isinstance(path, Stretch) else 0 for path, _ in pairs]
+        sizes = (path.size if isinstance(path, Stretch) else stamp.size for path, stamp in pairs)
+        self._ends = list(accumulate(sizes))
+        self._starts = [0, *self._ends[:-1]]
+        self.size = self._ends[-1]
+
+    @property
+    def held(self) -> HeldMedium:
+        """What another process needs to open the same files."""
+        return HeldMedium(paths=self.paths, stamps=self.stamps)
+
+    def stamped(self) -> tuple[Stamp, ...]:
+        """Return the stamps that the files have now."""
+        return tuple(Stamp.of(descriptor) for descriptor in self._descriptors)
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises OSError."""
+        block = b""
+        part = bisect_right(self._starts, offset) - 1
+        while part < len(self._descriptors):
+            at = offset + len(block)
+            wanted = max(0, min(size - len(block), self._ends[part] - at))
+            more = os.pread(self._descriptors[part], wanted, at - self._starts[part] + self._offsets[part])
+            block = block + more if block else more
+            if len(block) >= size or offset + len(block) < self._ends[part]:
+                break
+            part += 1
+        return block
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks of ``reading.CHUNK``.
+
+        Ends early, without an error, when a file was cut; who needs ``stop`` bytes must count.
+        """
+        stop = self.size if stop is None else stop
+        while start < stop and (block := self.pread(min(reading.CHUNK, stop - start), start)):
+            yield block
+            start += len(block)
+
+    def close(self) -> None:
+        """Close the files."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())

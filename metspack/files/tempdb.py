@@ -1,0 +1,99 @@
+"""A temporary database on disk: what sorts and remembers more than memory should hold."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import Any, Self
+
+from metspack.errors import TargetError
+
+
+class Closable(ABC):
+    """A context manager that closes itself."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_SETTINGS = (
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA temp_store = FILE",
+    "PRAGMA locking_mode = EXCLUSIVE",
+)
+_CACHE = 1024
+
+
+def opened(cache: int = _CACHE) -> sqlite3.Connection:
+    """Return a new, empty database that vanishes when it is closed; for one thread.
+
+    It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
+    """
+    database = sqlite3.connect("", isolation_level=None)  # no name: private, on disk, in SQLite's own folder
+    for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
+        database.execute(setting)
+    return database
+
+
+def rows(
+    database: sqlite3.Connection, sql: str, values: Sequence[object] = ()
+) -> Generator[tuple[Any, ...], None, None]:
+    """Yield the rows of a query, streamed."""
+    cursor = database.execute(sql, values)
+    try:
+        # Of a bare cursor, "yield from" would call close() itself.
+        yield from chain(cursor)
+    finally:
+        # A reader that stopped early may end after the database: then the cursor is closed with it.
+        with suppress(sqlite3.ProgrammingError):
+            cursor.close()
+
+
+class Scratch(Closable):
+    """What keeps all it knows in a temporary database of its own; a context manager, for one thread."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, *statements: str, cache: int = _CACHE) -> None:
+        self._database = opened(cache)
+        for statement in statements:
+            self._database.execute(statement)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._database.close()
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn an error of SQLite about keeping ``what`` into a ``TargetError`` that says what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise TargetError(
+            f"cannot keep {what} on disk: {error}",
+            hint="Free space for temporary files, or name another folder in SQLITE_TMPDIR.",
+        ) from error
+
+
+@contextmanager
+def unexplained() -> Iterator[None]:
+    """Turn an error of SQLite that nothing nearer has explained into a ``TargetError``."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise TargetError(
+            f"a temporary database failed: {error}",
+            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+        ) from error

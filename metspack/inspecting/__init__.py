@@ -1,0 +1,1 @@
+"""The contents of a source: its tables, its LOBs, and files that no cell names."""

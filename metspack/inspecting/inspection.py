@@ -1,0 +1,203 @@
+"""What a source holds: its tables and, column by column, its LOBs, where they are and how they were found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from metspack.inspecting import survey
+from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed
+from metspack.inspecting.unreferenced import Names, Unreferenced
+from metspack.locations.candidates import Convention
+from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.progress import Progress, Silent
+from metspack.siard.tables import Tally
+from metspack.sizes import Histogram, counted
+from metspack.sources.archive import Archive
+from metspack.sources.opening import Source
+from metspack.uris import shown
+
+LISTED = 20
+"""How many LOBs of a column that cannot be had are kept; all are counted."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LobColumn:
+    """A column, or a field of one, that holds LOBs; sizes are bytes.
+
+    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Those that cannot be had are
+    ``missing``, ``refused`` (the cell is an error, or leads where nothing is read) or ``ambiguous``; the
+    first ``LISTED`` of them are in ``errors``. ``cells`` counts what the cells say, ``algorithms`` the
+    digests they have, ``undigested`` those that have none.
+    """
+
+    found: ColumnFound
+    inside: int = 0
+    outside: int = 0
+    missing: int = 0
+    refused: int = 0
+    ambiguous: int = 0
+    bytes: int = 0
+    bytes_inside: int = 0
+    cells: Counter[LevelKind] = field(default_factory=Counter)
+    conventions: Counter[Convention] = field(default_factory=Counter)
+    algorithms: Counter[str] = field(default_factory=Counter)
+    undigested: int = 0
+    largest: int = 0
+    largest_lob: str = ""
+    errors: list[tuple[str, LobUnresolved]] = field(default_factory=list)
+
+    @property
+    def lobs(self) -> int:
+        """The LOBs that can be had."""
+        return self.inside + self.outside
+
+    @property
+    def lost(self) -> int:
+        """The LOBs that cannot be had."""
+        return self.missing + self.refused + self.ambiguous
+
+    @property
+    def digests(self) -> int:
+        """The cells with a digest."""
+        return self.algorithms.total()
+
+    @property
+    def label(self) -> str:
+        """The column as a person knows it: ``dbo.Categories.Picture``."""
+        return f"{self.found.schema}.{self.found.table}.{self.found.name}"
+
+    def take(self, each: Surveyed) -> None:
+        """Count one of its cells."""
+        if self.found.levels:  # without an archive there is no cell that could say anything
+            self.cells[survey.cell_level(each.cell.file)] += 1
+        if each.cell.digest is None:
+            self.undigested += 1
+        else:
+            self.algorithms[each.cell.digest.algorithm] += 1
+        if each.error is not None:
+            self._lose(each.cell.place.id, each.error)
+        elif each.lob is not None:
+            self._have(each, each.lob.size)
+
+    def _lose(self, lob: str, error: LobUnresolved) -> None:
+        if isinstance(error, LobRefused):
+            self.refused += 1
+        elif isinstance(error, LobAmbiguous):
+            self.ambiguous += 1
+        else:
+            self.missing += 1
+        if len(self.errors) < LISTED:
+            self.errors.append((lob, error))
+
+    def _have(self, each: Surveyed, size: int) -> None:
+        if each.is_inside:
+            self.inside += 1
+            self.bytes_inside += size
+        else:
+            self.outside += 1
+        self.bytes += size
+        if each.convention is not None:
+            self.conventions[each.convention] += 1
+        if size > self.largest or not self.largest_lob:
+            self.largest, self.largest_lob = size, each.cell.place.id
+
+
+@dataclass(slots=True, kw_only=True)
+class Inspection:
+    """What a source holds; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
+
+    ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
+    links without a file, which are never followed. ``warnings`` are sentences.
+    """
+
+    version: str | None = None
+    product: str = ""
+    dbname: str = ""
+    lob_folder: LevelFound | None = None
+    tables: int = 0
+    rows: int | None = None
+    inline: int | None = None
+    datalinks: int | None = None
+    columns: list[LobColumn] = field(default_factory=list)
+    sizes: Histogram = field(default_factory=Histogram)
+    unreferenced: Unreferenced
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def inside(self) -> int:
+        """The LOBs that are entries of the archive."""
+        return sum(each.inside for each in self.columns)
+
+    @property
+    def outside(self) -> int:
+        """The LOBs that lie in files beside the archive."""
+        return sum(each.outside for each in self.columns)
+
+    @property
+    def lost(self) -> int:
+        """The LOBs that cannot be had."""
+        return sum(each.lost for each in self.columns)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the LOBs that can be had."""
+        return sum(each.bytes for each in self.columns)
+
+    @property
+    def largest(self) -> LobColumn | None:
+        """The column with the largest LOB, None when there is none."""
+        return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
+
+
+def inspected(source: Source, progress: Progress | None = None) -> Inspection:
+    """Return what a source holds, reading every table's document and no LOB.
+
+    Raises ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
+    """
+    progress = progress or Silent()
+    archive = source if isinstance(source, Archive) else None
+    columns: dict[str, LobColumn] = {}
+    sizes, total = Histogram(), Tally()
+    with Names(source) as names:
+        if archive is not None:
+            progress.stage("Reading tables", archive.weight())
+        for batch in survey.batches(source, progress.advance):
+            for each in batch.lobs:
+                column = columns.get(each.column.id)
+                if column is None:
+                    column = columns[each.column.id] = LobColumn(found=each.column)
+                column.take(each)
+                if each.lob is not None:
+                    sizes.add(each.lob.size)
+                    names.take(each.lob)
+            total.rows += batch.tally.rows
+            total.inline += batch.tally.inline
+            total.datalinks += batch.tally.datalinks
+        unreferenced = names.unreferenced()
+    found = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
+    if archive is None:
+        found.tables = len({(each.found.schema, each.found.table) for each in found.columns})
+    else:
+        _describe(found, archive, total)
+    found.warnings += tuple(_about_files(unreferenced))
+    return found
+
+
+def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
+    found.version = archive.metadata.version
+    found.product = " ".join(archive.metadata.product.split())
+    found.dbname = archive.metadata.dbname
+    found.lob_folder = survey.level(archive.metadata.lob_folder)
+    found.tables = len(archive.metadata.tables)
+    found.rows, found.inline, found.datalinks = total.rows, total.inline, total.datalinks
+    found.warnings = tuple(archive.conventions())
+
+
+def _about_files(unreferenced: Unreferenced) -> Iterator[str]:
+    if unreferenced.twice:
+        what = counted(unreferenced.twice, "file is", "files are")
+        yield f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
+    for each in unreferenced.unseen:
+        yield f"not looked through for files that no cell names: {each}"

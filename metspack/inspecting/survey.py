@@ -1,0 +1,226 @@
+"""The LOBs of any source as they come, each with its column and with how it was found or why it was not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, unique
+from functools import lru_cache
+
+from metspack.locations.candidates import Convention
+from metspack.locations.errors import LobUnresolved
+from metspack.locations.levels import folder_reference
+from metspack.mediatypes import media_type
+from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
+from metspack.siard.metadata import Table
+from metspack.siard.tables import Tally
+from metspack.sources.archive import Archive, Located, declared_type, extension_of
+from metspack.sources.extents import Holdings
+from metspack.sources.opening import LooseLobs, Source
+from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
+
+_ELEMENT = re.compile(r"\.a[0-9]+")
+_NUMBER = re.compile(r"\[[0-9]+\]$")
+_REMEMBERED = 10_000
+
+
+@unique
+class LevelKind(Enum):
+    """What one level says of where LOBs are: nothing, a relative or absolute place, or no place at all."""
+
+    NIL = "nil"
+    RELATIVE = "relative"
+    ABSOLUTE = "absolute"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelFound:
+    """One level as metadata.xml has it: what it says, and its text ("" when it is nil)."""
+
+    said: LevelKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFound:
+    """A column or field with LOBs: what it is called, and what it says of where they are.
+
+    ``id`` is ``s0.t2.c4``, with the elements of an array as one: ``s0.t8.c14.a``. ``levels`` are its
+    lobFolder and those of its fields from the outermost on, None without an archive; ``folder`` is
+    that of SIARD 1.0 and 2.0.
+    """
+
+    id: str
+    schema: str
+    table: str
+    name: str
+    type: str
+    media_type: str | None
+    levels: tuple[LevelFound, ...]
+    folder: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surveyed:
+    """A LOB cell: the LOB and the convention that found it (None without an archive), or the error."""
+
+    column: ColumnFound
+    cell: LobCell
+    lob: LobRef | None
+    convention: Convention | None
+    error: LobUnresolved | None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is a LOB that lies in the archive itself."""
+        return self.lob is not None and bool(self.lob.entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobBatch:
+    """The LOBs of one table, or of a whole source without tables, still to be read.
+
+    ``tally`` is filled in as ``lobs`` goes on.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    lobs: Iterator[Surveyed]
+
+
+def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch]:
+    """Yield the LOBs of a source table by table, each in its order; take each batch before the next.
+
+    ``read`` is told how many bytes of tables were read, an archive's ``weight`` in all. Raises
+    ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
+    """
+    if isinstance(source, LooseLobs):
+        yield LobBatch(lobs=_loose(source))
+        return
+    for table in source.metadata.tables:
+        tally = Tally()
+        yield LobBatch(tally=tally, lobs=_surveyed(source, table, tally, read))
+
+
+def level(text: str | None) -> LevelFound:
+    """Return what a lobFolder of metadata.xml says."""
+    try:
+        reference = folder_reference("a lobFolder", text)
+    except ReferenceRefused:
+        return LevelFound(said=LevelKind.UNREADABLE, text=text or "")
+    if reference is None:
+        return LevelFound(said=LevelKind.NIL, text="")
+    said = LevelKind.RELATIVE if reference.kind is Kind.RELATIVE else LevelKind.ABSOLUTE
+    return LevelFound(said=said, text=text or "")
+
+
+def cell_level(file: str) -> LevelKind:
+    """Return what a cell's ``file`` says."""
+    if PLAIN.fullmatch(file):
+        return LevelKind.RELATIVE
+    try:
+        return LevelKind.RELATIVE if parsed(file).kind is Kind.RELATIVE else LevelKind.ABSOLUTE
+    except ReferenceRefused:
+        return LevelKind.UNREADABLE
+
+
+def holdings(source: Source, lob: LobRef, known: Holdings | None = None) -> Holdings:
+    """Return what a LOB is read from: ``known`` unless the LOB lies in a packed segment found since."""
+    highest = max((each.archive for each in lob.extents if isinstance(each, ZipExtent)), default=0)
+    return source.holdings() if known is None or highest >= len(known.archives) > 0 else known
+
+
+def paths(held: Holdings, lob: LobRef) -> tuple[str, ...]:
+    """Return the files of a LOB outside the archive in order; an entry stands behind its zip file's path."""
+    if lob.entries:
+        return ()
+    return tuple(
+        str(held.roots[each.root].joinpath(*each.path))
+        if isinstance(each, FileExtent)
+        else f"{held.archives[each.archive].paths[0]}/{each.name}"
+        for each in lob.extents
+    )
+
+
+def _surveyed(
+    archive: Archive, table: Table, tally: Tally, read: Callable[[int], None] | None
+) -> Iterator[Surveyed]:
+    columns: dict[str, ColumnFound] = {}
+    here: dict[str, tuple[ColumnFound, str | None]] = {}
+    for located in archive.located(table, tally, read):
+        path = located.cell.place.cell
+        if path not in here:
+            if len(here) >= _REMEMBERED:  # every element of an array has a path of its own
+                here.clear()
+            here[path] = _of_element(columns, table, path), declared_type(table, path)
+        column, declared = here[path]
+        yield Surveyed(
+            column=column,
+            cell=located.cell,
+            lob=_lob(located, declared),
+            convention=located.resolution.convention if located.resolution else None,
+            error=located.error,
+        )
+
+
+def _of_element(columns: dict[str, ColumnFound], table: Table, path: str) -> ColumnFound:
+    """Return the column of a cell path; all elements of an array are in one unless their levels differ."""
+    common = _ELEMENT.sub(".a", path)
+    found = _column(table, path, common)
+    if columns.setdefault(common, found) == found:
+        return columns[common]
+    return columns.setdefault(path, _column(table, path, path))
+
+
+def _column(table: Table, path: str, called: str) -> ColumnFound:
+    chain = table.chain(path)
+    declared = [each.folder for each in chain if each.folder]
+    names = [each.name for each in chain]
+    if path != called:  # metadata.xml has a field for each element: Letters[1], Letters[2]
+        names = [_NUMBER.sub("[]", name) for name in names]
+    return ColumnFound(
+        id=f"s{table.schema}.t{table.number}.{called}",
+        schema=table.schema_name,
+        table=table.name,
+        name=".".join(names),
+        type=chain[-1].type,
+        media_type=declared_type(table, path),
+        levels=tuple(level(each.lob_folder) for each in chain),
+        folder=declared[-1] if declared else None,
+    )
+
+
+def _lob(located: Located, declared: str | None) -> LobRef | None:
+    if located.resolution is None:
+        return None
+    extension = extension_of(located.cell.file)
+    return LobRef(
+        cell=located.cell,
+        size=located.resolution.size,
+        extension=extension,
+        media_type=media_type(declared, extension),
+        extents=located.resolution.extents,
+        entries=located.entries,
+    )
+
+
+def _loose(source: LooseLobs) -> Iterator[Surveyed]:
+    for lob in source.lobs():
+        place = lob.place
+        column = _loose_column(place.schema, place.table, _ELEMENT.sub(".a", place.cell))
+        yield Surveyed(column=column, cell=lob.cell, lob=lob, convention=None, error=None)
+
+
+@lru_cache(maxsize=256)
+def _loose_column(schema: int, table: int, path: str) -> ColumnFound:
+    return ColumnFound(
+        id=f"s{schema}.t{table}.{path}",
+        schema=f"schema{schema}",
+        table=f"table{table}",
+        name=path,
+        type="",
+        media_type=None,
+        levels=(),
+        folder=None,
+    )

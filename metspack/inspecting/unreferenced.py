@@ -1,0 +1,241 @@
+"""Files that no cell names: entries of an archive below ``content/``, and files in the LOB folders outside.
+
+What cells name is kept on disk, so that ten million names take no more memory than ten.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import insort
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack.errors import SourceError
+from metspack.files import tempdb, walking
+from metspack.files.byteranges import Below
+from metspack.inspecting import survey
+from metspack.model import FileExtent, LobRef, ZipExtent
+from metspack.sources.archive import Archive
+from metspack.sources.extents import Holdings
+from metspack.sources.opening import Source
+
+NAMED = 20
+"""How many files are named; all are counted."""
+
+_BATCH = 1000
+_WHAT = "the names of LOBs"
+_NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unnamed:
+    """Files that no cell names: how many, their bytes, and the names of the first."""
+
+    files: int
+    bytes: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreferenced:
+    """What no cell names inside and outside, and why some folder could not be looked through.
+
+    ``twice`` is how many entries and files more than one cell names, ``example`` one of them.
+    """
+
+    inside: Unnamed
+    outside: Unnamed
+    unseen: tuple[str, ...]
+    twice: int
+    example: str
+
+
+class Names(tempdb.Scratch):
+    """The entries and files that the cells of one source name; a context manager, for one thread.
+
+    First ``take`` of every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
+    """
+
+    __slots__ = ("_batches", "_holdings", "_real", "_source", "_top")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._holdings: Holdings | None = None
+        self._batches: dict[str, list[tuple[bytes]]] = {"entry": [], "file": []}
+        self._real: dict[Path, bytes] = {}
+        self._top = b""
+        with tempdb.explained(_WHAT):
+            super().__init__(
+                "CREATE TABLE entry (name BLOB NOT NULL)",
+                "CREATE TABLE file (name BLOB NOT NULL)",
+                "CREATE TABLE top (path BLOB PRIMARY KEY, written BLOB)",
+                "BEGIN",
+            )
+
+    def take(self, lob: LobRef) -> None:
+        """Take what a LOB is read from."""
+        if lob.entries:
+            for name in lob.entries:
+                self._put("entry", _encoded(name))
+            return
+        self._holdings = survey.holdings(self._source, lob, self._holdings)
+        for extent in lob.extents:
+            if isinstance(extent, FileExtent):
+                self._put("file", self._below(self._holdings.roots[extent.root], extent.path))
+            else:
+                self._put("file", self._packed(extent, self._holdings))
+
+    def _put(self, table: str, name: bytes) -> None:
+        batch = self._batches[table]
+        batch.append((name,))
+        if len(batch) >= _BATCH:
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        with tempdb.explained(_WHAT):
+            self._database.executemany(f"INSERT INTO {table} VALUES (?)", self._batches[table])  # noqa: S608
+        self._batches[table].clear()
+
+    def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
+        """Return a file's real path, since two granted roots may hold the same file; keep its top folder."""
+        real = self._real.get(root)
+        if real is None:
+            real = self._real[root] = _real(root)
+        top = real + b"/" + _encoded(path[0])
+        if len(path) > 1 and top != self._top:
+            self._top = top
+            with tempdb.explained(_WHAT):
+                self._database.execute(
+                    "INSERT OR IGNORE INTO top VALUES (?, ?)", (top, os.fsencode(root / path[0]))
+                )
+        return real + b"/" + _encoded("/".join(path))
+
+    def _packed(self, extent: ZipExtent, held: Holdings) -> bytes:
+        """Return an entry of a packed segment as its zip file's path, a NUL, and its name."""
+        path = held.archives[extent.archive].paths[0]
+        assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
+        return self._below(path.root, path.segments) + b"\0" + _encoded(extent.name)
+
+    def unreferenced(self) -> Unreferenced:
+        """Return what no cell names.
+
+        Inside: below ``content/``, tables and folders apart. Outside: in the top folder, below its granted
+        root, of each LOB there, the root itself never; METS files and manifests apart.
+        """
+        for table in self._batches:
+            self._flush(table)
+        with tempdb.explained(_WHAT):
+            self._database.execute("CREATE INDEX entry_name ON entry (name)")
+            self._database.execute("CREATE INDEX file_name ON file (name)")
+            inside = _Counting()
+            if isinstance(self._source, Archive):
+                self._look_inside(self._source, inside)
+            outside, unseen = _Counting(), []
+            for top, written in self._tops():
+                try:
+                    self._look_through(top, written, outside)
+                except SourceError as error:
+                    unseen.append(error.message)
+            twice, example = self._twice()
+        return Unreferenced(
+            inside=inside.unnamed(),
+            outside=outside.unnamed(),
+            unseen=tuple(unseen),
+            twice=twice,
+            example=example,
+        )
+
+    def _look_inside(self, archive: Archive, counting: _Counting) -> None:
+        structure = {
+            f"{table.folder_path}/{table.folder}.{kind}"
+            for table in archive.metadata.tables
+            for kind in ("xml", "xsd")
+        }
+        named = (name for (name,) in self._database.execute("SELECT DISTINCT name FROM entry ORDER BY name"))
+        # Both come sorted by code points, which UTF-8 keeps.
+        current = next(named, None)
+        for name in archive.tree.names("content/"):
+            key = _encoded(name)
+            while current is not None and current < key:
+                current = next(named, None)
+            if key != current and name not in structure and not name.endswith("/"):
+                extent = archive.tree.extent(name)
+                counting.add(name, 0 if extent is None else extent.size)
+
+    def _tops(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the folders to look through, none below another: their real paths, and those given."""
+        last = None
+        for top, written in self._database.execute("SELECT path, written FROM top ORDER BY path || x'2f'"):
+            if last is None or not top.startswith(last + b"/"):
+                last = top
+                yield top, written
+
+    def _look_through(self, top: bytes, written: bytes, counting: _Counting) -> None:
+        own = _own(self._source)
+        with closing(walking.entries(Path(os.fsdecode(written)))) as entries:
+            for entry in entries:
+                below = b"/" + _encoded("/".join(entry.path))
+                if entry.stamp is None or _NO_LOB.fullmatch(below.rpartition(b"/")[2]):
+                    continue
+                path = top + below
+                is_own = any(path == each or path.startswith(each + b"/") for each in own)
+                if not (is_own or self._is_named(path)):
+                    counting.add(_shown(written + below), entry.stamp.size)
+
+    def _is_named(self, path: bytes) -> bool:
+        return (
+            self._database.execute(
+                "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1",
+                (path, path + b"\0", path + b"\1"),
+            ).fetchone()
+            is not None
+        )
+
+    def _twice(self) -> tuple[int, str]:
+        count, example = 0, b""
+        for table in self._batches:
+            names = f"SELECT name FROM {table} GROUP BY name HAVING count(*) > 1"  # noqa: S608
+            repeated, first = self._database.execute(f"SELECT count(*), min(name) FROM ({names})").fetchone()  # noqa: S608
+            count, example = count + repeated, example or first or b""
+        return count, _shown(example).replace("\0", "/")
+
+
+class _Counting:
+    def __init__(self) -> None:
+        self._files = 0
+        self._bytes = 0
+        self._names: list[str] = []
+
+    def add(self, name: str, size: int) -> None:
+        self._files += 1
+        self._bytes += size
+        # The first by name, whatever the order they come in.
+        if len(self._names) < NAMED or name < self._names[-1]:
+            insort(self._names, name)
+            del self._names[NAMED:]
+
+    def unnamed(self) -> Unnamed:
+        return Unnamed(files=self._files, bytes=self._bytes, names=tuple(self._names))
+
+
+def _own(source: Source) -> tuple[bytes, ...]:
+    """Return the files, or the folder, that the source itself is: an archive or a list."""
+    if isinstance(source, Archive) and source.container is not None:
+        paths = source.container.medium.paths
+        return tuple(_real(Path(str(each))) for each in paths)
+    return (_real(source.path),) if isinstance(source, Archive) or source.path.is_file() else ()
+
+
+def _real(path: Path) -> bytes:
+    return os.fsencode(os.path.realpath(path)).rstrip(b"/")
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")

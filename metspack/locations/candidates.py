@@ -1,0 +1,194 @@
+"""Where archives put a LOB: by the statement's rule, and by the conventions that real files follow; pure.
+
+``location`` is the DILCIS Board's statement. What writers of archives understood before it, and still
+write, differs; every place that one of them would mean is a candidate here, in one fixed order and
+under the name of its convention. Whether a file is there is for others to see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from metspack.errors import SourceError
+from metspack.layouts.names import DIGITS
+from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Convention, Made
+from metspack.locations.levels import Levels, cell_reference
+from metspack.locations.statement import LocationError, Place
+from metspack.uris import Kind, ReferenceRefused, Repair
+
+__all__ = [
+    "Candidate",
+    "Candidates",
+    "Convention",
+    "Levels",
+    "candidate",
+    "candidates",
+    "is_lob_folder",
+    "renamed",
+]
+
+# With a dot in it, the last name is no folder's that a convention looks at (content, seg_0).
+_PLAIN = re.compile(
+    r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
+)
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A place where a LOB may be, and the convention that would put it there.
+
+    ``place`` inside: names from the zip's root. Outside: steps from the folder that holds the .siard,
+    ``..`` at the start only; for ``LOB_ROOT`` names below each further granted folder. ``repairs``
+    are those of the levels it was made from. ``way`` tells ``candidate`` how it was made, to make it
+    again for the next cell. ``renamed``: which segment may have another name (``RENAMED`` only).
+    """
+
+    convention: Convention
+    place: Place
+    repairs: tuple[Repair, ...]
+    way: int
+    renamed: int | None = None
+
+    @property
+    def stated(self) -> bool:
+        """Whether the statement on the location of LOBs gives it, be it with something repaired."""
+        return self.way < STATED
+
+
+def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Iterator[Candidate]:
+    """Yield every place where the LOB may be, in the fixed order, each place once.
+
+    The order: what the statement gives; the zip's root and ``..`` from there (A, H, D, E, G); I; B; K;
+    the .siard's folder; granted folders; renamed ones. J is the name of any of the first that is
+    written with backslashes. Where the statement calls the levels an error, B and K alone. Why a
+    reference gave no place is appended to ``refusals``, each once.
+    """
+    noted: list[SourceError] = [] if refusals is None else refusals
+    try:
+        file = cell_reference(levels)
+    except ReferenceRefused as refused:
+        noted.append(refused)
+        return
+    is_error = False
+    seen: set[tuple[bool, Place]] = set()
+    yielded: list[Candidate] = []
+    for way, make in enumerate(WAYS):
+        if is_error and (file.is_folder or way not in DESPITE_ERRORS):
+            continue
+        try:
+            found = make(levels, file)
+        except SourceError as refused:
+            is_error = is_error or isinstance(refused, LocationError)
+            if refused.message not in {each.message for each in noted}:
+                noted.append(refused)
+            continue
+        if found is None or (key := (found.convention is Convention.LOB_ROOT, found.place)) in seen:
+            continue
+        seen.add(key)
+        yielded.append(_candidate(found, way))
+        yield yielded[-1]
+    for each in () if is_error else yielded:
+        if (again := _renamed(each)) is not None:
+            yield again
+
+
+class Candidates:
+    """The candidates of the cells of one column; made once for all plain names in one folder."""
+
+    __slots__ = ("_made", "levels")
+
+    def __init__(self, levels: Levels) -> None:
+        """Begin with a column's levels, whose ``file`` means nothing."""
+        self.levels = levels
+        self._made: dict[str, list[Candidate]] = {}
+
+    def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
+        """Yield what ``candidates`` does for the cell with this ``file``."""
+        plain = _PLAIN.fullmatch(file)
+        if plain is None:
+            return candidates(replace(self.levels, file=file), refusals)
+        made = self._made.get(plain[1])
+        return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
+
+    def _first(
+        self, file: str, plain: re.Match[str], refusals: list[SourceError]
+    ) -> Generator[Candidate, None, None]:
+        made: list[Candidate] = []
+        for each in candidates(replace(self.levels, file=file), refusals):
+            made.append(each)
+            yield each
+        # Why a place was refused may speak of the cell.
+        if not refusals and all(each.place.segments[-1] == plain[2] for each in made):
+            if len(self._made) >= _REMEMBERED:
+                self._made.clear()
+            self._made[plain[1]] = made
+
+
+def _named_anew(made: Iterable[Candidate], name: str) -> Iterator[Candidate]:
+    for each in made:
+        yield replace(each, place=replace(each.place, segments=(*each.place.segments[:-1], name)))
+
+
+def candidate(levels: Levels, way: int) -> Candidate | None:
+    """Return the one place made as ``way`` of another cell's candidate was, None when there is none."""
+    base = way % len(WAYS)
+    try:
+        file = cell_reference(levels)
+        if file.is_folder or (file.kind is not Kind.RELATIVE and base not in DESPITE_ERRORS):
+            return None
+        found = WAYS[base](levels, file)
+    except SourceError:
+        return None
+    if found is None:
+        return None
+    return _candidate(found, way) if way == base else _renamed(_candidate(found, base))
+
+
+def _candidate(made: Made, way: int) -> Candidate:
+    return Candidate(convention=made.convention, place=made.place, repairs=made.repairs, way=way)
+
+
+def _renamed(found: Candidate) -> Candidate | None:
+    if found.place.inside or found.place.absolute or found.convention is Convention.LOB_ROOT:
+        return None
+    for number, segment in enumerate(found.place.segments[:-1]):
+        if is_lob_folder(segment):
+            return replace(found, convention=Convention.RENAMED, way=found.way + len(WAYS), renamed=number)
+    return None
+
+
+def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
+    """Return the siblings that may be a LOB folder under its new name, that of the archive itself first.
+
+    ``old.siard_lobs`` may be ``new.siard_lobs``, ``old_lobseg_3`` any other ``_lobseg_3``.
+    """
+    found = _LOB_FOLDER.fullmatch(segment)
+    if found is None:
+        return []
+    alike = [
+        (not name.startswith(siard.removesuffix(".siard")), name)
+        for name in siblings
+        if name != segment and (other := _LOB_FOLDER.fullmatch(name)) is not None and other[2] == found[2]
+    ]
+    return [name for _strange, name in sorted(alike)]
+
+
+def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:
+    """Return those of a folder's names that writers give to LOB folders, but of no other archive.
+
+    ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of the own one.
+    """
+    others = {stem for name in archives if name != siard for stem in (name, name.removesuffix(".siard"))}
+    starts = tuple(f"{stem}_{word}" for stem in others for word in ("lob", "documents"))
+    return [name for name in names if is_lob_folder(name) and not name.startswith(starts)]
+
+
+def is_lob_folder(name: str) -> bool:
+    """Return whether a folder is named as those that writers make for the LOBs of one archive."""
+    return _LOB_FOLDER.fullmatch(name) is not None
+
+
+_LOB_FOLDER = re.compile(rf"(.+?)(_(?:lobs(?!eg)|documents).*|_lobseg_{DIGITS})", re.DOTALL)

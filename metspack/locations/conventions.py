@@ -1,0 +1,352 @@
+"""How each convention makes one place of an archive's levels; pure.
+
+A way takes the levels and the cell's reference and gives one place, under the truest name that the
+levels give it; ``conventions`` goes through them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, unique
+
+from metspack.layouts.names import SEG
+from metspack.locations.levels import (
+    Levels,
+    chained,
+    database_folder,
+    folder_reference,
+    from_zip_root,
+    is_content,
+    local_folders,
+    local_texts,
+    stripped,
+)
+from metspack.locations.statement import Place, located
+from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, walked
+
+
+@unique
+class Convention(Enum):
+    """Who puts a LOB where: ``letter``, short ``title``, what it says in one sentence, and its ``source``."""
+
+    A = (
+        "A",
+        "zip root and ..",
+        "Folders are chained from the zip's root, and .. from there is the folder that holds the .siard.",
+        "SIARD 2.0 to 2.2, 5.1, 5.6, 5.7 and 6.2",
+    )
+    B = (
+        "B",
+        "absolute",
+        "The cell, or the column below a database lobFolder, is an absolute path or file: URI.",
+        "SFA, LOB folder handling, 2018",
+    )
+    C = (
+        "C",
+        "the statement",
+        "Without a column lobFolder the LOB is inside, with one it is outside, below the database lobFolder.",
+        "DILCIS Board, location of LOBs, 2024",
+    )
+    D = (
+        "D",
+        "DBPTK 2.2",
+        "The database lobFolder is ../<file>.siard_lobs or content, the column's a folder without a slash.",
+        "DBPTK 4, SIARD 2.2 export",
+    )
+    E = (
+        "E",
+        "DBPTK 2.0 external",
+        "The database lobFolder is content, and ../ in the cell is the folder that holds the .siard.",
+        "DBPTK, SIARD 2.0 and 2.1 export with external LOBs",
+    )
+    F = (
+        "F",
+        "content repeated",
+        "The database lobFolder is content and the cell begins with content/ too; once is meant.",
+        "DBPTK 2.4, SIARD 2.0 and 2.1 export",
+    )
+    G = (
+        "G",
+        "inside with a lobFolder",
+        "The column has a lobFolder though its LOBs are inside the archive, in numbered folders.",
+        "Spectral Core Full Convert",
+    )
+    H = (
+        "H",
+        "SFA suite",
+        "The cell names the entry in full, whatever lobFolder says; a column's ../ is the .siard's folder.",
+        "SiardApi and the SIARD suite",
+    )
+    I = (  # noqa: E741 -- the conventions have letters
+        "I",
+        "column folder",
+        "The LOB lies below the table's folder, in the folder that the column names.",
+        "SIARD 1.0 and 2.0, folder of a column",
+    )
+    J = (
+        "J",
+        "backslashes",
+        "A path is written as on Windows.",
+        "archives made on Windows (WinMed, SCFC, early DBPTK)",
+    )
+    K = (
+        "K",
+        "file: for the package",
+        "file:/// stands for the folder that holds the .siard.",
+        "recommendation for external LOBs 0.16",
+    )
+    SIARD_FOLDER = (
+        "S",
+        "beside the .siard",
+        "The path, with its leading .. or without, begins in the folder that holds the .siard.",
+        "archives whose LOB folders were moved",
+    )
+    LOB_ROOT = (
+        "L",
+        "granted folder",
+        "The path begins in another folder that was granted.",
+        "a person's word",
+    )
+    RENAMED = (
+        "R",
+        "renamed",
+        "The LOB folder has the former name of the archive in its own.",
+        "archives that were renamed",
+    )
+
+    def __init__(self, letter: str, title: str, text: str, source: str) -> None:
+        self.letter = letter
+        self.title = title
+        self.text = text
+        self.source = source
+
+    @property
+    def code(self) -> str:
+        """The code of the finding that names it: ``P1`` and the letter's number in the alphabet."""
+        return f"P1{ord(self.letter) - ord('A') + 1:02d}"
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether the statement on the location of LOBs gives this place (C, and F which it undoes)."""
+        return self.letter in {"C", "F"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A place, the convention that puts a LOB there, and what was repaired in the levels it came from."""
+
+    convention: Convention
+    place: Place
+    repairs: tuple[Repair, ...]
+
+
+Way = Callable[[Levels, Reference], Made | None]
+_Folders = Callable[[Levels], Sequence[Reference]]
+
+
+def _relative(*names: str) -> Reference:
+    return Reference(kind=Kind.RELATIVE, segments=names, is_folder=True)
+
+
+def _made(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
+    written = {repair for each in used for repair in each.repairs}
+    repairs = tuple(each for each in Repair if each in written) if written else ()
+    return Made(convention=convention, place=place, repairs=repairs)
+
+
+def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
+    """Return what was made, as J where it is a path written as on Windows."""
+    made = _made(convention, place, used)
+    if Repair.BACKSLASH in made.repairs and not place.absolute:
+        return Made(convention=Convention.J, place=place, repairs=made.repairs)
+    return made
+
+
+# --- The statement ------------------------------------------------------------------------------------
+
+
+def _stated(levels: Levels, file: Reference) -> Made | None:
+    try:
+        place = located(levels.database, levels.column, levels.file, fields=levels.fields)
+    except ReferenceRefused:
+        if local_texts(levels) and file.kind is Kind.RELATIVE and not file.is_folder:
+            raise
+        # A cell that is an error is one whatever stands above it; nothing above means what is inside.
+        place = located(None, None, levels.file)
+    assert place is not None  # noqa: S101 -- None is for cells without a file
+    if not place.inside:
+        return _put(Convention.C, place, (*database_folder(levels), *local_folders(levels), file))
+    repeats = file.segments[0] == "content" and is_content(levels)
+    return _put(Convention.F if repeats else Convention.C, place, (file,))
+
+
+def _stated_of_field(levels: Levels, file: Reference) -> Made | None:
+    """Return the place by the statement with the innermost field's lobFolder instead of the chain."""
+    local = local_texts(levels)
+    if len(local) < 2 or (place := located(levels.database, local[-1], levels.file)) is None:  # noqa: PLR2004
+        return None
+    return _put(Convention.C, place, (*database_folder(levels), local_folders(levels)[-1], file))
+
+
+# --- The zip's root and ".." from there: A, D, E, G, H --------------------------------------------------
+
+
+def _whole_chain(levels: Levels, file: Reference) -> Made | None:
+    return _in_archive(levels, database_folder(levels), local_folders(levels), file)
+
+
+def _innermost_below_database(levels: Levels, file: Reference) -> Made | None:
+    return _in_archive(levels, database_folder(levels), local_folders(levels)[-1:], file)
+
+
+def _column_chain(levels: Levels, file: Reference) -> Made | None:
+    chain = local_folders(levels)
+    return _in_archive(levels, [], chain, file) if chain else None
+
+
+def _innermost(levels: Levels, file: Reference) -> Made | None:
+    chain = local_folders(levels)
+    return _in_archive(levels, [], chain[-1:], file) if chain else None
+
+
+def _in_archive(
+    levels: Levels, database: Sequence[Reference], chain: Sequence[Reference], file: Reference
+) -> Made:
+    used = (*database, *chain, file)
+    place = from_zip_root(used)
+    if place.absolute or not chain:
+        convention = Convention.A
+    elif place.inside:
+        convention = _truest_inside(levels, chain[-1], file)
+    else:
+        convention = _truest_outside(database, chain[-1])
+    return _put(convention, place, used)
+
+
+def _truest_inside(levels: Levels, folder: Reference, file: Reference) -> Convention:
+    if SEG.fullmatch(file.segments[0]):
+        return Convention.G
+    if is_content(levels) and not folder.is_folder and not (levels.database or "").endswith("/"):
+        return Convention.D
+    return Convention.A
+
+
+def _truest_outside(database: Sequence[Reference], folder: Reference) -> Convention:
+    if not any(each.segments for each in database):
+        return Convention.H if folder.segments[:1] == ("..",) else Convention.A
+    above = database[0].segments
+    dbptk = above[0] == ".." and above[-1].endswith(".siard_lobs") and not folder.is_folder
+    return Convention.D if dbptk else Convention.A
+
+
+def _zip_root(levels: Levels, file: Reference) -> Made | None:
+    place = from_zip_root((file,))
+    convention = Convention.H if local_texts(levels) else Convention.A
+    if not place.inside and convention is Convention.A and database_folder(levels):
+        # A cell that steps out of the zip by itself: DBPTK writes content above it, others what they like.
+        convention = Convention.E if is_content(levels) else Convention.H
+    return _put(convention, place, (file,))
+
+
+def _below_content(levels: Levels, file: Reference) -> Made | None:
+    chain = local_folders(levels)
+    if not chain or chain[-1].kind is not Kind.RELATIVE:
+        return None
+    place = from_zip_root((_relative("content"), *chain, file))
+    return _put(Convention.G, place, (*chain, file)) if place.inside else None
+
+
+# --- The folder of SIARD 1.0 and 2.0: I -----------------------------------------------------------------
+
+
+def _folder_of_table(levels: Levels, file: Reference) -> Made | None:
+    return _by_folder(levels, file, [_relative(*levels.table.split("/"))])
+
+
+def _folder_of_zip(levels: Levels, file: Reference) -> Made | None:
+    return _by_folder(levels, file, []) if levels.folder else None
+
+
+def _folder_of_database(levels: Levels, file: Reference) -> Made | None:
+    return _by_folder(levels, file, database_folder(levels)) if levels.folder else None
+
+
+def _by_folder(levels: Levels, file: Reference, base: Sequence[Reference]) -> Made | None:
+    folder = folder_reference("the column's folder", levels.folder)
+    below = (*(local_folders(levels) if folder is None else (folder,)), file)
+    if any(each.kind is not Kind.RELATIVE or each.segments[:1] == ("..",) for each in (*base, *below)):
+        return None
+    return _put(Convention.I, from_zip_root((*base, *below)), below)
+
+
+# --- Absolute ones: B, K --------------------------------------------------------------------------------
+
+
+def _absolute(levels: Levels, file: Reference) -> Made | None:
+    used = (file,) if file.kind is not Kind.RELATIVE else (*local_folders(levels), file)
+    return _put(Convention.B, from_zip_root(used), used) if chained(used)[0] else None
+
+
+def _package(levels: Levels, file: Reference) -> Made | None:
+    """Return the place below the package's root when the last absolute level is ``file:///x``."""
+    used = (*database_folder(levels), *local_folders(levels), file)
+    last = max((n for n, each in enumerate(used) if each.kind is not Kind.RELATIVE), default=None)
+    if last is None or Repair.PSEUDO_ABSOLUTE not in used[last].repairs:
+        return None
+    used = used[last:]
+    return _made(Convention.K, Place(inside=False, segments=walked((), chained(used)[2])), used)
+
+
+# --- Guesses, from a folder in the file system ----------------------------------------------------------
+
+
+def _guess(
+    convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
+) -> Way:
+    """Return the way of the cell below ``folders``, all from a folder in the file system."""
+
+    def way(levels: Levels, file: Reference) -> Made | None:
+        used = (*folders(levels), file)
+        absolute, _drive, segments = chained(used)
+        if absolute and convention is Convention.SIARD_FOLDER:
+            return None
+        return _made(convention, Place(inside=False, segments=kept(segments)), used)
+
+    return way
+
+
+def _all_folders(levels: Levels) -> list[Reference]:
+    return [*database_folder(levels), *local_folders(levels)]
+
+
+def _no_folders(_levels: Levels) -> list[Reference]:
+    return []
+
+
+_GUESSED: tuple[_Folders, ...] = (_all_folders, local_folders, _no_folders)
+
+WAYS: tuple[Way, ...] = (
+    _stated,
+    _stated_of_field,
+    _whole_chain,
+    _innermost_below_database,
+    _zip_root,
+    _column_chain,
+    _innermost,
+    _below_content,
+    _folder_of_table,
+    _folder_of_zip,
+    _folder_of_database,
+    _absolute,
+    _package,
+    *(_guess(Convention.SIARD_FOLDER, kept, used) for used in _GUESSED for kept in (collapsed, stripped)),
+    *(_guess(Convention.LOB_ROOT, stripped, used) for used in _GUESSED),
+)
+"""Every way, in the order in which they are tried. Each raises ``SourceError`` for what it refuses."""
+
+STATED = 2
+"""How many of the first ways are the statement's."""
+
+DESPITE_ERRORS = (WAYS.index(_absolute), WAYS.index(_package))
+"""The ways that are open where the statement calls the levels an error."""

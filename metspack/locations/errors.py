@@ -1,0 +1,240 @@
+"""A cell's LOB that cannot be had: where it was looked for, what was found there, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, overload
+
+from metspack.errors import SourceError
+from metspack.files import tempdb
+from metspack.locations.candidates import Convention
+from metspack.locations.grantedroots import Obstacle, PlaceRefused
+from metspack.locations.splitparts import PartMissing, TooMany
+from metspack.locations.statement import LocationError
+from metspack.model import LobCell
+from metspack.siard.metadata import Table
+from metspack.uris import shown
+
+_SHOWN = 6
+_TRIED = ". Tried: "
+_ONE_UP = re.compile(r"\.\./(?!\.\./)")
+_GUESSES = {Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED}
+
+
+class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
+    """A LOB that cannot be had; ``table`` is its label, ``column`` the cell path, ``row`` from 1.
+
+    ``tried`` is one sentence for each place that was looked at, or that was not, and why.
+    """
+
+    def __init__(
+        self, message: str, *, table: str, row: int, column: str, tried: tuple[str, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.table = table
+        self.row = row
+        self.column = column
+        self.tried = tried
+
+    @property
+    def brief(self) -> str:
+        """The message without the places that were looked at."""
+        return self.message.partition(_TRIED)[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The message is positional; all else would be lost on the way to another process.
+        again = partial(
+            type(self), table=self.table, row=self.row, column=self.column, tried=self.tried, hint=self.hint
+        )
+        return again, (self.message,)
+
+
+class LobMissing(LobUnresolved):
+    """Nothing is there that can be the LOB, or a part of it is missing."""
+
+
+class LobRefused(LobUnresolved):
+    """What the cell names is not read: no reference, outside the granted roots, or no regular file."""
+
+
+class LobAmbiguous(LobUnresolved):
+    """More than one thing can be the LOB, they differ, and no digest decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One place: what was wrong with it, or the size of what is there and does not fit, or nothing there."""
+
+    convention: Convention
+    where: str
+    problem: SourceError | None = None
+    size: int | None = None
+
+
+def unresolved(
+    table: Table, cell: LobCell, tried: Sequence[Tried], refusals: Sequence[SourceError], hint: str
+) -> LobUnresolved:
+    """Return the error for a LOB that was found nowhere; ``hint`` is the best that is known besides."""
+    problems = [each.problem for each in tried if each.problem is not None]
+    kind: type[LobUnresolved] = LobMissing
+    decisive: SourceError | None = None
+    for wanted, meaning in ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing)):
+        if decisive is None:
+            decisive = next((each for each in problems if isinstance(each, wanted)), None)
+            kind = meaning if decisive is not None else kind
+    if decisive is None and _is_refused(tried, refusals):
+        kind, decisive = LobRefused, [*refusals, *problems][0]
+    if decisive is None and (leaving := _leaving(tried)) is not None:
+        kind, decisive = LobRefused, leaving
+    misfit = next((each.size for each in tried if each.size is not None), None)
+    absent = (
+        "its LOB is not there"
+        if misfit is None
+        else f"what lies in its place has {misfit:,} bytes, expected length {_length(cell)}"
+    )
+    return error(
+        kind,
+        table,
+        cell,
+        absent if decisive is None else decisive.message,
+        tried=(*(each.message for each in refusals), *(_sentence(each, cell) for each in tried)),
+        hint=hint or (_ABSENT_HINT if decisive is None else decisive.hint),
+    )
+
+
+def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
+    """Return whether no place could be looked at, or the cell is an error, so that nothing is missing."""
+    looked = [each for each in tried if each.problem is None and each.convention not in _GUESSES]
+    refused = bool(refusals) or any(each.problem is not None for each in tried)
+    return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
+
+
+def _leaving(tried: Sequence[Tried]) -> SourceError | None:
+    """Return why the statement's place is not read, None when it is, or when .. has another meaning there.
+
+    One .. leads from the zip's root to the .siard's folder for all who wrote before the statement;
+    two, an absolute path and a drive leave what was granted in every meaning.
+    """
+    stated = [each for each in tried if each.convention.is_statement] or tried[:1]
+    refused = (each for each in stated if isinstance(each.problem, PlaceRefused))
+    return next((each.problem for each in refused if _ONE_UP.match(each.where) is None), None)
+
+
+_ABSENT_HINT = (
+    "The LOBs are incomplete or lie elsewhere: get them, or grant their folder with --lob-root DIR."
+)
+
+
+def _sentence(tried: Tried, cell: LobCell) -> str:
+    if tried.problem is not None:
+        found = tried.problem.message
+    elif tried.size is None:
+        found = "nothing is there"
+    else:
+        found = f"has {tried.size:,} bytes; expected {_length(cell)}"
+    return f"{tried.convention.letter} {shown(tried.where)}: {found}"
+
+
+def _length(cell: LobCell) -> str:
+    return "any" if cell.length is None else f"{cell.length:,}"
+
+
+def error(
+    kind: type[LobUnresolved],
+    table: Table,
+    cell: LobCell,
+    what: str,
+    *,
+    tried: Sequence[str],
+    hint: str,
+) -> LobUnresolved:
+    """Return an error of a kind that says which cell it is about and where its LOB was looked for."""
+    place = cell.place
+    where = f"table {table.label} row {place.row:,}, cell {place.cell} ({place.id})"
+    sentences = tuple(dict.fromkeys(tried))
+    more = len(sentences) - _SHOWN
+    listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+    return kind(
+        f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else ""),
+        table=table.label,
+        row=place.row,
+        column=place.cell,
+        tried=sentences,
+        hint=hint,
+    )
+
+
+_WHAT = "which LOBs cannot be had"
+
+
+class Losses(Sequence[str]):
+    """A line for each LOB that cannot be had, in the order in which they were taken; for one thread.
+
+    ``first`` is the error of the first LOB, whose line says all; those that follow are brief.
+    """
+
+    __slots__ = ("_database", "_number", "first")
+
+    def __init__(self, first: LobUnresolved) -> None:
+        self.first = first
+        self._number = 0
+        self._database = tempdb.opened()
+        self._database.execute("CREATE TABLE lost (number INTEGER PRIMARY KEY, line TEXT)")
+        self._database.execute("BEGIN")
+
+    def take(self, error: LobUnresolved) -> None:
+        """Keep what is to be said of a LOB."""
+        line = error.brief if self._number else error.message
+        with tempdb.explained(_WHAT):
+            # A name that is no text comes as a lone surrogate, which SQLite does not take.
+            encoded = line.encode("utf-8", "surrogatepass")
+            self._database.execute("INSERT INTO lost VALUES (?, ?)", (self._number, encoded))
+        self._number += 1
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[str]:
+        for (line,) in self._database.execute("SELECT line FROM lost ORDER BY number"):
+            yield _text(line)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        row = self._database.execute("SELECT line FROM lost WHERE number = ?", (number,)).fetchone()
+        return _text(row[0])
+
+    def __del__(self) -> None:
+        self._database.close()
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogatepass")
+
+
+class LobsUnresolved(SourceError):  # noqa: N818 -- says what became of the LOBs
+    """LOBs that cannot be had: all of an archive. ``details`` has a line for each when they are several."""
+
+    def __init__(self, what: str, losses: Losses) -> None:
+        number = len(losses)
+        first = losses.first
+        super().__init__(
+            f"{what}: {first.message}" if number == 1 else f"{what}: {number:,} LOBs cannot be had",
+            hint=first.hint,
+        )
+        if number > 1:
+            self.details = losses
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is on disk stays in its process.
+        return partial(SourceError, hint=self.hint, details=tuple(self.details)), (self.message,)

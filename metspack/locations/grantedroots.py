@@ -1,0 +1,358 @@
+"""The folders that LOBs may be read from, and nothing outside them: places become opened files here.
+
+Each file is opened by ``reading.opened`` below one granted root, so no link is followed. Where a path
+is absolute, or climbs above the .siard's folder, its components are compared with the real paths of
+the roots before anything is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from unicodedata import normalize
+
+from metspack.errors import SourceError
+from metspack.files import reading
+from metspack.locations.candidates import lob_folders
+from metspack.locations.statement import Place
+from metspack.model import FileExtent
+from metspack.siard import entries as siard_entries
+from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
+
+Mapped = Mapping[tuple[str, ...], Reference]
+"""Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""
+
+_ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
+_LISTED = 100_000
+_REMEMBERED = 64
+_FEW = 16  # listings kept to look for names that are alike
+_FOLDERS = 4096
+_PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
+_NAMES = 200_000
+
+
+class PlaceRefused(SourceError):  # noqa: N818 -- a place is refused, nothing has gone wrong
+    """A place that is not read: outside every granted root, or with something else than a file there."""
+
+
+class Obstacle(PlaceRefused):
+    """What stands in a file's place is none, or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A file's names below the granted root with this number."""
+
+    root: int
+    path: tuple[str, ...]
+
+
+class Granted:
+    """The granted roots: the .siard's folder, further ones, then those that drives stand for.
+
+    ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
+    when there is none. ``divided`` are folders below the .siard's that lie elsewhere, in part or whole.
+    """
+
+    __slots__ = (
+        "_absent",
+        "_divided",
+        "_drives",
+        "_further",
+        "_inside",
+        "_listings",
+        "_mapping",
+        "_real",
+        "_siblings",
+        "_vain",
+        "roots",
+    )
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        drives: Mapping[str, Path],
+        mapping: Mapped,
+        divided: Mapping[tuple[str, ...], Spot] = MappingProxyType({}),
+    ) -> None:
+        if not roots:
+            raise ValueError("the folder of the .siard is always granted")
+        self.roots = (*roots, *drives.values())
+        self._further = range(1, len(roots))
+        self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
+        self._mapping = mapping
+        self._divided = divided
+        self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        # What was looked for and not found: folders that are not there, and what is in those that are.
+        self._absent: set[tuple[int, tuple[str, ...]]] = set()
+        self._vain: dict[tuple[int, tuple[str, ...]], int] = {}
+        self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
+        self._listings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        # A person may have written a path through a link: both forms name the same root.
+        self._real = [
+            (_names(form(root)), number)
+            for number, root in enumerate(self.roots)
+            for form in (os.path.realpath, os.path.abspath)
+        ]
+
+    def mapped(self, place: Place) -> Iterator[Place]:
+        """Yield where the mapping file has a place outside that is not absolute: below the URI it gives.
+
+        S_8.1.2-0 repeats the segment folder below the URI in its example; its text does not. Both.
+        """
+        for length in range(len(place.segments) - 1, 0, -1) if self._mapping else ():
+            key, rest = place.segments[:length], place.segments[length:]
+            if (target := self._mapping.get(key)) is None:
+                continue
+            for below in ((*target.segments, *key, *rest), (*target.segments, *rest)):
+                yield Place(
+                    inside=False,
+                    absolute=target.kind is not Kind.RELATIVE,
+                    drive=target.drive,
+                    segments=collapsed(below),
+                )
+            return
+
+    def further(self, names: tuple[str, ...]) -> Iterator[Spot]:
+        """Yield the spot of these names in each root that was granted beside the .siard's folder."""
+        return (Spot(root=number, path=names) for number in self._further)
+
+    def spot(self, place: Place) -> Spot:
+        """Return where a place outside lies; raises ``PlaceRefused`` when that is below no granted root."""
+        if place.drive is not None:
+            number = self._drives.get(place.drive)
+            if number is None:
+                raise PlaceRefused(
+                    f"{shown(place.text)} is on drive {place.drive}, which stands for no folder",
+                    hint=f"Say which folder the drive stands for: --map-drive {place.drive}=DIR.",
+                )
+            if ".." in place.segments:
+                raise _ungranted(place.text)
+            return Spot(root=number, path=place.segments)
+        if place.absolute:
+            return self._below_a_root(place.segments, place.text)
+        if place.segments[0] != "..":
+            return Spot(root=0, path=place.segments)
+        try:
+            return self._below_a_root(walked(self._real[0][0], place.segments), place.text)
+        except ReferenceRefused:
+            raise _ungranted(place.text) from None
+
+    def _below_a_root(self, names: tuple[str, ...], text: str) -> Spot:
+        within = [(len(real), number) for real, number in self._real if names[: len(real)] == real]
+        length, number = max(within, default=(len(names), 0), key=lambda each: each[0])
+        if length >= len(names):
+            raise _ungranted(text)
+        return Spot(root=number, path=names[length:])
+
+    def shown(self, spot: Spot) -> str:
+        """Return a spot as a path, for people to read."""
+        return str(self.roots[spot.root].joinpath(*spot.path))
+
+    def file(self, spot: Spot) -> FileExtent | None:
+        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
+        return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
+
+    def places(self, spot: Spot) -> Iterator[Spot]:
+        """Yield a spot, and the one that it is elsewhere when its folder is divided."""
+        yield spot
+        if spot.root == 0 and (moved := self._divided.get(spot.path[:-1])) is not None:
+            yield Spot(root=moved.root, path=(*moved.path, spot.path[-1]))
+
+    def _file(self, spot: Spot) -> FileExtent | None:
+        """Return the file at a spot as ``file`` does, wherever else it may be.
+
+        While LOBs are looked for, folders are taken to stay as they are: one that is not there, or that was
+        listed after many look-ups for nothing, is not asked again.
+        """
+        folder = (spot.root, spot.path[:-1])
+        if folder in self._absent:
+            return None
+        if (inside := self._inside.get(folder)) is not None and folded(spot.path[-1]) not in inside:
+            return None
+        try:
+            with reading.opening(self.roots[spot.root], spot.path) as descriptor:
+                found = os.fstat(descriptor)
+        except OSError as error:
+            what = self._in_the_way(spot)
+            if error.errno in _ABSENT and what is None:
+                self._missed(folder)
+                return None
+            raise self._obstacle(spot, what or f"cannot be opened: {error.strerror}") from None
+        except SourceError:
+            raise self._obstacle(spot, self._in_the_way(spot) or "is no longer what it was") from None
+        return FileExtent(
+            root=spot.root,
+            path=spot.path,
+            size=found.st_size,
+            modified=found.st_mtime_ns,
+            inode=found.st_ino,
+            device=found.st_dev,
+        )
+
+    def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
+        """Return those of the names that stand in the folder of a spot."""
+        found: list[str] = []
+        for each in self.places(spot):
+            with suppress(OSError), self._folder(each.root, each.path[:-1]) as folder:
+                found += [name for name in names if mode_of(name, folder) is not None]
+        return found
+
+    def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:
+        """Remember that a name was not in a folder, and that the folder is not there when it is not."""
+        times = self._vain.get(folder, 0) + 1
+        if times == 1:
+            try:
+                with self._folder(*folder):
+                    pass
+            except OSError:
+                if len(self._absent) >= _FOLDERS:
+                    self._absent.clear()
+                self._absent.add(folder)
+                return
+        if times == 1 and len(self._vain) >= _FOLDERS:
+            self._vain.clear()
+        self._vain[folder] = times
+        if times == _PATIENCE:
+            room = _NAMES - sum(map(len, self._inside.values()))
+            listed = self._listed(*folder)
+            # One that was not listed whole tells nothing.
+            if len(listed) < min(room, _LISTED):
+                self._inside[folder] = frozenset(map(folded, listed))
+
+    @contextmanager
+    def _folder(self, root: int, path: tuple[str, ...]) -> Iterator[int]:
+        folder = reading.opened_folder(self.roots[root], path)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
+        """Return the names in a folder (of a very large one a part), none when it cannot be listed."""
+        found: list[str] = []
+        with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
+            found = sorted(entry.name for entry in islice(entries, _LISTED))
+        return found
+
+    def _remembered(self, root: int, path: tuple[str, ...]) -> list[str]:
+        key = (root, path)
+        if key not in self._listings:
+            if len(self._listings) >= _FEW:
+                self._listings.clear()
+            listed = self._listed(root, path)
+            if len(listed) > _LISTED // _FEW:
+                return listed
+            self._listings[key] = listed
+        return self._listings[key]
+
+    def lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
+        """Return the names in a folder that writers give to LOB folders, but of other archives in it.
+
+        ``siard`` is the own archive's name. Each folder is listed once.
+        """
+        key = (root, path)
+        if key not in self._siblings:
+            if len(self._siblings) >= _REMEMBERED:
+                self._siblings.clear()
+            # A folder may be packed as a zip file in its place.
+            listed = dict.fromkeys(name.removesuffix(".zip") for name in self._listed(root, path))
+            archives = [name for name in listed if name.endswith(".siard")]
+            self._siblings[key] = lob_folders(listed, archives, siard)
+        return self._siblings[key]
+
+    def alike(self, spot: Spot) -> str | None:
+        """Return a path that is there and differs from a spot's in letter case or normalisation alone.
+
+        None when none does.
+        """
+        path: tuple[str, ...] = ()
+        for name in spot.path:
+            listed = self._remembered(spot.root, path)
+            wanted = folded(name)
+            cased = (
+                name if name in listed else next((each for each in listed if folded(each) == wanted), None)
+            )
+            if cased is None:
+                return None
+            path = (*path, cased)
+        return None if path == spot.path else self.shown(Spot(root=spot.root, path=path))
+
+    def blocks(self, extent: FileExtent) -> Iterator[bytes]:
+        """Yield a file's bytes; raises ``Obstacle`` when they cannot be read or are no longer those found."""
+        try:
+            yield from siard_entries.contents(self.roots[extent.root], extent)
+        except SourceError as error:
+            raise Obstacle(error.message, hint=error.hint) from None
+
+    def _obstacle(self, spot: Spot, what: str) -> Obstacle:
+        return Obstacle(
+            f"{shown(self.shown(spot))} {what}",
+            hint="A LOB is read from a regular file alone, reached through folders and no link.",
+        )
+
+    def _in_the_way(self, spot: Spot) -> str | None:
+        """Return what stands in a spot's place or before it and is neither file nor folder there."""
+        # As a rule its folder is there, and nothing has its name: one look is enough.
+        with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
+            if mode_of(spot.path[-1], folder) is None:
+                return None
+        for length in range(1, len(spot.path) + 1):
+            *before, name = spot.path[:length]
+            mode = None
+            with suppress(OSError), self._folder(spot.root, tuple(before)) as folder:
+                mode = mode_of(name, folder)
+            if mode is None or stat.S_ISREG(mode):
+                break
+            last = length == len(spot.path)
+            if last or not stat.S_ISDIR(mode):
+                what = KINDS.get(stat.S_IFMT(mode), "something else")
+                return f"is {what}" if last else f"lies beyond {shown('/'.join((*before, name)))}, {what}"
+        return None
+
+
+KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+}
+"""What a file that is no regular one is called, by the type in its mode."""
+
+
+def mode_of(name: str, folder: int) -> int | None:
+    """Return the mode of what has a name in an open folder, no link followed; None when nothing has."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except OSError:
+        return None
+
+
+def folded(name: str) -> str:
+    """Return the one form of all names that differ in letter case or Unicode normalisation alone."""
+    return name.lower() if name.isascii() else normalize("NFC", normalize("NFC", name).casefold())
+
+
+def difference(name: str, other: str) -> str:
+    """Return in what two names that are alike differ, for people to read."""
+    return "Unicode normalisation" if normalize("NFC", name) == normalize("NFC", other) else "letter case"
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(name for name in path.split("/") if name)
+
+
+def _ungranted(text: str) -> PlaceRefused:
+    return PlaceRefused(
+        f"{shown(text)} is in no folder that was granted",
+        hint="If its LOBs are to be read, grant the folder that holds them: --lob-root DIR.",
+    )

@@ -1,0 +1,238 @@
+"""Segment folders packed as zip or tar files: LOBs found among their entries, read where they are.
+
+SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation 0.16 a whole
+``Northwind_lobseg_0`` as one file, and SIARD 2.2 G_3.4-3 lets a file URI lead into ``sip.zip/``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metspack.containers import zipreader
+from metspack.containers.tarreader import Tar
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError
+from metspack.files import reading
+from metspack.files.byteranges import Below, HeldMedium, Medium
+from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
+from metspack.model import Budgets, ZipExtent
+
+Names = tuple[str, ...]
+
+_ZIP, _TAR = ".zip", ".tar"
+_OPEN = 16
+"""A row's LOBs may lie in as many packed segments as its table has LOB columns (SIARD 2.2 L_7.1)."""
+_REMEMBERED = 4096
+_LONGEST = 255
+"""No file system has longer names; those that are none need not be remembered."""
+_HINT = "A packed segment is read from a regular file alone, reached through folders and no link."
+_CHANGED = "Wait until nothing else writes to it and start again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PackCandidate:
+    """A zip file that stands for a folder: its names, how many names of a path it takes, its root folder.
+
+    ``obstacle`` is what it is instead of a regular file, "" when it is one.
+    """
+
+    path: Names
+    taken: int
+    folder: str
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FolderLevel:
+    """One folder of a path: the zip files that can stand for it, and whether there is such a folder."""
+
+    candidates: tuple[_PackCandidate, ...] = ()
+    is_folder: bool = False
+
+
+class Packed:
+    """The packed segments below the granted roots, opened as LOBs are looked for; for one thread.
+
+    Each one that is opened gets a number from 1 on, in that order and for good: it is the ``archive`` of
+    its entries' extents. What is held is per zip file and per folder, never per LOB; few are open at a time.
+    """
+
+    __slots__ = ("_budgets", "_held", "_last", "_levels", "_numbers", "_open", "_refused", "_roots")
+
+    def __init__(self, roots: Sequence[Path], budgets: Budgets) -> None:
+        self._roots = tuple(roots)
+        self._budgets = budgets
+        self._held: list[HeldMedium] = []
+        self._numbers: dict[tuple[int, Names], int] = {}
+        self._refused: dict[tuple[int, Names], tuple[str, str]] = {}
+        self._open: OrderedDict[int, ZipContainer | Tar] = OrderedDict()
+        self._levels: dict[tuple[int, Names], _FolderLevel] = {}
+        # LOBs come in order: the folder of the last one is almost always that of the next.
+        self._last: tuple[int, Names, tuple[_PackCandidate, ...]] | None = None
+
+    @property
+    def held(self) -> tuple[HeldMedium, ...]:
+        """The zip files opened so far, number 1 first: enough to open them elsewhere, through no link."""
+        return tuple(self._held)
+
+    def is_near(self, root: int, names: Names) -> bool:
+        """Return whether any zip file stands for a folder of a path, so that ``entries`` may find one."""
+        return bool(self._candidates(root, names[:-1]))
+
+    def entries(self, root: int, names: Names) -> list[ZipExtent]:
+        """Return the entries that lie where these names below a root would be: one, or several, or none.
+
+        A folder of the path is a zip file by its own name (``sip.zip``, in any letter case), or ``.zip``
+        follows that; the names behind it are looked up at the zip's root, then below one folder with the
+        name without ``.zip``. The deepest folder comes first. Raises ``Obstacle``, when there is no
+        entry, for a zip file that cannot be read.
+        """
+        found: list[ZipExtent] = []
+        obstacle: Obstacle | None = None
+        for each in self._candidates(root, names[:-1]):
+            try:
+                number, container = self._container(root, each)
+            except Obstacle as refused:
+                obstacle = obstacle or refused
+                continue
+            rest = names[each.taken :]
+            found += [
+                replace(extent, archive=number)
+                for inside in (rest, (each.folder, *rest))
+                if (extent := container.extent("/".join(inside))) is not None
+            ]
+        if obstacle is not None and not found:
+            raise obstacle
+        return found
+
+    def shown(self, extent: ZipExtent) -> str:
+        """Return where an entry of a packed segment lies, for people to read."""
+        return f"in {self._held[extent.archive - 1].paths[0]}: {extent.name}"
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield an entry's bytes, proven when the iterator has ended.
+
+        Raises ``Obstacle`` when they cannot be read, or the zip file is not the one that was found.
+        """
+        held = self._held[extent.archive - 1]
+        where = str(held.paths[0])
+        try:
+            with Medium(held.paths) as medium:
+                if medium.stamps != held.stamps:
+                    raise _changed(where)
+                yield from zipreader.contents(medium, extent, what=where)
+        except OSError as error:
+            raise Obstacle(f"{where}: cannot be opened: {error.strerror}", hint=_HINT) from None
+        except SourceError as error:
+            raise Obstacle(error.message, hint=error.hint) from None
+
+    def close(self) -> None:
+        """Close what is open; what is asked for again is opened again."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    # --- Which zip files a path may lie in ------------------------------------------------------------
+
+    def _candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
+        """Return the zip files that can stand for a folder or for one above it, the deepest first."""
+        last = self._last
+        if last is not None and last[0] == root and last[1] == folder:
+            return last[2]
+        found: list[_PackCandidate] = []
+        for length in range(1, len(folder) + 1):
+            if len(folder[length - 1]) > _LONGEST:
+                break
+            level = self._level(root, folder[:length])
+            found[:0] = level.candidates
+            if not level.is_folder:
+                break
+        self._last = (root, folder, tuple(found))
+        return self._last[2]
+
+    def _level(self, root: int, path: Names) -> _FolderLevel:
+        key = (root, path)
+        level = self._levels.get(key)
+        if level is None:
+            if len(self._levels) >= _REMEMBERED:
+                self._levels.clear()
+            level = self._levels[key] = self._looked_at(root, path)
+        return level
+
+    def _looked_at(self, root: int, path: Names) -> _FolderLevel:
+        *above, name = path
+        stem = name[: -len(_ZIP)] if name.lower().endswith((_ZIP, _TAR)) else ""
+        try:
+            folder = reading.opened_folder(self._roots[root], above)
+        except OSError:  # what stands in the way is told by whoever opens the LOB's file
+            return _FolderLevel()
+        try:
+            own = mode_of(name, folder)
+            beside = [(suffix, mode_of(name + suffix, folder)) for suffix in (_ZIP, _TAR)]
+        finally:
+            os.close(folder)
+        found = [_candidate((*above, name), len(path), stem, own)] if stem else []
+        found += [_candidate((*above, name + suffix), len(path), name, mode) for suffix, mode in beside]
+        return _FolderLevel(
+            candidates=tuple(each for each in found if each is not None),
+            is_folder=own is not None and stat.S_ISDIR(own),
+        )
+
+    # --- The zip files ----------------------------------------------------------------------------------
+
+    def _container(self, root: int, found: _PackCandidate) -> tuple[int, ZipContainer | Tar]:
+        """Return a zip file's number and its entries, opened when they are not; raises ``Obstacle``."""
+        key = (root, found.path)
+        number = self._numbers.get(key)
+        if number is not None and number in self._open:
+            self._open.move_to_end(number)
+            return number, self._open[number]
+        if key in self._refused:  # reading a damaged one again for every LOB would take for ever
+            message, hint = self._refused[key]
+            raise Obstacle(message, hint=hint)
+        try:
+            container = self._opened(Below(root=self._roots[root], segments=found.path), found.obstacle)
+            if number is not None and container.medium.stamps != self._held[number - 1].stamps:
+                container.close()
+                raise _changed(str(self._held[number - 1].paths[0]))
+        except Obstacle as refused:
+            self._refused[key] = refused.message, refused.hint
+            raise
+        if number is None:
+            self._held.append(container.medium.held)
+            number = self._numbers[key] = len(self._held)
+        self._open[number] = container
+        if len(self._open) > _OPEN:
+            self._open.popitem(last=False)[1].close()
+        return number, container
+
+    def _opened(self, path: Below, obstacle: str) -> ZipContainer | Tar:
+        if obstacle:
+            raise Obstacle(f"the packed segment {str(path)!r} is {obstacle}", hint=_HINT)
+        try:
+            if path.segments[-1].lower().endswith(_TAR):
+                return Tar(path, self._budgets)
+            return ZipContainer.opened(path, self._budgets)
+        except OSError as error:
+            raise Obstacle(
+                f"the packed segment {path} cannot be opened: {error.strerror}", hint=_HINT
+            ) from None
+        except SourceError as error:
+            hint = _HINT if isinstance(error.__cause__, OSError) else error.hint
+            raise Obstacle(f"the packed segment {error.message}", hint=hint) from None
+
+
+def _candidate(path: Names, taken: int, folder: str, mode: int | None) -> _PackCandidate | None:
+    """Return what may be a packed segment; None for nothing, and for a folder that has such a name."""
+    if mode is None or stat.S_ISDIR(mode):
+        return None
+    kind = "" if stat.S_ISREG(mode) else KINDS.get(stat.S_IFMT(mode), "something else")
+    return _PackCandidate(path=path, taken=taken, folder=folder, obstacle=kind)
+
+
+def _changed(where: str) -> Obstacle:
+    return Obstacle(f"the packed segment {where} was changed since it was found", hint=_CHANGED)

@@ -1,0 +1,423 @@
+"""The search for the LOB of one cell through all the places where it may be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+from urllib.parse import quote
+
+from metspack import digests, textlength
+from metspack.errors import SourceError
+from metspack.locations import candidates as locations_candidates
+from metspack.locations import errors, splitparts
+from metspack.locations.candidates import Candidate, Convention, Levels
+from metspack.locations.errors import LobAmbiguous, Tried
+from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
+from metspack.locations.levels import is_content
+from metspack.locations.packedsegments import Packed
+from metspack.locations.splitparts import Names
+from metspack.model import Digest, Extent, LobCell, ZipExtent
+from metspack.siard.metadata import Table
+from metspack.uris import shown
+
+COMPARED = "SHA-256"
+"""The digest by which files and entries are told apart that may be the same."""
+
+
+class EntrySearch(Protocol):
+    """The archive's own entries: where the one with a name lies, and its bytes (``trees``)."""
+
+    def extent(self, name: str) -> Extent | None:
+        """Return where the entry with exactly this name lies, None when there is none."""
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        """Yield an entry's bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """All the places together; ``siard`` is the archive's file name."""
+
+    tree: EntrySearch | None
+    granted: Granted
+    packed: Packed
+    siard: str
+
+    def blocks(self, extent: Extent) -> Iterator[bytes]:
+        """Yield the bytes of an entry, of the archive or of a packed segment, or of a file."""
+        if not isinstance(extent, ZipExtent):
+            return self.granted.blocks(extent)
+        if extent.archive:
+            return self.packed.contents(extent)
+        return iter(()) if self.tree is None else self.tree.contents(extent)
+
+    def digest(self, extents: Iterable[Extent], algorithm: str) -> Digest:
+        """Return the digest of all bytes of the extents, one after the other."""
+        hashers = digests.Hashers([algorithm])
+        for extent in extents:
+            for block in self.blocks(extent):
+                hashers.update(block)
+        return hashers.digest(algorithm)
+
+    def entry(self, names: Names) -> Extent | None:
+        """Return the archive's entry with these names."""
+        return None if self.tree is None else self.tree.extent("/".join(names))
+
+    def at(self, spot: Spot) -> list[Extent]:
+        """Return all that is at a spot: the file, and the entries of packed segments that lie there.
+
+        Raises ``Obstacle`` when nothing is, and something stands in its way.
+        """
+        file = self.granted.file(spot)
+        if file is None:
+            return self._packed(spot)
+        if self.packed.is_near(spot.root, spot.path):
+            with suppress(Obstacle):  # the file is there, whatever a zip file beside its folder is
+                return [file, *self._packed(spot)]
+        return [file]
+
+    def _packed(self, spot: Spot) -> list[Extent]:
+        places = self.granted.places(spot)
+        return [entry for each in places for entry in self.packed.entries(each.root, each.path)]
+
+    def one_at(self, root: int, names: Names) -> Extent | None:
+        """Return what is at these names below a root; raises ``TooMany`` for several that differ."""
+        found = self.at(Spot(root=root, path=names))
+        if len(found) > 1 and len({self.digest((each,), COMPARED) for each in found}) > 1:
+            raise splitparts.twice([repr(self.where(each)) for each in found])
+        return found[0] if found else None
+
+    def beside(self, spot: Spot, suffixes: Iterable[str]) -> list[str]:
+        """Return the names that are there beside a spot: its own, with one of the suffixes."""
+        *folder, last = spot.path
+        names = [last + each for each in suffixes]
+        found = self.granted.beside(spot, names)
+        if self.packed.is_near(spot.root, spot.path):
+            with suppress(Obstacle):
+                found += [each for each in names if self.packed.entries(spot.root, (*folder, each))]
+        return list(dict.fromkeys(found))
+
+    def where(self, extent: Extent) -> str:
+        """Return where the bytes of a file or of an entry lie, for people to read."""
+        if not isinstance(extent, ZipExtent):
+            return self.granted.shown(Spot(root=extent.root, path=extent.path))
+        return self.packed.shown(extent) if extent.archive else extent.name
+
+
+_HINTED = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class Column:
+    """What the cells of a column or field have in common, where they may lie, how they were found.
+
+    ``text``: ``length`` may count characters. ``counts`` are by convention and whether inside.
+    """
+
+    candidates: locations_candidates.Candidates
+    text: bool
+    counts: Counter[tuple[Convention, bool]]
+    inside: bool
+    is_content: bool
+    unfound: int = 0
+
+    @classmethod
+    def of(cls, levels: Levels, counts: Counter[tuple[Convention, bool]], *, text: bool) -> Column:
+        """Return the column with these levels (their ``file`` means nothing)."""
+        inside = not any(each and each.strip() for each in (levels.column, *levels.fields))
+        return cls(
+            candidates=locations_candidates.Candidates(levels),
+            text=text,
+            counts=counts,
+            inside=inside,
+            is_content=is_content(levels),
+        )
+
+    def fits(self, size: int, length: int | None) -> bool:
+        """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        return length is None or size == length or (self.text and textlength.is_possible(length, size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Something that is there: by which candidate, and the LOB's bytes in order."""
+
+    candidate: Candidate
+    extents: tuple[Extent, ...]
+
+    @property
+    def size(self) -> int:
+        """All its bytes."""
+        return sum(each.size for each in self.extents)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells it from other hits; the same file found in two ways is one."""
+        return tuple(
+            (each.archive, each.name)
+            if isinstance(each, ZipExtent)
+            else (each.device, each.inode, each.size, each.modified)
+            for each in self.extents
+        )
+
+
+class Search:
+    """The search for one cell's LOB; made for it and used once."""
+
+    def __init__(self, sources: Sources, table: Table, column: Column, cell: LobCell) -> None:
+        self._sources = sources
+        self._table = table
+        self._column = column
+        self._cell = cell
+        self._refusals: list[SourceError] = []
+        self._misfits: list[Hit] = []
+        self._tried: list[Tried] = []
+        self._looked: list[tuple[Candidate, Spot | None, Names]] = []
+
+    def hit(self) -> Hit:
+        """Return what can be the cell's LOB; raises ``LobUnresolved``.
+
+        It depends on nothing but the cell: what was found for the cells before it decides nothing.
+        """
+        hits: list[Hit] = []
+        for each in self._column.candidates.of(self._cell.file, self._refusals):
+            if hits and each.convention is Convention.RENAMED:
+                continue  # the folder of another archive has no say where one of this archive's own is there
+            for here in self._hits(each):
+                if each.stated:
+                    return self._decided(here)
+                hits += here
+        return self._decided(hits) if hits else self._proven()
+
+    def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
+        """Yield what is there and fits, for each of the one or more places that a candidate means.
+
+        In one place there is more than one thing when a folder is there unpacked and packed.
+        """
+        for spot, names in self._places(candidate):
+            try:
+                found = self._at(spot, names)
+            except SourceError as problem:
+                self._note(candidate, self._where(spot, names), problem=problem)
+                continue
+            if not found:
+                self._looked.append((candidate, spot, names))
+                self._note(candidate, self._where(spot, names))
+            fitting = []
+            for extents in found:
+                hit = Hit(candidate=candidate, extents=extents)
+                if self._fits(hit.size):
+                    fitting.append(hit)
+                else:
+                    self._misfits.append(hit)
+                    self._note(candidate, self._sources.where(extents[0]), size=hit.size)
+            if fitting:
+                yield fitting
+
+    def _where(self, spot: Spot | None, names: Names) -> str:
+        return "/".join(names) if spot is None else self._sources.granted.shown(spot)
+
+    def _note(
+        self,
+        candidate: Candidate,
+        where: str,
+        *,
+        problem: SourceError | None = None,
+        size: int | None = None,
+    ) -> None:
+        self._tried.append(Tried(convention=candidate.convention, where=where, problem=problem, size=size))
+
+    def _fits(self, size: int) -> bool:
+        return self._column.fits(size, self._cell.length)
+
+    def _places(self, candidate: Candidate) -> Iterator[tuple[Spot | None, Names]]:
+        """Yield a spot below a granted root and its names, or None and names from the zip's root."""
+        place, granted = candidate.place, self._sources.granted
+        if place.inside:
+            if self._sources.tree is not None:
+                yield None, place.segments
+            return
+        if candidate.convention is Convention.LOB_ROOT:
+            spots = granted.further(place.segments)
+        else:
+            spots = self._spots(candidate)
+        for spot in spots:
+            yield spot, spot.path
+
+    def _spots(self, candidate: Candidate) -> Iterator[Spot]:
+        granted = self._sources.granted
+        mapped = () if candidate.place.absolute else granted.mapped(candidate.place)
+        for place in (*mapped, candidate.place):
+            try:
+                spot = granted.spot(place)
+            except PlaceRefused as refused:
+                self._note(candidate, place.text, problem=refused)
+                continue
+            if candidate.renamed is None:
+                yield spot
+            elif place is candidate.place:
+                yield from self._renamed(spot, len(place.segments) - candidate.renamed)
+
+    def _renamed(self, spot: Spot, from_end: int) -> Iterator[Spot]:
+        """Yield the spot with the LOB folder, so many names from the end, under the names of its siblings."""
+        at = len(spot.path) - from_end
+        if at < 0:
+            return
+        siard = self._sources.siard
+        siblings = self._sources.granted.lob_folders(spot.root, spot.path[:at], siard)
+        for name in locations_candidates.renamed(spot.path[at], siblings, siard):
+            yield Spot(root=spot.root, path=(*spot.path[:at], name, *spot.path[at + 1 :]))
+
+    def _look(self, spot: Spot | None) -> splitparts.Look:
+        return self._sources.entry if spot is None else partial(self._sources.one_at, spot.root)
+
+    def _at(self, spot: Spot | None, names: Names) -> list[tuple[Extent, ...]]:
+        """Return what is at a place, the whole or the parts of it; nothing when neither is there."""
+        if spot is None:
+            entry = self._sources.entry(names)
+            wholes = [] if entry is None else [entry]
+        else:
+            wholes = self._sources.at(spot)
+        if not wholes:
+            pieces = splitparts.found(self._look(spot), names, self._fits)
+            return [pieces] if pieces else []
+        if beside := self._beside(spot, names, wholes):
+            wholes = [each for each in wholes if self._has_digest((each,))]
+            if not wholes:
+                raise splitparts.beside_whole(names, beside)
+        return [(each,) for each in wholes]
+
+    def _beside(self, spot: Spot | None, names: Names, wholes: list[Extent]) -> list[str]:
+        if spot is not None:
+            return self._sources.beside(spot, splitparts.FIRST_SUFFIXES)
+        # Parts beside a whole that fits are not looked for in the zip: one look-up is all a cell gets.
+        named = () if self._fits(wholes[0].size) else splitparts.FIRST_SUFFIXES
+        *folder, last = names
+        return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
+
+    def _has_digest(self, extents: tuple[Extent, ...]) -> bool:
+        """Return whether the bytes are those of the cell's digest; False when it has none."""
+        digest = self._cell.digest
+        return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
+
+    def _decided(self, hits: list[Hit]) -> Hit:
+        """Return the one of the hits that is the LOB; raises ``LobAmbiguous`` when that cannot be told."""
+        by_identity: dict[tuple[object, ...], Hit] = {}
+        for hit in hits:
+            by_identity.setdefault(hit.identity, hit)
+        different = list(by_identity.values())
+        if len(different) == 1:
+            return different[0]
+        if self._cell.digest is not None:
+            for each in different:
+                if self._has_digest(each.extents):
+                    return each
+            raise self._ambiguous(different, "none of them has the cell's digest")
+        same_size = len({each.size for each in different}) == 1
+        if same_size and len({self._sources.digest(each.extents, COMPARED) for each in different}) == 1:
+            return different[0]
+        raise self._ambiguous(different, "they differ and the cell has no digest")
+
+    def _ambiguous(self, hits: list[Hit], why: str) -> errors.LobUnresolved:
+        return errors.error(
+            LobAmbiguous,
+            self._table,
+            self._cell,
+            f"{len(hits)} things can be its LOB, and {why}",
+            tried=[
+                f"{each.candidate.convention.letter} {self._sources.where(each.extents[0])!r}: "
+                f"{each.size:,} bytes"
+                for each in hits
+            ],
+            hint="Take away those that do not belong to the archive.",
+        )
+
+    def _proven(self) -> Hit:
+        """Return what is there under odd names, or with a length that does not fit and the right digest."""
+        found = self._oddly_named()
+        if found is not None:
+            return found
+        for each in self._misfits:
+            if self._has_digest(each.extents):
+                return each
+        raise self._unresolved()
+
+    def _oddly_named(self) -> Hit | None:
+        """Return parts whose numbers are padded otherwise than usual; where any are is no longer empty."""
+        looked, self._looked = self._looked, []
+        for candidate, spot, names in looked:
+            try:
+                pieces = splitparts.found(self._look(spot), names, self._fits, odd=True)
+            except SourceError as problem:
+                self._note(candidate, self._where(spot, names), problem=problem)
+                continue
+            if not pieces:
+                self._looked.append((candidate, spot, names))
+                continue
+            hit = Hit(candidate=candidate, extents=pieces)
+            if self._fits(hit.size):
+                return hit
+            self._misfits.append(hit)
+            self._note(candidate, self._where(spot, names), size=hit.size)
+        return None
+
+    def _unresolved(self) -> errors.LobUnresolved:
+        for candidate, spot, names in self._looked:
+            try:
+                splitparts.check_none_is_left(self._look(spot), names)
+            except SourceError as problem:
+                self._note(candidate, "/".join(names), problem=problem)
+                break
+        return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
+
+    def _alike(self) -> str:
+        """Return a hint when something is there whose name differs in letter case alone, else nothing.
+
+        Only a column's first few LOBs are worth the search: where one is so, all are.
+        """
+        self._column.unfound += 1
+        if self._column.unfound > _HINTED:
+            return ""
+        if self._sources.entry(tuple(self._cell.file.split("/"))) is not None:
+            return f"An entry is named so, but a cell has a URI: write {shown(quote(self._cell.file))}."
+        for _candidate, spot, names in self._looked:
+            alike = self._entry_alike(names) if spot is None else self._file_alike(spot)
+            if alike is not None:
+                how = difference(alike, self._where(spot, names))
+                return f"{shown(alike)} differs in {how} alone: rename it to what the cell says."
+        return ""
+
+    def _file_alike(self, spot: Spot) -> str | None:
+        alike = self._sources.granted.alike(spot)
+        if alike is None:
+            packed = self._sources.packed
+            with suppress(Obstacle):
+                for cased in _cased(spot.path):
+                    if found := packed.entries(spot.root, cased):
+                        return packed.shown(found[0])
+        return alike
+
+    def _entry_alike(self, names: Names) -> str | None:
+        return next(
+            ("/".join(cased) for cased in _cased(names) if self._sources.entry(cased) is not None), None
+        )
+
+
+def _cased(names: Names) -> Iterator[Names]:
+    """Yield the same names in other letter cases: archives are asked for names, never listed."""
+    *folders, last = names
+    stem, dot, extension = last.rpartition(".")
+    for form in (
+        names,
+        (*folders, f"{stem}{dot}{extension.lower()}"),
+        (*folders, f"{stem}{dot}{extension.upper()}"),
+        (*folders, last.lower()),
+        (*folders, last.upper()),
+    ):
+        for cased in (form, (*(each.lower() for each in form[:-1]), form[-1])):
+            if cased != names:
+                yield cased

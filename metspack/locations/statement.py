@@ -1,0 +1,195 @@
+"""Where a LOB is, by the DILCIS Board's statement on the location of LOBs in SIARD 2.1 and 2.2.
+
+Three levels say it: the database's ``lobFolder``, the column's (or the field's) and the cell's
+``file``. Each is absent (nil), relative or absolute; of the 27 combinations 11 are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, unique
+from functools import lru_cache, partial
+from typing import Any
+
+from metspack.errors import SourceError
+from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
+
+
+@unique
+class LevelLocation(Enum):
+    """What one level says: nothing, a relative or an absolute location."""
+
+    NIL = "nil"
+    RELATIVE = "relative"
+    ABSOLUTE = "absolute"
+
+
+@unique
+class Outcome(Enum):
+    """What three levels say together."""
+
+    NO_LOB = "nil"
+    INSIDE = "in"
+    OUTSIDE = "out"
+    ERROR = "ERR"
+
+
+def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation) -> Outcome:
+    """Return where the LOB of a cell is (the statement's appendix, "Overview of combinations")."""
+    if cell is LevelLocation.NIL:
+        return Outcome.NO_LOB
+    if cell is LevelLocation.ABSOLUTE:
+        return Outcome.ERROR
+    if column is LevelLocation.NIL:
+        return Outcome.INSIDE
+    if column is LevelLocation.ABSOLUTE and database is not LevelLocation.NIL:
+        return Outcome.ERROR
+    return Outcome.OUTSIDE
+
+
+class LocationError(SourceError):
+    """Levels that name no place for a LOB; ``rule`` is the stable name of the rule they break.
+
+    ``cell-absolute`` and ``column-absolute-under-database`` are the statement's 9 and 2 errors;
+    ``cell-names-folder`` is a cell that ends with ``/``, ``.`` or ``..``. ``database``, ``column`` and
+    ``cell`` are the levels found.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        database: LevelLocation,
+        column: LevelLocation,
+        cell: LevelLocation,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.rule = rule
+        self.database = database
+        self.column = column
+        self.cell = cell
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The message is positional; all else would be lost on the way to another process.
+        again = partial(
+            type(self),
+            rule=self.rule,
+            database=self.database,
+            column=self.column,
+            cell=self.cell,
+            hint=self.hint,
+        )
+        return again, (self.message,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a LOB is, as names.
+
+    Inside: from the zip's root. Outside and not absolute: from the folder of the .siard, and then
+    leading ``..`` stand for the folders above it: whoever opens the place keeps it below a granted
+    root. Absolute: from the root of the file system, or of ``drive`` (``"C:"``) when there is one.
+    """
+
+    inside: bool
+    absolute: bool = False
+    drive: str | None = None
+    segments: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The place for people to read, decoded: ``./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin``."""
+        path = "/".join(self.segments)
+        if self.absolute:
+            return f"{self.drive or ''}/{path}"
+        return path if self.inside or path.startswith("../") else f"./{path}"
+
+
+def located(
+    database: str | None, column: str | None, cell: str | None, *, fields: Sequence[str | None] = ()
+) -> Place | None:
+    """Return the place that the three levels name, None when the cell has no location and so no LOB.
+
+    The texts are as written; a folder counts as one with or without its last ``/``, and a blank
+    ``lobFolder`` as none. ``fields`` are the field lobFolders from the column inwards (SIARD 2.2
+    M_5.7-1): each that is not nil is relative to the enclosing one, the outermost to the database
+    level. Whoever would rather take a field's lobFolder alone against the database level passes it
+    as ``column``. Raises ``LocationError`` for the table's errors and for a cell that names no file,
+    ``ReferenceRefused`` for a text that is no reference and for a path out of the zip or above ``/``.
+    """
+    if cell is None:
+        return None
+    base = _folder("the database's lobFolder", database)
+    folders = [
+        folder
+        for where, text in (("the column's lobFolder", column), *(("a field's lobFolder", f) for f in fields))
+        if (folder := _folder(where, text)) is not None
+    ]
+    file = _reference("the cell's file", cell)
+    # One absolute folder in the chain makes its innermost end absolute.
+    local = max((_level(each) for each in folders), key=_REACH.__getitem__, default=LevelLocation.NIL)
+    levels = (_level(base), local, _level(file))
+    found = outcome(*levels)
+    if found is Outcome.ERROR or file.is_folder:
+        raise _error(cell, *levels)
+    if found is Outcome.INSIDE:
+        return Place(inside=True, segments=walked((), file.segments))
+    place = Place(inside=False, segments=())
+    for each in (*(() if base is None else (base,)), *folders, file):
+        place = _below(place, each)
+    return place
+
+
+_REACH = {LevelLocation.NIL: 0, LevelLocation.RELATIVE: 1, LevelLocation.ABSOLUTE: 2}
+
+
+def _level(reference: Reference | None) -> LevelLocation:
+    if reference is None:
+        return LevelLocation.NIL
+    return LevelLocation.RELATIVE if reference.kind is Kind.RELATIVE else LevelLocation.ABSOLUTE
+
+
+@lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
+def _folder(where: str, text: str | None) -> Reference | None:
+    return None if text is None or not text.strip(WHITE_SPACE) else _reference(where, text)
+
+
+def _reference(where: str, text: str) -> Reference:
+    try:
+        return parsed(text)
+    except ReferenceRefused as error:
+        raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
+
+
+def _below(base: Place, reference: Reference) -> Place:
+    if reference.kind is not Kind.RELATIVE:
+        # A path beginning with "/" keeps the drive of what it is relative to (RFC 8089 E.2.1).
+        drive = reference.drive or base.drive
+        return Place(inside=False, absolute=True, drive=drive, segments=walked((), reference.segments))
+    if base.absolute:
+        segments = walked(base.segments, reference.segments)
+    else:
+        segments = collapsed((*base.segments, *reference.segments))
+    return Place(inside=False, absolute=base.absolute, drive=base.drive, segments=segments)
+
+
+def _error(text: str, database: LevelLocation, column: LevelLocation, cell: LevelLocation) -> LocationError:
+    levels = f"database {database.value}, column {column.value}, cell {cell.value}"
+    if cell is LevelLocation.ABSOLUTE:
+        rule = "cell-absolute"
+        message = f"the cell's location {shown(text)} is absolute; expected a relative one ({levels})"
+        hint = "The statement on the location of LOBs allows no absolute location at cell level."
+    elif outcome(database, column, cell) is Outcome.ERROR:
+        rule = "column-absolute-under-database"
+        message = (
+            f"the column's lobFolder is absolute though the database has one; cell {shown(text)} ({levels})"
+        )
+        hint = "Make the column's lobFolder relative to the database's, or take the database's away."
+    else:
+        rule = "cell-names-folder"
+        message = f"the cell's location {shown(text)} names a folder; expected a file ({levels})"
+        hint = "The file attribute ends with the name of the LOB's file."
+    return LocationError(message, rule=rule, database=database, column=column, cell=cell, hint=hint)

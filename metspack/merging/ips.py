@@ -1,0 +1,316 @@
+"""The containers that are to be put together: which are given, and how they belong together (E-ARK AIP)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from metspack import safexml
+from metspack.containers.ipreader import SUFFIXES, Item, OpenPacks
+from metspack.digests import Hashers
+from metspack.errors import MetspackError, SourceError
+from metspack.files import reading
+from metspack.files.byteranges import Below, Stretch
+from metspack.mets import CSIP_METS, reader
+from metspack.mets.links import By, Mptr, are_same, bare
+from metspack.model import Budgets
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
+from metspack.packages.lobs import StatedFixity
+from metspack.packages.metsfiles import digest_of, located, size_of
+from metspack.uris import shown
+
+REPRESENTATIONS = "representations"
+_ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IpFiles:
+    """An IP: ``path`` is its folder, or the zip or tar file with that folder in it, as ``tree`` reads it.
+
+    ``name`` is what METS in other IPs call the folder; a file is called after the folder in it.
+    """
+
+    path: Path
+    name: str
+    tree: PackageTree
+
+    @classmethod
+    def in_folder(cls, path: Path) -> Self:
+        """Return the IP that is a folder."""
+        return cls(path=path, name=path.resolve().name, tree=FolderTree(path))
+
+    @classmethod
+    def packed(cls, path: Path, shelf: OpenPacks) -> Self:
+        """Return the IP that is packed in a zip or tar file."""
+        file = Below(root=path.parent, segments=(path.name,))
+        return cls(path=path, name=path.stem, tree=PackedTree(shelf, file))
+
+    def _inner(self, names: Names) -> bytes:
+        return path_of((self.name, *names) if self.tree.is_packed else names)
+
+    def blocks(self, names: Names) -> Iterator[bytes]:
+        """Yield the bytes of a file, by its names below the folder; raises ``SourceError``."""
+        inner = self._inner(names)
+        try:
+            is_absent = self.tree.is_packed and not self.tree.is_there(inner)
+        except SourceError as error:
+            raise _unreadable(self.path, error) from None
+        if is_absent:
+            raise SourceError(f"{self.path} does not hold {os.fsdecode(inner)}", hint=_ANOTHER)
+        try:
+            with self.tree.content(inner) as content:
+                yield from content.chunks()
+        except (OSError, SourceError) as error:
+            raise _unreadable(self.path.joinpath(*names), error) from None
+
+    def files(self) -> Iterator[Names]:
+        """Yield all files, by their names below the folder; raises ``SourceError`` for what is none."""
+        with closing(self.tree.walk()) as items:
+            for item in items:
+                if item.kind != "d":
+                    yield self._file(item)
+
+    def _file(self, item: Item) -> Names:
+        names = names_of(item.name)
+        if not self.tree.is_packed:
+            return names
+        if item.kind != "f" or names[0] != self.name or len(names) == 1:
+            raise SourceError(
+                f"{self.path} holds {shown('/'.join(names))}, expected files in the folder {self.name} alone",
+                hint="An IP that is packed is one folder in one file, without links.",
+            )
+        return names[1:]
+
+    def representations(self) -> Names:
+        """Return the names of the folders below ``representations``."""
+        if self.tree.is_packed:
+            found = (each for each in self.files() if each[0] == REPRESENTATIONS)
+            return tuple(sorted({each[1] for each in found if len(each) > 2}))  # noqa: PLR2004 -- a file in it
+        try:
+            with os.scandir(self.path / REPRESENTATIONS) as entries:
+                return tuple(sorted(each.name for each in entries if each.is_dir(follow_symlinks=False)))
+        except FileNotFoundError:
+            return ()
+
+    def stretch(self, names: Names) -> Stretch | None:
+        """Return where a packed file lies, None for one of its own; raises ``SourceError`` if compressed."""
+        found = self.tree.location(self._inner(names))
+        if isinstance(found, Below | Stretch):
+            return found if isinstance(found, Stretch) else None
+        raise SourceError(
+            f"{'/'.join(names)} is compressed in {self.path}, or not in it; expected it there as it is",
+            hint="Unpack it where it lies and name the folder.",
+        )
+
+
+def ips(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
+    """Yield the IP at a path, or the IPs side by side in a folder, sorted by name.
+
+    Raises ``SourceError`` when there is none.
+    """
+    found: list[IpFiles]
+    if path.is_dir():
+        found = [IpFiles.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, shelf))
+    elif path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
+        found = [IpFiles.packed(path, shelf)]
+    else:
+        raise SourceError(
+            f"{path} is no folder, and no zip or tar file",
+            hint="Name an IP, its folder or its file, or the folder that holds IPs side by side.",
+        )
+    if not found:
+        raise SourceError(
+            f"{path} holds no {CSIP_METS}, nor does a folder in it, or a zip or tar file",
+            hint="Containers are IPs of the dialect csip: metspack build --dialect csip. Packages of the "
+            "other dialect are one folder already.",
+        )
+    yield from found
+
+
+def _beside(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
+    for each in sorted(path.iterdir()):
+        if (each / CSIP_METS).is_file():
+            yield IpFiles.in_folder(each)
+        elif each.is_file() and os.fsencode(each.suffix.lower()) in SUFFIXES:
+            yield IpFiles.packed(each, shelf)
+
+
+def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
+    """Return the error of a file in a container that cannot be read."""
+    why = error.message if isinstance(error, MetspackError) else error.strerror or error
+    return SourceError(f"{path} cannot be read: {why}", hint=_ANOTHER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenIp:
+    """An IP that was given, what it is called, and the IPs that its METS names.
+
+    ``above`` are names of its parent, ``below`` those of its children in order, each with the location beside
+    it; ``fixity`` is what is said of METS documents elsewhere, by the ID of the entry and by its location.
+    """
+
+    ip: IpFiles
+    objid: str
+    representations: tuple[str, ...]
+    above: tuple[str, ...]
+    below: tuple[tuple[str, str], ...]
+    fixity: dict[str, StatedFixity]
+
+    @property
+    def folder(self) -> Path:
+        """The folder that it is, or the file that it is packed in."""
+        return self.ip.path
+
+    @property
+    def mets(self) -> Path:
+        """Its METS."""
+        return self.folder / CSIP_METS
+
+
+def ordered(paths: Sequence[Path], shelf: OpenPacks, budgets: Budgets) -> tuple[GivenIp, ...]:
+    """Return the containers in some folders, the parent first and its children as its METS has them.
+
+    Each path is that of an IP, a folder or packed, or of a folder that holds IPs side by side. Packed ones
+    stay on the ``shelf``. Raises ``SourceError`` unless they are one parent with all of its children.
+    """
+    found: dict[str, GivenIp] = {}
+    for ip in (each for path in paths for each in ips(path, shelf)):
+        container = _read(ip, budgets)
+        other = found.setdefault(bare(container.objid), container)
+        if other is not container:
+            raise SourceError(
+                f"{other.folder} and {container.folder} are both {container.objid}",
+                hint="Name each container once.",
+            )
+    parent = _parent(tuple(found.values()))
+    result = {bare(parent.objid): parent}
+    for objid, href in parent.below:
+        if (child := found.get(bare(objid))) is None:
+            raise SourceError(
+                f"{parent.mets} names the child {objid}, which is not among the containers",
+                hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
+                "representation is put together of all its parts.",
+            )
+        result[bare(objid)] = child
+    if strangers := [each for name, each in found.items() if name not in result]:
+        raise SourceError(
+            f"{strangers[0].folder} ({strangers[0].objid}) is no child that {parent.mets} names",
+            hint="Leave it out, or get the newest METS of the parent; metspack links tells whose it is.",
+        )
+    containers = tuple(result.values())
+    _check_representations(containers)
+    return containers
+
+
+def said_of_mets(parent: GivenIp, child: GivenIp) -> StatedFixity | None:
+    """Return what the parent's METS says of a child's, None when it says nothing."""
+    for objid, href in parent.below:
+        if are_same(child.objid, objid):
+            return parent.fixity.get(href) or parent.fixity.get(objid)
+    return None
+
+
+def _read(ip: IpFiles, budgets: Budgets) -> GivenIp:
+    """Return what an IP's METS says of it and of others."""
+    objid = ""
+    above: list[str] = []
+    pointers: dict[int, list[Mptr]] = {}
+    fixity: dict[str, StatedFixity] = {}
+    here, mets = ip.name, ip.path / CSIP_METS
+    for fact in facts(ip, (CSIP_METS,), budgets):
+        if isinstance(fact, reader.Root):
+            objid = (fact.objid or "").strip()
+        elif isinstance(fact, Mptr) and fact.href and not fact.is_of_part:
+            if fact.is_upward:
+                above.append(fact.href)
+            else:
+                pointers.setdefault(fact.div, []).append(fact)
+        elif isinstance(fact, reader.File) and fact.href:
+            path, _ = located((here,), fact.href)
+            if path is not None and path[0] != here:
+                said = StatedFixity(size=size_of(fact), digest=digest_of(fact), by=str(mets))
+                fixity |= {fact.href: said, fact.id or "": said}
+    if not objid:
+        raise SourceError(f"{mets} has no OBJID", hint=_ANOTHER)
+    return GivenIp(
+        ip=ip,
+        objid=objid,
+        representations=ip.representations(),
+        above=tuple(above),
+        below=tuple(_children(pointers.values())),
+        fixity=fixity,
+    )
+
+
+def _children(pointers: Iterable[list[Mptr]]) -> Iterator[tuple[str, str]]:
+    """Yield name and location of each child that is named; what has a location alone is a representation."""
+    for each in pointers:
+        hrefs = {mptr.named_by is By.LOCATION: mptr.href or "" for mptr in each}
+        if False in hrefs:
+            yield hrefs[False], hrefs.get(True, "")
+
+
+def _parent(containers: Sequence[GivenIp]) -> GivenIp:
+    parents = [each for each in containers if not each.above]
+    if len(parents) == 1:
+        return parents[0]
+    if not parents:
+        raise SourceError(
+            f"no parent is among the containers: {containers[0].folder} names {containers[0].above[0]}",
+            hint="Name the parent IP as well: it knows all children and, as a rule, holds the archive.",
+        )
+    raise SourceError(
+        f"{parents[0].folder} ({parents[0].objid}) and {parents[1].folder} ({parents[1].objid}) are both "
+        "parents; expected the containers of one package",
+        hint="Put each package together by itself.",
+    )
+
+
+def _check_representations(containers: Sequence[GivenIp]) -> None:
+    """Raise ``SourceError`` unless all have one representation of the same name, or none (AIP1)."""
+    first = next((each for each in containers if each.representations), None)
+    for each in containers:
+        if len(each.representations) > 1:
+            names = ", ".join(each.representations)
+            raise SourceError(
+                f"{each.folder} has {len(each.representations)} representations ({names}), expected one",
+                hint="A package of one archive is put together. Give each back and build packages of them: "
+                "metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
+            )
+        if first is not None and each.representations not in {(), first.representations}:
+            raise SourceError(
+                f"the representation is called {first.representations[0]} in {first.folder} and "
+                f"{each.representations[0]} in {each.folder}",
+                hint="The parts of a representation have the same name in all containers (E-ARK AIP, AIP1).",
+            )
+
+
+def check_fixity(what: str, said: StatedFixity, hashers: Hashers) -> None:
+    """Raise ``SourceError`` when the bytes that were read of a file are not what METS says."""
+    if (difference := said.difference(hashers)) is not None:
+        found, expected = difference
+        raise SourceError(f"{what} has {found}, but {said.by} says {expected}", hint=_ANOTHER)
+
+
+def facts(
+    ip: IpFiles, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
+) -> Iterator[reader.Fact]:
+    """Yield what a METS in a container says; ``hashers`` take its bytes. Raises ``SourceError``."""
+    try:
+        takers = () if hashers is None else (hashers.update,)
+        yield from reader.read(reading.blocks(ip.blocks(names), *takers), budgets)
+    except safexml.XmlError as error:
+        raise damaged(ip.path.joinpath(*names), error) from None
+
+
+def damaged(path: Path, error: safexml.XmlError) -> SourceError:
+    """Return the error of a document in a container that is not XML."""
+    return SourceError(
+        f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
+    )

@@ -1,0 +1,227 @@
+"""Putting the containers of a divided representation together into one package.
+
+METS, PREMIS and schemas are made anew. Every data file is copied as it is, compared with its digest in the
+same pass; nothing is overwritten, and the containers are only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metspack.building import manifests, placing, selfcheck
+from metspack.building import options as building_options
+from metspack.building.options import PackageOptions
+from metspack.building.placing import PlacedFile, Placements
+from metspack.containers.ipreader import OpenPacks
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.files import writing
+from metspack.files.staging import Staging, check_space, check_vacant, stage
+from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
+from metspack.merging.ips import GivenIp, check_fixity, ordered
+from metspack.mets import dialects, ids
+from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
+from metspack.packages.lobs import StatedFixity
+from metspack.progress import Progress, Silent
+from metspack.sizes import counted
+from metspack.sources.archive import Archive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What was put together: the target, its OBJID, containers, data files and their bytes, what to know."""
+
+    target: Path
+    objid: str
+    containers: int
+    files: int
+    bytes: int
+    warnings: tuple[str, ...]
+
+
+def merge_ips(
+    paths: Sequence[Path], target: Path, options: PackageOptions, progress: Progress | None = None
+) -> Merged:
+    """Put the containers in some folders together at ``target``, which must not exist.
+
+    ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. The package
+    has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
+    they name others. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at the
+    target, and the containers are as they were.
+    """
+    progress = progress or Silent()
+    _check_dialect(options.dialect)
+    _check_outside(paths, target)
+    progress.stage("Reading METS", None)
+    with closing(OpenPacks(options.budgets)) as shelf:
+        containers = ordered(paths, shelf, options.budgets)
+        with DataFiles(containers, options.budgets) as found, stage(target) as staging:
+            result = _MergeWork(containers, found, options, progress, staging).done()
+            staging.publish()
+    return result
+
+
+def _check_dialect(name: str) -> None:
+    if not dialects.facts(name).merges:
+        raise ConfigError(
+            f"packages of the dialect {name} are not put together",
+            hint=f"Those of {', '.join(dialects.that_merge())} are.",
+        )
+
+
+def _check_outside(paths: Sequence[Path], target: Path) -> None:
+    check_vacant(target)
+    for path in paths:
+        if target.resolve().is_relative_to(path.resolve()):
+            raise TargetError(
+                f"the target {target} lies inside {path}",
+                hint="Choose a target outside it: containers are only read.",
+            )
+
+
+class _MergeWork:
+    """The containers of one package on their way into one."""
+
+    def __init__(
+        self,
+        containers: Sequence[GivenIp],
+        found: DataFiles,
+        options: PackageOptions,
+        progress: Progress,
+        staging: Staging,
+    ) -> None:
+        self.containers = containers
+        self.staging = staging
+        self.found = found
+        self.progress = progress
+        self.parent = containers[0]
+        self.objid = ids.given_objid(options.objid or self.parent.objid)
+        self.documentation: list[tuple[str, ...]] = []
+        self.warnings = [*found.unproven]
+        self.options = replace(options, objid=self.objid, dialect_options=self._adopted(options))
+        self.archive = self._archive()
+
+    def _adopted(self, options: PackageOptions) -> DialectOptions:
+        """Return what the package says, with what the parent has of a person's."""
+        adopted = dialects.named(options.dialect).adopted(
+            options.dialect_options,
+            self.root,
+            (names for names, _ in self.found.documents()),
+            self.found.representation,
+        )
+        for names, said in self.found.documents():
+            if names in adopted.documents:
+                self._take(names, said)
+        self.documentation += adopted.documentation
+        for names in adopted.left:
+            self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
+        return adopted.options
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the parent's documentation and description lie: its own, if it is one."""
+        return self.staging.work / "unpacked" if self.parent.ip.tree.is_packed else self.parent.folder
+
+    def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
+        """Prove a file of the parent's documentation or description, and lay it ready if it is packed."""
+        blocks = proven(self.parent, names, said)
+        if not self.parent.ip.tree.is_packed:
+            for _ in blocks:
+                pass
+            return
+        place = self.root.joinpath(*names)
+        writing.make_directories(place.parent)
+        with writing.NewFile(place) as copy:
+            for block in blocks:
+                copy.write(block)
+
+    def _archive(self) -> DataFile:
+        archives = self.found.archives()
+        if len(archives) != 1:
+            found = ", ".join(each.path for each in archives) or "no SIARD archive"
+            raise SourceError(
+                f"{self.parent.folder} and its children hold {found}, expected one archive",
+                hint="What is put together is one archive and its LOBs.",
+            )
+        return archives[0]
+
+    def _dialect(self) -> Dialect:
+        ip = self.archive.container.ip
+        path = ip.path.joinpath(*self.archive.names)
+        with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
+            return building_options.dialect(self.options, archive.stem, self.objid, archive)
+
+    def done(self) -> Merged:
+        """Make the whole package in the staging folder."""
+        staging = self.staging
+        dialect = self._dialect()
+        files, size = self.found.amounts()
+        footprint, ips = dialect.footprint, len(self.containers)
+        check_space(
+            staging,
+            files=files + footprint.files_per_ip * ips,
+            bytes_=size + footprint.per_lob * files + footprint.per_ip * ips,
+        )
+        staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
+        self.progress.stage("Copying", size)
+        folder = dialect.data_folder(self.objid)
+        formats = self.found.split_formats()
+        with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
+            for file in self._copied(staging.package / folder, wholes):
+                placed.add(file)
+            staging.journal.record(event="copied")
+            content = MergedContent(
+                objid=self.objid,
+                containers=len(self.containers),
+                archive=self.archive.id,
+                files=placed.files,
+                split=wholes.lobs,
+                parts=wholes.parts,
+                root=self.root,
+                documentation=self.documentation,
+            )
+            others = dialect.write_merged(staging.package, content)
+            placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
+        manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
+        checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify)
+        return Merged(
+            target=staging.target,
+            objid=self.objid,
+            containers=len(self.containers),
+            files=files,
+            bytes=size,
+            warnings=(*self.warnings, *self._left_out(), *checked),
+        )
+
+    def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
+        """Copy the data, proving each file; yields it as METS is to list it."""
+        algorithms = placing.algorithms(self.options.algorithm)
+        made: set[Path] = set()
+        for file in self.found.files():
+            hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+            whole = wholes.hashers(file, self.options.algorithm)
+            place = target / file.path
+            if place.parent not in made:
+                writing.make_directories(place.parent)
+                made.add(place.parent)
+            source = file.container.folder.joinpath(*file.names)
+            with writing.NewFile(place) as copy:
+                for block in file.container.ip.blocks(file.names):
+                    hashers.update(block)
+                    whole.update(block)
+                    copy.write(block)
+                    self.progress.advance(len(block))
+                check_fixity(str(source), file.said, hashers)
+            placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.algorithm)
+            yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
+        wholes.end()
+
+    def _left_out(self) -> Iterator[str]:
+        if number := self.found.left_out:
+            yield (
+                f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
+            )

@@ -1,0 +1,129 @@
+"""Names and identifiers, made from what they name and from nothing else; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+import uuid
+
+from metspack.errors import ConfigError
+from metspack.siard.offsets import Element
+
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "metspack.package")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_NCNAMES = re.compile(r"[^A-Za-z0-9_.-]")
+_OBJID = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
+_NOT_IN_IDENTITY = frozenset({"lobFolder", "folder", "messageDigest"})
+
+
+def package_name(stem: str) -> str:
+    """Return the name for the .siard, the folders and the ids, made from a file's stem.
+
+    Characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by recommendation 0.16, revision
+    0.10. A stem in another script alone, of which nothing would be left, gives ``SIARD-`` and eight digits
+    of its digest, the same for the same stem in either Unicode form. Raises ``ConfigError`` for a stem
+    without any letter or digit.
+    """
+    composed = unicodedata.normalize("NFC", stem)
+    if is_readable(stem):
+        return _NOT_IN_NAMES.sub("_", composed)
+    if not any(each.isalnum() for each in composed):
+        raise ConfigError(
+            f"{stem!r} gives no name for the package: it has no letter and no digit",
+            hint="Say what it is to be called: --name Northwind.",
+        )
+    return f"SIARD-{hashlib.sha256(composed.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def is_readable(stem: str) -> bool:
+    """Return whether a stem has a letter or digit of ASCII, so that its package's name shows it."""
+    return re.search(r"[A-Za-z0-9]", unicodedata.normalize("NFC", stem)) is not None
+
+
+def name_words(stem: str, given: str | None) -> tuple[str, ...]:
+    """Return what is to be said of a package's name: that it was made up where nobody gave one."""
+    if given is not None or is_readable(stem):
+        return ()
+    made = f"the package is called {package_name(stem)}; --name gives it another, such as --name Northwind"
+    return (f"names have letters and digits of ASCII alone, and {stem!r} has none: {made}",)
+
+
+def given_name(name: str) -> str:
+    """Return a name that a person chose, as ``package_name`` would make it.
+
+    Raises ``ConfigError`` for an empty one, one with a slash, and one without a letter or digit of ASCII.
+    """
+    if not name.strip():
+        raise ConfigError("the name is empty", hint="Give --name a word such as Northwind, or leave it out.")
+    if "/" in name or "\\" in name or "\0" in name:
+        raise ConfigError(
+            f"the name {name!r} holds a path separator",
+            hint="A name is one word: --name Northwind, without a folder.",
+        )
+    if not is_readable(name):
+        raise ConfigError(
+            f"the name {name!r} has no letter and no digit of ASCII",
+            hint="Names have A to Z, a to z, 0 to 9, _ and -: --name Northwind.",
+        )
+    return package_name(name)
+
+
+def given_objid(objid: str) -> str:
+    """Return an OBJID that a person chose; raises ``ConfigError`` for one that cannot be a link target.
+
+    The links name it in ``xlink:href`` (an anyURI), letter by letter, so it may hold no space and
+    nothing that a URI reference may not hold.
+    """
+    if not objid.strip():
+        raise ConfigError("the OBJID is empty", hint="Give --id a value, or leave it out to have one made.")
+    if not _OBJID.fullmatch(objid):
+        wrong = sorted({c for c in objid if not _OBJID.fullmatch(c)})
+        raise ConfigError(
+            f"the OBJID {objid!r} holds {' '.join(repr(c) for c in wrong)}, which cannot stand in a link",
+            hint="Use letters, digits and . _ - : such as ID.AVID.RA.18005 or urn:uuid:...",
+        )
+    return objid
+
+
+def package_objid(name: str, metadata: Element) -> str:
+    """Return the OBJID of a parent IP: ``urn:uuid:`` and a uuid5 over the name and the metadata.
+
+    Folders and digests are left out, and white space between elements does not count, so that an
+    archive whose LOBs were moved and brought back has the identity it began with.
+    """
+    taken = hashlib.sha256(name.encode())
+    _take(taken, metadata)
+    return f"urn:uuid:{uuid.uuid5(_NAMESPACE, taken.hexdigest())}"
+
+
+def loose_objid(name: str, fingerprint: str) -> str:
+    """Return the OBJID of a parent IP without an archive: a uuid5 over the name and what its LOBs are."""
+    return f"urn:uuid:{uuid.uuid5(_NAMESPACE, f'{name} {fingerprint}')}"
+
+
+def _take(taken: hashlib._Hash, element: Element) -> None:
+    words = [element.name, *(f"{key}={value}" for key, value in sorted(element.attributes.items()))]
+    if not element.children:
+        words.append(element.text.strip())
+    taken.update(b"\x00".join(word.encode() for word in words) + b"\x01")
+    for child in element.children:
+        if child.name not in _NOT_IN_IDENTITY:
+            _take(taken, child)
+    taken.update(b"\x02")
+
+
+def element_id(objid: str, purpose: str) -> str:
+    """Return an xml:id for an element without a name of its own: ``ID`` and a uuid5 (deterministic)."""
+    return f"ID{uuid.uuid5(_NAMESPACE, f'{objid} {purpose}')}"
+
+
+def ncname(text: str) -> str:
+    """Return ``text`` as an NCName: what it may not hold becomes ``_``, and a first digit gets one before."""
+    name = _NOT_IN_NCNAMES.sub("_", text)
+    return name if re.match(r"[A-Za-z_]", name) else f"_{name}"
+
+
+def child_objid(segment: str) -> str:
+    """Return the OBJID of a child IP: ``ID_Northwind_lobseg_0_mets`` (recommendation 0.16)."""
+    return f"ID_{segment}_mets"

@@ -1,0 +1,134 @@
+"""Which of the IPs that lie side by side in a folder is the one at the top."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack import uris
+from metspack.containers.ipreader import SUFFIXES, OpenPacks
+from metspack.errors import MetspackError
+from metspack.files import reading
+from metspack.files.byteranges import Below
+from metspack.mets import CSIP_METS, reader
+from metspack.mets.links import Mptr, are_same
+from metspack.model import Budgets
+
+
+@dataclass(frozen=True, slots=True)
+class _IpMets:
+    """What the METS of an IP says of itself and of its parent: OBJIDs and locations."""
+
+    objid: str
+    ups: tuple[str, ...]
+
+
+def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
+    """Return folder and name of the METS of the IP in ``root`` that has no parent there; None without one.
+
+    The first IP by name is asked for its parent, that one for its own, and so on: of many children few are
+    read. None also where the parent that an IP names is not there.
+    """
+    with os.scandir(root) as entries:
+        folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    folders = [each for each in folders if _is_file(root, each)]
+
+    def blocks(folder: str) -> Iterator[bytes]:
+        with reading.opening(root, (folder, CSIP_METS)) as descriptor:
+            yield from reading.chunks(descriptor, size=reading.BLOCK)
+
+    here = _top(folders, blocks, budgets or Budgets())
+    return None if here is None else (here, CSIP_METS)
+
+
+def packed_top(root: Path, shelf: OpenPacks, budgets: Budgets | None = None) -> tuple[str, str] | None:
+    """Return file and folder of the packed IP in ``root`` that has no parent there, as ``top`` does.
+
+    Only zip and tar files are asked that hold the METS of the folder which they are named after.
+    """
+    packs = dict(_packs(root, shelf))
+
+    def blocks(folder: str) -> Iterator[bytes]:
+        content = shelf.opened(packs[folder]).content(_mets(folder))
+        yield from () if content is None else content.blocks()
+
+    here = _top(list(packs), blocks, budgets or Budgets())
+    return None if here is None else (packs[here].segments[0], here)
+
+
+def _packs(root: Path, shelf: OpenPacks) -> Iterator[tuple[str, Below]]:
+    """Yield the packed IPs in a folder, by their own folders."""
+    with os.scandir(root) as entries:
+        names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
+    for name in names:
+        folder, suffix = os.path.splitext(name)
+        if os.fsencode(suffix.lower()) in SUFFIXES:
+            path = Below(root=root, segments=(name,))
+            with suppress(MetspackError):
+                if shelf.opened(path).content(_mets(folder)) is not None:
+                    yield folder, path
+
+
+def _mets(folder: str) -> bytes:
+    return os.fsencode(f"{folder}/{CSIP_METS}")
+
+
+Document = Callable[[str], Iterator[bytes]]
+"""Gives the METS of the IP in a folder."""
+
+
+def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None:
+    seen: set[str] = set()
+    here = next(iter(folders), None)
+    while here is not None and here not in seen:
+        seen.add(here)
+        ip = _ip(document, here, budgets)
+        if ip is None or not ip.ups:
+            return here
+        here = _located(ip, here, folders) or _named(document, ip, folders, budgets)
+    return None
+
+
+def _is_file(root: Path, folder: str) -> bool:
+    with suppress(OSError, MetspackError):
+        os.close(reading.opened(root, (folder, CSIP_METS)))
+        return True
+    return False
+
+
+def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True) -> _IpMets | None:
+    """Return what an IP's METS says, None when it cannot be read; its OBJID alone unless ``whole``."""
+    objid, ups = "", []
+    try:
+        for fact in reader.read(document(folder), budgets):
+            if isinstance(fact, reader.Root):
+                objid = (fact.objid or "").strip()
+                if not whole:
+                    break
+            elif isinstance(fact, Mptr) and fact.href and fact.is_upward:
+                ups.append(fact.href)
+    except (OSError, MetspackError):
+        return None
+    return _IpMets(objid, tuple(ups))
+
+
+def _located(ip: _IpMets, folder: str, folders: list[str]) -> str | None:
+    """Return the folder beside an IP's own that one of its links up leads to."""
+    for href in ip.ups:
+        with suppress(uris.ReferenceRefused):
+            names = uris.joined((folder,), uris.parsed(href))
+            if len(names) > 1 and names[0] in folders and names[0] != folder:
+                return names[0]
+    return None
+
+
+def _named(document: Document, ip: _IpMets, folders: list[str], budgets: Budgets) -> str | None:
+    """Return the folder of the IP whose OBJID one of an IP's links up has."""
+    for folder in folders:
+        other = _ip(document, folder, budgets, whole=False)
+        if other is not None and other.objid and any(are_same(other.objid, href) for href in ip.ups):
+            return folder
+    return None

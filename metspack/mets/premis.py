@@ -1,0 +1,124 @@
+"""PREMIS 3 documents, streamed: the objects of an IP with digests, size and format; events; the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack import resources
+from metspack.building.placing import PlacedFile
+from metspack.digests import Hashers
+from metspack.mets import writer
+from metspack.model import Digest, Format
+
+TEMPLATES = resources.template_folder() / "premis"
+
+LOCAL = "local"
+"""The kind of identifiers that mean something in one package alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """How an object is called, and what kind of name that is."""
+
+    value: str
+    type: str = LOCAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relationship:
+    """A structural relationship to other objects, such as ``is part of``."""
+
+    kind: str
+    objects: tuple[Identifier, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PremisWhole:
+    """The object that a document is about: an ``intellectualEntity`` (an IP) or a ``representation``."""
+
+    category: str
+    type: str
+    value: str
+    relationships: tuple[Relationship, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileObject:
+    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts.
+
+    ``format`` is None for one that was not identified: then its media type is all that is known.
+    """
+
+    id: str
+    path: str
+    size: int
+    media_type: str
+    format: Format | None
+    digests: tuple[Digest, ...]
+    relationships: tuple[Relationship, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that ``agent`` did to an object; ``type`` is of the Library of Congress's event types."""
+
+    id: str
+    type: str
+    detail: str
+    object: Identifier
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PremisAgent:
+    """Software that did something; ``note`` says with what, "" for nothing."""
+
+    name: str
+    version: str
+    note: str = ""
+
+
+def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
+    """Return the object of a placed file, which lies below ``folder`` ("" or with a slash at its end)."""
+    known = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
+    part_of = Relationship(kind="is part of", objects=(Identifier(value=file.part_of),))
+    return FileObject(
+        id=file.id,
+        path=folder + file.path,
+        size=file.size,
+        media_type=file.media_type,
+        format=file.format,
+        digests=tuple(Digest(algorithm=name, value=value) for name, value in known.items()),
+        relationships=(part_of,) if file.part_of else (),
+    )
+
+
+def write(
+    target: Path,
+    *,
+    top: PremisWhole,
+    files: Iterable[FileObject],
+    events: Iterable[Event],
+    created: str,
+    agents: Iterable[PremisAgent],
+    algorithms: Iterable[str],
+) -> Hashers:
+    """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held.
+
+    ``created`` is the time of the events, as xs:dateTime. Raises ``TargetError`` and ``ConfigError``.
+    """
+    facts = {
+        "top": top,
+        "files": files,
+        "events": events,
+        "created": created,
+        "agents": agents,
+    }
+    return writer.write_document(target, TEMPLATES, "premis.xml.j2", facts, algorithms)
+
+
+def objects(files: Iterable[PlacedFile], checksum_type: str, folder: str) -> Iterator[FileObject]:
+    """Yield the objects of placed files as ``of_placed`` does."""
+    return (of_placed(each, checksum_type, folder) for each in files)

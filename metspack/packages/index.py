@@ -1,0 +1,412 @@
+"""A package's METS documents, read once into a temporary database on disk.
+
+Millions of LOBs take no more memory than ten. What is wrong with one LOB stays with it; a child that
+cannot be read is a fault of the package, which the others can be given back without.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from metspack import safexml
+from metspack.digests import Hashers
+from metspack.errors import MetspackError, SourceError
+from metspack.files import reading, tempdb
+from metspack.layouts.names import SEGMENT_GROUP
+from metspack.mets import is_mets_name, links, lobids, reader
+from metspack.model import Budgets, Digest
+from metspack.packages.files import PackageFiles
+from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
+from metspack.packages.metsfiles import (
+    LOB_ID,
+    archive_of,
+    digest_of,
+    format_of,
+    format_words,
+    is_aside,
+    is_representation,
+    located,
+    size_of,
+    split_lob,
+)
+
+
+def unread(path: str, error: OSError | MetspackError) -> SourceError:
+    """Return the fault of a METS that cannot be read."""
+    if isinstance(error, safexml.XmlError):
+        hint = error.hint or "The METS is damaged; get another copy of it."
+        return SourceError(f"{path} line {error.line}, column {error.column}: {error.message}", hint=hint)
+    if isinstance(error, MetspackError):
+        return SourceError(f"{path}: {error.message}", hint=error.hint)
+    return SourceError(
+        f"{path} cannot be read: {error.strerror or error}",
+        hint="The package is not complete, or you may not read it; metspack check tells what is missing.",
+    )
+
+
+def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
+    """Return the fault of a METS that names a child and gives it no place; ``refused`` says why."""
+    return SourceError(
+        f"{where} names the child {href or 'nothing'}, "
+        + (refused or "but no file of that METS with this ID gives it a place"),
+        hint="metspack check tells more about the links of the package.",
+    )
+
+
+_WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
+_BATCH = 2_000
+_SCHEMA = """
+CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
+CREATE TABLE entry (
+    id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, lob TEXT, part INTEGER, seq TEXT, size INTEGER,
+    algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER,
+    format TEXT
+);
+CREATE INDEX entry_id ON entry (xml_id, mets);
+CREATE TABLE whole (
+    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
+    line INTEGER, format TEXT
+);
+CREATE INDEX whole_lob ON whole (lob);
+CREATE TABLE mptr (
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, div INTEGER, line INTEGER
+);
+CREATE INDEX mptr_div ON mptr (mets, div);
+CREATE TABLE mapped (
+    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, child TEXT, place TEXT, line INTEGER
+)
+"""
+_PUT_ENTRY = """INSERT INTO entry
+    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, format, path, refused, child,
+    line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_WHOLE = """INSERT INTO whole
+    (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
+_TABLES = ("entry", "whole", "mptr", "mapped")
+_DOWN = (
+    "SELECT m.href, m.url, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets AND o.div = m.div "
+    "AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
+    "FROM mptr m LEFT JOIN entry e ON e.id = "
+    "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets) "
+    "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
+)
+_LISTED = (
+    "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
+    "WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
+)
+
+Row = tuple[Any, ...]
+
+
+class Index:
+    """The METS documents of the package at ``root``, from the one called ``name`` down.
+
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
+    than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
+    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
+    """
+
+    def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
+        self._root = root
+        self._budgets = budgets or Budgets()
+        self.files = PackageFiles(root, self._budgets)
+        self._database = tempdb.opened()
+        self._database.create_function("bare", 1, _bare, deterministic=True)
+        self._waiting: dict[str, list[Row]] = {}
+        self._segments: list[HeldSegment] = []
+        self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._prefixes: dict[tuple[str, ...], str] = {}
+        self._archive_digests: dict[tuple[str, ...], Digest] = {}
+        self.objid = ""
+        self.faults: list[SourceError] = []
+        try:
+            for statement in (*_SCHEMA.split(";"), "BEGIN"):
+                self._do(statement)
+            self._read(name)
+            self._do("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+            self._do("CREATE INDEX mapped_lob ON mapped (lob)")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def segments(self) -> tuple[HeldSegment, ...]:
+        """The children that were read, in the order in which the METS documents name them."""
+        return tuple(self._segments)
+
+    @property
+    def archives(self) -> tuple[tuple[str, ...], ...]:
+        """The SIARD archives that the METS documents list, as names from the root.
+
+        Each is a file, the first listed of the pieces of one, or the folder of an unpacked one.
+        """
+        return tuple(self._archives.values())
+
+    def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
+        """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
+        for path, digest in self._archive_digests.items():
+            if archive_of(path) == (archive_of(archive) or archive):
+                yield path, digest
+
+    def rows(self, sql: str, *values: object) -> Iterator[Row]:
+        """Yield the rows of a query, streamed."""
+        return tempdb.rows(self._database, sql, values)
+
+    def row(self, sql: str, *values: object) -> Row | None:
+        """Return the first row of a query, None when it has none."""
+        return next(self.rows(sql, *values), None)
+
+    def divided(self, data: tuple[str, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
+
+        ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
+        those from there. Nothing when it is no such folder.
+        """
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        if not is_representation(data):
+            return found
+        shared = data[-3:]
+        for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
+            folder = tuple(path.split("/"))[:-1]
+            if folder[1:4] == shared and folder[:4] != data:
+                found.setdefault(folder[4:], folder)
+        return found
+
+    def prefix(self, archive: tuple[str, ...]) -> str:
+        """Return what the ids of an archive's LOBs begin with, "" where none has a beginning."""
+        if archive not in self._prefixes:
+            found = lobids.prefix((archive_of(archive) or archive)[-1])
+            sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
+            is_used = self.row(sql, *lobids.bounds(found)) is not None
+            self._prefixes[archive] = found if is_used else ""
+        return self._prefixes[archive]
+
+    def holds(self, lob: str) -> bool:
+        """Return whether the METS documents list a LOB with this id."""
+        return any(
+            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
+            for table in ("entry", "whole")
+        )
+
+    def lob_at(self, path: tuple[str, ...]) -> str | None:
+        """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
+        # Asked for packages alone whose ids are not those of the cells.
+        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
+        return None if row is None else str(row[0])
+
+    def weight(self) -> int:
+        """Return the bytes of all LOBs that the METS documents list, as far as they say it."""
+        row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
+        return 0 if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Drop the database."""
+        self.files.close()
+        self._database.close()
+
+    def _do(self, statement: str, *values: object) -> int:
+        with tempdb.explained("the index of the package"):
+            return self._database.execute(statement, values).lastrowid or 0
+
+    def _put(self, sql: str, *values: object) -> None:
+        waiting = self._waiting.setdefault(sql, [])
+        waiting.append(values)
+        if len(waiting) >= _BATCH:
+            self._flush(sql)
+
+    def _flush(self, sql: str) -> None:
+        with tempdb.explained("the index of the package"):
+            self._database.executemany(sql, self._waiting.pop(sql, []))
+
+    def _flush_all(self) -> None:
+        for sql in tuple(self._waiting):
+            self._flush(sql)
+
+    def _read(self, name: str) -> None:
+        first = tuple(name.split("/"))
+        ahead = deque([NamedMets(path=first)])
+        seen = {first}
+        while ahead:
+            named = ahead.popleft()
+            path, called = "/".join(named.path), named.called or None
+            number = self._do("INSERT INTO mets (path, called) VALUES (?, ?)", path, called)
+            if not self._document(number, named):
+                continue
+            for child in self._children(number, named.path):
+                if child.path not in seen:
+                    seen.add(child.path)
+                    ahead.append(child)
+
+    def _document(self, number: int, named: NamedMets) -> bool:
+        """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
+        path = named.path
+        document = _Document(number, path[:-1])
+        try:
+            with self.files.document(path) as content:
+                hashers = Hashers(named.fixity.algorithms)
+                for fact in reader.read(reading.blocks(content.chunks(), hashers.update), self._budgets):
+                    self._taken(document, fact)
+            named.check(hashers)
+        except (OSError, MetspackError) as error:
+            fault = unread("/".join(path), error)
+            self._waiting.clear()
+            for table in _TABLES:
+                self._do(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
+            if number == 1:
+                raise fault from None
+            self.faults.append(fault)
+            return False
+        self._flush_all()
+        self._do("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
+        if number == 1:
+            self.objid = document.objid
+        elif not is_representation(path):
+            self._segments.append(HeldSegment(objid=document.objid, mets=path))
+        return True
+
+    def _taken(self, document: _Document, fact: reader.Fact) -> None:
+        if isinstance(fact, reader.File):
+            self._file(document, fact)
+        elif isinstance(fact, reader.Fptr):
+            document.pointed = fact.fileid
+        elif isinstance(fact, links.Mptr):
+            self._mptr(document, fact)
+        elif isinstance(fact, reader.Root):
+            document.objid = (fact.objid or "").strip()
+
+    def _mptr(self, document: _Document, fact: links.Mptr) -> None:
+        href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
+        if fact.is_of_part:
+            # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
+            self._put(
+                _PUT_MAPPED,
+                document.number,
+                split_lob(fact) or document.pointed,
+                fact.contentids,
+                href,
+                fact.order,
+                fact.line,
+            )
+            return
+        url = fact.named_by is links.By.LOCATION
+        self._put(_PUT_MPTR, document.number, href, url, fact.is_upward, fact.div, fact.line)
+
+    def _file(self, document: _Document, fact: reader.File) -> None:
+        size, digest = size_of(fact), digest_of(fact)
+        kind = (fact.mimetype, format_words(format_of(fact)))
+        said = (size, digest and digest.algorithm, digest and digest.value, *kind)
+        if _WHOLE in fact.groups and fact.href is None:
+            self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
+            self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
+            return
+        if fact.element != "file" or fact.href is None:
+            return
+        path, refused = located(document.folder, fact.href)
+        # In a child's group of a segment even an archive is a LOB like any other.
+        in_segment = document.number > 1 and (
+            LOB_ID.fullmatch(fact.id or "") is not None or any(map(SEGMENT_GROUP.fullmatch, fact.groups))
+        )
+        if path is not None and not in_segment and (archive := archive_of(path)) is not None:
+            self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
+            if digest is not None:
+                self._archive_digests.setdefault(path, digest)
+            return
+        lob = None
+        if document.number > 1 and not is_aside(fact.groups, path):
+            lob = fact.id or f"{document.objid} line {fact.line}"
+        is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
+        child = "child" in "\n".join(fact.groups).casefold()
+        self._put(
+            _PUT_ENTRY,
+            document.number,
+            fact.id,
+            fact.groupid if is_part else lob,
+            is_part,
+            fact.seq,
+            *said,
+            None if path is None else "/".join(path),
+            refused,
+            child or (document.number == 1 and path is not None and is_mets_name(path[-1])),
+            fact.line,
+        )
+
+    def _is_part(self, fact: reader.File) -> bool:
+        # Other tools group files by GROUPID for reasons of their own; a part has a SEQ or a whole.
+        return fact.seq is not None or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
+
+    def _children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
+        """Yield the METS of each child that a METS names."""
+        name = "/".join(path)
+        down = False
+        for href, url, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
+            child: NamedMets | None = None
+            refused = why
+            if entry is not None:
+                child = None if listed is None else _child(listed, href, name, said)
+                self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
+            elif url and href:
+                place, refused = located(path[:-1], href)
+                child = None if place is None else self._by_url(number, name, place, beside)
+            elif number > 1 or beside is not None:
+                continue  # the link to the parent, without a label that says so; or a name beside a place
+            if child is not None:
+                down = down or not is_representation(child.path)
+                yield child
+            else:
+                self.faults.append(nowhere(f"{name} line {line}", href, refused))
+        for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
+            down = down or not is_representation(tuple(listed.split("/")))
+            self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
+            yield _child(listed, xml_id, name, said)
+        if number == 1 and not down:
+            self._check_is_no_child(name)
+
+    def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
+        """Return the child that a METS points to by its path, with what the METS says of that file.
+
+        ``objid`` is what the child is called; a representation is called as the package that it is in.
+        """
+        listed = "/".join(place)
+        if is_representation(place):
+            row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
+            objid = str(row[0]) if row else None
+        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        sql = "SELECT size, algorithm, digest, line FROM entry WHERE path = ? AND mets = ? ORDER BY id"
+        return _child(listed, objid, name, self.row(sql, listed, number) or (None, None, None, 0))
+
+    def _check_is_no_child(self, name: str) -> None:
+        row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
+        if row is not None:
+            raise SourceError(
+                f"{self._root / name} is the METS of a child IP: line {row[1]} names its parent, {row[0]}",
+                hint="Name the folder of the parent IP; it knows all its children.",
+            )
+
+
+def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> NamedMets:
+    """Return a child at a path; ``said`` are size, algorithm, digest, and the line of the METS ``by``."""
+    size, algorithm, value, line = said
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
+    fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
+    return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
+
+
+def _bare(identifier: str | None) -> str | None:
+    return None if identifier is None else links.bare(identifier)
+
+
+class _Document:
+    """What is known while one METS is read."""
+
+    __slots__ = ("folder", "number", "objid", "pointed")
+
+    def __init__(self, number: int, folder: tuple[str, ...]) -> None:
+        self.number = number
+        self.folder = folder
+        self.objid = ""
+        self.pointed: str | None = None

@@ -1,0 +1,189 @@
+"""What a package holds of a LOB, as its METS documents say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metspack.digests import OCTETS, Hashers
+from metspack.errors import SourceError
+from metspack.model import Digest, Format, ZipExtent
+from metspack.sizes import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """Bytes of a zip or tar file that are a file of their own; ``file`` are the names from the root.
+
+    They begin at ``offset``, unless they are compressed: ``entry`` says where and how.
+    """
+
+    file: tuple[str, ...]
+    offset: int
+    size: int
+    entry: ZipExtent | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPart:
+    """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
+
+    ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
+    is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
+    ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
+    None for a file of its own. ``format`` is its format as PRONOM has it, if METS says it.
+    """
+
+    id: str
+    seq: str | None
+    path: tuple[str, ...]
+    size: int
+    digest: Digest | None
+    media_type: str | None
+    mets: str
+    line: int
+    segment: str
+    inside: Inside | None = None
+    format: Format | None = None
+
+    @property
+    def name(self) -> str:
+        """The path as people and METS write it."""
+        return "/".join(self.path)
+
+    @property
+    def source(self) -> str:
+        """Where the part is listed, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+        return f"{self.mets} line {self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLob:
+    """A LOB that a package holds: its parts in order (one: it is not split), all its bytes and their digest.
+
+    ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
+    for a split LOB that the parent's SPLITLOB structMap says nothing of. ``format`` is what METS says of it.
+    """
+
+    id: str
+    parts: tuple[HeldPart, ...]
+    size: int
+    digest: Digest | None
+    media_type: str | None
+    source: str
+    is_mapped: bool = True
+    format: Format | None = None
+
+    @property
+    def doubt(self) -> str:
+        """What is to be known of the LOB though it can be given back, "" when there is nothing."""
+        if self.is_mapped:
+            return ""
+        return (
+            f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and that all are there is told by the "
+            f"sum of their sizes alone ({self.source})"
+        )
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it is in parts."""
+        return len(self.parts) > 1 or self.parts[0].id != self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSegment:
+    """A child that the package's METS documents name: its OBJID, its METS and the folder that holds it."""
+
+    objid: str
+    mets: tuple[str, ...]
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The names from the package's root to its folder."""
+        return self.mets[:-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldWhole:
+    """What the parent METS says of a split LOB (``fileGrp USE="split LOB"``)."""
+
+    size: int | None
+    digest: Digest | None
+    media_type: str | None
+    source: str
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """A part as the parent's SPLITLOB structMap names it: its id, its child's OBJID, its place (ORDER)."""
+
+    part: str
+    child: str
+    order: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """Two things said of a LOB, or said and found, that are not the same; ``part`` may be empty."""
+
+    lob: str
+    part: str
+    what: str
+    expected: str
+    found: str
+
+    @property
+    def message(self) -> str:
+        """The disagreement as one sentence."""
+        about = ", ".join(each for each in (f"LOB {self.lob}" if self.lob else "", self.part) if each)
+        said = f"{self.what}: expected {self.expected}; found {self.found}"
+        return f"{about}: {said}" if about else said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedFixity:
+    """What METS says of a file's bytes: size and digest, None for what it does not say; ``by`` is where."""
+
+    size: int | None = None
+    digest: Digest | None = None
+    by: str = ""
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithm that the digest can be compared by, if there is one."""
+        return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
+
+    def difference(self, hashers: Hashers) -> tuple[str, str] | None:
+        """Return in words what was found and what is said, None when the bytes taken are those.
+
+        A digest by an algorithm that nobody can compute says nothing.
+        """
+        if self.size is not None and hashers.size != self.size:
+            return f"{hashers.size:,} bytes", f"{self.size:,}"
+        if self.digest is None or not self.algorithms:
+            return None
+        found = hashers.digest(self.digest.algorithm)
+        if found == self.digest:
+            return None
+        return f"the {found.algorithm} digest {found.value}", self.digest.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMets:
+    """A METS that another names: where it lies, what it is called there, and what is said of its bytes."""
+
+    path: tuple[str, ...]
+    called: str = ""
+    fixity: StatedFixity = StatedFixity()
+
+    def check(self, hashers: Hashers) -> None:
+        """Raise ``SourceError`` when the bytes taken are not what is said."""
+        if (difference := self.fixity.difference(hashers)) is not None:
+            found, expected = difference
+            raise SourceError(
+                f"this METS has {found}; expected {expected} ({self.fixity.by})",
+                hint="It was changed, or is another package's, so nothing in it is believed: get another "
+                "copy.",
+            )

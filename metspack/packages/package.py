@@ -1,0 +1,354 @@
+"""A package opened for giving its LOBs back: each LOB by its id, in the order of the archive."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from metspack.containers.ipreader import SUFFIXES, OpenPacks
+from metspack.errors import SourceError
+from metspack.files.tempdb import Closable
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, packages
+from metspack.model import Budgets, Digest
+from metspack.packages.files import open_part
+from metspack.packages.index import Index, Row
+from metspack.packages.lobs import HeldLob, HeldPart, HeldSegment, HeldWhole, Inside, Mapped
+from metspack.packages.metsfiles import format_in, is_representation
+from metspack.packages.splitlobs import chained
+
+_NEAR = 200
+_CLOSE = 0.6
+
+_IDS = """
+SELECT lob FROM entry e WHERE lob IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.lob = e.lob AND o.id < e.id) ORDER BY id
+"""
+_BARE = """
+SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
+AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER BY id
+"""
+_PARTS = """
+SELECT e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
+    coalesce(m.called, m.objid, ''), e.format
+FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
+"""
+_WHOLES = """
+SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line, w.format
+FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
+"""
+_MAPPED = """
+SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
+WHERE p.lob = ? ORDER BY p.id
+"""
+_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
+
+
+class Package(Closable):
+    """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
+
+    Nothing is read before something is asked for; then all METS documents are, once, into a temporary
+    database. Nothing outside the folder of the parent METS is opened. Raises ``SourceError`` when there
+    is no METS there.
+    """
+
+    def __init__(self, path: Path, budgets: Budgets | None = None) -> None:
+        self.root, self.mets = _found(path)
+        self._budgets = budgets or Budgets()
+
+    @cached_property
+    def index(self) -> Index:
+        """The database of what the METS documents say, for those that ask for more than one LOB."""
+        return Index(self.root, self.mets, self._budgets)
+
+    @property
+    def objid(self) -> str:
+        """The parent's OBJID, empty without one."""
+        return self.index.objid
+
+    @property
+    def segments(self) -> tuple[HeldSegment, ...]:
+        """The children that could be read, in the order in which they are named."""
+        return self.index.segments
+
+    @property
+    def archives(self) -> tuple[tuple[str, ...], ...]:
+        """The SIARD archives that the METS documents list: a file, or its first piece, or a folder.
+
+        As names from the root.
+        """
+        return self.index.archives
+
+    @property
+    def representation(self) -> tuple[str, ...] | None:
+        """The folder of the parent's own representation as names from the root, None without one (CSIP)."""
+        above = self.mets.split("/")[:-1]
+        for (path,) in self.index.rows("SELECT path FROM mets ORDER BY id"):
+            names = tuple(path.split("/"))
+            if is_representation(names) and list(names[:-3]) == above:
+                return names[:-1]
+        return None
+
+    @property
+    def faults(self) -> tuple[SourceError, ...]:
+        """The children that are named and cannot be read; LOBs of the others can be given back."""
+        return tuple(self.index.faults)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the id of every LOB, in the order of the children and of their METS; each once."""
+        for (lob,) in self.index.rows(_IDS):
+            yield lob
+        for (lob,) in self.index.rows(_BARE):
+            yield lob
+
+    def lobs(self) -> Iterator[HeldLob]:
+        """Yield every LOB as ``ids`` does.
+
+        Raises ``SourceError`` at once for a child that cannot be read, else as ``lob`` does.
+        """
+        for fault in self.index.faults:
+            raise fault
+        for lob in self.ids():
+            yield self.lob(lob)
+
+    def lob(self, lob: str) -> HeldLob:
+        """Return the LOB with this id (``s0.t2.c4.r1``).
+
+        Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for
+        one whose parts are not complete, in order, and as large as METS says; see ``chains``.
+        """
+        parts: list[HeldPart] = []
+        wholes: list[HeldPart] = []
+        for row in self.index.rows(_PARTS, lob):
+            (parts if row[0] else wholes).append(self._part(lob, row))
+        said = list(self.index.rows(_WHOLES, lob))
+        if not (parts or said):
+            if not wholes:
+                raise self._absent(lob)
+            if len(wholes) == 1:
+                part = wholes[0]
+                return HeldLob(
+                    id=lob,
+                    parts=(part,),
+                    size=part.size,
+                    digest=part.digest,
+                    media_type=part.media_type,
+                    source=part.source,
+                    format=part.format,
+                )
+        _check_once(lob, parts, wholes, said)
+        return self._split(lob, parts, said)
+
+    def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
+        named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]
+        whole = _whole(said[0]) if said else _mapped_whole(parts, named)
+        if not parts:
+            raise self._partless(lob, named, said[0])
+        try:
+            ordered = chained(lob, parts, whole, named)
+        except SourceError as error:
+            raise self._with_faults(error) from None
+        media = next((each for each in (whole and whole.media_type, parts[0].media_type) if each), None)
+        return HeldLob(
+            id=lob,
+            parts=ordered,
+            size=sum(part.size for part in ordered),
+            digest=None if whole is None else whole.digest,
+            media_type=media,
+            source=whole.source if whole else ordered[0].source,
+            is_mapped=bool(named),
+            format=None if whole is None else whole.format,
+        )
+
+    def _part(self, lob: str, row: Row) -> HeldPart:
+        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, kind = row
+        if path is None:
+            raise SourceError(
+                f"LOB {lob}: {mets} line {line}: {refused}",
+                hint="Only files in the package are read; metspack check tells more.",
+            )
+        part = HeldPart(
+            id=xml_id or lob,
+            seq=seq,
+            path=tuple(path.split("/")),
+            size=-1 if size is None else size,
+            digest=None if algorithm is None else Digest(algorithm=algorithm, value=value),
+            media_type=media,
+            mets=mets,
+            line=line,
+            segment=called,
+            format=format_in(kind),
+            inside=self._inside(lob, tuple(path.split("/"))),
+        )
+        return self._measured(lob, part) if size is None else part
+
+    def _inside(self, lob: str, path: tuple[str, ...]) -> Inside | None:
+        try:
+            return self.index.files.inside(path)
+        except SourceError as error:
+            raise SourceError(f"LOB {lob}: {error.message}", hint=error.hint) from None
+
+    def _measured(self, lob: str, part: HeldPart) -> HeldPart:
+        """Return a part with the size its file has: METS says none."""
+        try:
+            with open_part(self.root, part) as medium:
+                return replace(part, size=medium.size)
+        except OSError as error:
+            raise SourceError(
+                f"LOB {lob}: {part.name} cannot be opened: {error.strerror} ({part.source})",
+                hint="Get the file from another copy of the package.",
+            ) from None
+
+    def _partless(self, lob: str, named: list[Mapped], said: Row) -> SourceError:
+        first = named[0] if named else None
+        where = f"{first.part}, which {first.source} expects in {first.child}" if first else "the first"
+        return self._with_faults(
+            SourceError(
+                f"LOB {lob}: all its parts are missing, {where}; {_said(said)} says that it is split",
+                hint="Get the children that hold them from another copy of the package.",
+            )
+        )
+
+    def _with_faults(self, error: SourceError) -> SourceError:
+        """Return an error that says, when children could not be read, that this may be why."""
+        if not self.index.faults:
+            return error
+        return SourceError(f"{error.message}. Also, {self.index.faults[0].message}", hint=error.hint)
+
+    def _absent(self, lob: str) -> SourceError:
+        hint = self._likelier(lob)
+        return self._with_faults(SourceError(f"the package has no LOB {lob[:200]!r}", hint=hint))
+
+    def _likelier(self, lob: str) -> str:
+        row = self.index.row("SELECT lob FROM entry WHERE xml_id = ? AND lob IS NOT NULL", lob)
+        if row is not None:
+            return f"{lob} is a part of the LOB {row[0]}."
+        row = self.index.row("SELECT lob FROM entry WHERE lob IS NOT NULL AND lower(lob) = ?", lob.lower())
+        if row is not None:
+            return f"Did you mean {row[0]}?"
+        if rows := self._rows_of(lob):
+            return rows
+        # Only a person waits for this, and difflib is slow to import.
+        from difflib import get_close_matches  # noqa: PLC0415
+
+        candidates = list(self._beside(lob))
+        near = get_close_matches(lob, candidates, n=1, cutoff=_CLOSE)
+        if near:
+            return f"Did you mean {near[0]}?"
+        if not candidates:
+            return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
+        return (
+            f"Ids are as in its METS documents, {candidates[0]}, and for LOBs that stayed in the .siard as "
+            "metspack inspect --lobs lists them."
+        )
+
+    def _beside(self, lob: str) -> Iterator[str]:
+        for comparison, direction in ((">=", "ASC"), ("<", "DESC")):
+            # The operators are constants of this loop, not data.
+            sql = (
+                f"SELECT DISTINCT lob FROM entry WHERE lob IS NOT NULL AND lob {comparison} ? "  # noqa: S608
+                f"ORDER BY lob {direction} LIMIT ?"
+            )
+            for (found,) in self.index.rows(sql, lob, _NEAR):
+                yield found
+
+    def _rows_of(self, lob: str) -> str:
+        """Return which rows of a LOB's column have LOBs in the package, nothing when none has."""
+        column = re.fullmatch(
+            r"((?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9.ua]+\.r)[0-9]+", lob, re.ASCII
+        )
+        if column is None:
+            return ""
+        prefix = column[1]
+        sql = (
+            "SELECT count(*), min(CAST(substr(lob, ?) AS INTEGER)), max(CAST(substr(lob, ?) AS INTEGER)) "
+            "FROM entry WHERE lob >= ? AND lob < ?"
+        )
+        start = len(prefix) + 1
+        count, low, high = self.index.row(sql, start, start, prefix, prefix + ":") or (0, 0, 0)
+        return f"Its column has LOBs in rows {low:,} to {high:,}." if count else ""
+
+    def close(self) -> None:
+        """Drop what was read."""
+        index = self.__dict__.pop("index", None)
+        if index is not None:
+            index.close()
+
+
+def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[Row]) -> None:
+    if len(wholes) > 1:
+        raise SourceError(
+            f"LOB {lob}: it is there twice: {wholes[0].name} ({wholes[0].source}) and {wholes[1].name} "
+            f"({wholes[1].source}); expected once",
+            hint=_REPAIR,
+        )
+    if wholes:
+        beside = f"its part {parts[0].id} ({parts[0].source})" if parts else _said(said[0])
+        raise SourceError(
+            f"LOB {lob}: it is there whole, {wholes[0].name} ({wholes[0].source}), and in parts: {beside}; "
+            "expected one of the two",
+            hint=_REPAIR,
+        )
+    if len(said) > 1:
+        raise SourceError(
+            f"LOB {lob}: what the whole is, is said twice: {_said(said[0])} and {_said(said[1])}",
+            hint=_REPAIR,
+        )
+
+
+def _said(row: Row) -> str:
+    return f"{row[4]} line {row[5]}"
+
+
+def _whole(row: Row) -> HeldWhole:
+    size, algorithm, value, media = row[:4]
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
+    return HeldWhole(size=size, digest=digest, media_type=media, source=_said(row), format=format_in(row[6]))
+
+
+def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | None:
+    """Return a whole of which the map says all: in CSIP METS lists no file that lies nowhere (CSIP76)."""
+    if named and all(is_representation(tuple(part.mets.split("/"))) for part in parts):
+        return HeldWhole(size=None, digest=None, media_type=None, source=named[0].source)
+    return None
+
+
+def _mapped(row: Row) -> Mapped:
+    part, child, place, mets, line = row
+    return Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
+
+
+def _found(path: Path) -> tuple[Path, str]:
+    """Return the package's root and the name of its METS."""
+    if path.is_dir():
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(name for name in os.listdir(path) if is_mets_name(name))
+        for name in (*METS_NAMES, *names):
+            if name in names:
+                return path, name
+        if (found := packages.top(path)) is not None:
+            return path, "/".join(found)
+        with closing(OpenPacks(Budgets())) as shelf:
+            if (packed := packages.packed_top(path, shelf)) is not None:
+                return path, f"{packed[1]}/{CSIP_METS}"
+        raise SourceError(
+            f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
+        )
+    if path.suffix.lower() == ".siard" and path.is_file():
+        beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
+        raise SourceError(
+            f"{path} is an archive, expected a package",
+            hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
+        )
+    if path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
+        return path.parent, f"{path.stem}/{CSIP_METS}"
+    if path.exists():
+        return path.parent, path.name
+    raise SourceError(
+        f"{path} is not there", hint="Name a package's folder, or the METS file of its parent IP."
+    )

@@ -1,0 +1,425 @@
+"""A package as a source of LOBs: what its archive's cells mean, with what METS says of the bytes as proofs.
+
+Whoever reads the LOBs through ``copying.Passage`` has every part, every whole and every cell proven in
+the one pass that copies them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from metspack.digests import OCTETS
+from metspack.errors import SourceError
+from metspack.files import tempdb
+from metspack.files.byteranges import HeldMedium
+from metspack.layouts import LAYOUTS
+from metspack.locations.packedsegments import Packed
+from metspack.mediatypes import DEFAULT
+from metspack.mets import lobids
+from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
+from metspack.packages import archives
+from metspack.packages.cells import altered, archive_place, from_root, grants
+from metspack.packages.files import open_part
+from metspack.packages.formats import Kinds
+from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.package import Package
+from metspack.packages.selection import Selection
+from metspack.progress import Progress
+from metspack.siard.metadata import Table
+from metspack.siard.tables import Tally
+from metspack.sizes import counted
+from metspack.sources.archive import Archive, Located, Tallies, extension_of
+from metspack.sources.extents import Holdings
+from metspack.sources.foundlobs import cell_key
+from metspack.sources.opening import LooseLobs
+from metspack.uris import shown
+
+_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
+_SUFFIX = re.compile(r"(?:\.(?:[0-9]+|z)|_part[0-9]{3,18})$")
+ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
+KEEPING = "what is known of the LOBs"
+
+
+class ListedLobs:
+    """What METS says of LOBs, by the files that hold them; remembers which were asked for.
+
+    Those are meant whose ids begin with ``prefix`` and then a place; with None there are none.
+    """
+
+    def __init__(self, package: Package, prefix: str | None = "") -> None:
+        self.package = package
+        self.prefix = prefix or ""
+        self._lists_none = prefix is None
+        self.unproven = 0
+        self.unmapped = 0
+        self.doubt = ""
+        self.kinds = Kinds(package)
+        self._asked = tempdb.opened()
+        self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._asked.execute("BEGIN")
+
+    def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
+        """Return what METS says of the LOB that lies in some files, one after the other.
+
+        ``lob`` is its id by its cell, ``about`` names the LOB in errors. Raises ``SourceError`` when METS
+        lists no such LOB, or another one under this id.
+        """
+        first = files[0]
+        found = None if first is None else self.package.index.lob_at(first)
+        if found is None:
+            for fault in self.package.faults:
+                raise SourceError(
+                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
+                )
+            raise SourceError(
+                f"{about} is listed by no METS of the package",
+                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
+            )
+        held = self.package.lob(found)
+        named = tuple(part.path for part in held.parts)
+        if named != files:
+            raise SourceError(
+                f"{about}: its cell means {counted(len(files), 'file')}, but METS lists {found} as "
+                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
+                hint=ANOTHER,
+            )
+        if found != lob and self.package.index.holds(lob):
+            raise SourceError(
+                f"LOB {lob}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
+                f"and {lob} elsewhere",
+                hint=ANOTHER,
+            )
+        self.take(found)
+        return held
+
+    def take(self, lob: str) -> None:
+        """Note that a LOB was asked for."""
+        with tempdb.explained(KEEPING):
+            self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
+
+    def others(self, selection: Selection) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
+        for place in self.ids():
+            lob = self.prefix + place
+            row = self._asked.execute("SELECT 1 FROM lob WHERE id = ?", (lob,)).fetchone()
+            if row is None and selection.takes(place):
+                yield lob
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists, without what they begin with."""
+        others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
+        for lob in () if self._lists_none else self.package.ids():
+            own, place = lobids.parted(lob)
+            if own == self.prefix or (not self.prefix and own not in others):
+                yield place if own in others else lob
+
+    def proofs(self, held: HeldLob) -> Proofs:
+        """Return what METS says of a LOB's bytes, as far as it can be computed."""
+        if held.doubt:
+            self.unmapped += 1
+            self.doubt = self.doubt or held.doubt
+        known = [self._known(part.digest) for part in held.parts]
+        if not held.is_split:
+            return Proofs(whole=known[0])
+        # That every part is proven, and the map names them all, proves a whole that METS has no digest of.
+        whole = None if held.digest is None and held.is_mapped and all(known) else self._known(held.digest)
+        return Proofs(whole=whole, extents=tuple(known))
+
+    def _known(self, digest: Digest | None) -> Digest | None:
+        if digest is not None and digest.algorithm in OCTETS:
+            return digest
+        self.unproven += 1
+        return None
+
+    def reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
+        """Return a LOB that METS alone knows; its files begin in the granted root with that number.
+
+        ``entries`` gives those of packed segments by a file's names below that root.
+        """
+        place = place_of(held.id.removeprefix(self.prefix))
+        name = held.parts[0].name
+        extension = extension_of(_SUFFIX.sub("", name) if held.is_split else name)
+        return LobRef(
+            cell=LobCell(place=place, file=name, length=None, digest=None),
+            size=held.size,
+            extension=extension,
+            media_type=held.media_type or DEFAULT,
+            extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
+            proofs=self.proofs(held),
+            recorded=self.kinds.recorded(held),
+        )
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what could not be proven by METS."""
+        if self.kinds.unread:
+            yield self.kinds.unread
+        if self.doubt:
+            yield self.doubt
+        if self.unmapped > 1:
+            yield f"{counted(self.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names"
+        if self.unproven:
+            yield (
+                f"{counted(self.unproven, 'digest')} that METS does not give, or by an algorithm that cannot "
+                "be computed here: those bytes are proven by their cells alone"
+            )
+
+    def close(self) -> None:
+        """Close the package, and forget what was asked for."""
+        self._asked.close()
+        self.package.close()
+
+
+def place_of(lob: str) -> LobPlace:
+    """Return the place that an id names; raises ``SourceError`` when it names none."""
+    found = _PLACE.fullmatch(lob)
+    if found is None or not int(found[4]):
+        raise SourceError(
+            f"LOB {lob[:200]!r}: its id names no place in a database, so that it has none in a restored tree",
+            hint="Ids are as s0.t2.c4.r1; metspack cat gives back a LOB with any id.",
+        )
+    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
+
+
+Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
+
+
+def _extent(root: Path, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
+    try:
+        with open_part(root, part) as medium:
+            size, stamp = medium.size, medium.stamps[0]
+    except (OSError, SourceError) as error:
+        why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
+        raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=ANOTHER) from None
+    check_size(lob, part, size)
+    inside = part.inside
+    if inside is not None and inside.entry is not None:
+        return next(each for each in entries(part.path) if replace(each, archive=0) == inside.entry)
+    return FileExtent(
+        root=number,
+        path=part.path if inside is None else inside.file,
+        size=size,
+        modified=stamp.modified,
+        inode=stamp.inode,
+        device=stamp.device,
+        offset=None if inside is None else inside.offset,
+    )
+
+
+def check_size(lob: str, part: HeldPart, size: int) -> None:
+    """Raise ``SourceError`` unless a part of a LOB has the size that METS says."""
+    if size != part.size:
+        raise SourceError(
+            f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
+            hint=ANOTHER,
+        )
+
+
+class PackagedArchive(Archive):
+    """The archive of a package; its LOBs in segments come with proofs. A context manager.
+
+    Of the tables' cells only those selected are seen. Takes the package, and closes it. Raises
+    ``SourceError`` as ``Archive`` does.
+    """
+
+    def __init__(
+        self, package: Package, path: tuple[str, ...], budgets: Budgets | None, selection: Selection
+    ) -> None:
+        self.package = package
+        self.selection = selection
+        self._names = path
+        place, at = archive_place(package, path)
+        # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
+        self._root = 0 if len(path) == 1 else 1
+        super().__init__(place, budgets, grants(package, path), at)
+        self.id_prefix = package.index.prefix(path)
+        # Of several archives the first has ids that begin with no name; another one without has none in METS.
+        first = next((each for each in package.archives if not package.index.prefix(each)), path)
+        self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists for it, without what they begin with."""
+        return self._lobs.ids()
+
+    def located(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[Located]:
+        """Yield a table's selected LOB cells as ``Archive.located`` does."""
+        if not self.selection.meets(f"s{table.schema}.t{table.number}"):
+            if read is not None:
+                read(self.document(table).size)
+            return
+        for each in super().located(table, tally, read):
+            if self.selection.takes(each.cell.place.id):
+                yield each
+
+    def lobs(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRef]:
+        """Yield every selected LOB that a cell names, as ``Archive.lobs`` does.
+
+        Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
+        """
+        for lob in super().lobs(tallies, read):
+            yield lob if lob.entries else self._listed(lob)
+
+    def _listed(self, lob: LobRef) -> LobRef:
+        """Return a LOB with what METS says of it."""
+        files = tuple(self._file(each) for each in lob.extents)
+        first = lob.extents[0]
+        where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
+        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
+        for part, extent in zip(held.parts, lob.extents, strict=True):
+            check_size(held.id, part, extent.size)
+        return replace(lob, proofs=self._lobs.proofs(held), recorded=self._lobs.kinds.recorded(held))
+
+    def _file(self, extent: Extent) -> tuple[str, ...] | None:
+        """Return the names from the package's root of a file that lies below it."""
+        if isinstance(extent, FileExtent) and extent.root not in {0, self._root}:
+            return None
+        return from_root(self._names, self, extent)
+
+    def unnamed(self) -> Iterator[LobRef]:
+        """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``."""
+        for lob in self._lobs.others(self.selection):
+            yield self._lobs.reference(self.package.lob(lob), self._root, self._entries)
+
+    def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
+        return self.resolver.packed_entries(self._root, names)
+
+    def unnamed_count(self) -> int:
+        """Return how many LOBs METS lists that no cell named so far."""
+        return sum(1 for _ in self._lobs.others(self.selection))
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what could not be proven by METS."""
+        yield from self._lobs.remarks()
+
+    def prove(self, progress: Progress) -> None:
+        """Raise ``SourceError`` when METS gives the archive or a piece of it a digest it does not have."""
+        for each in altered(self.package, self._names, progress):
+            if each.found is None:
+                raise SourceError(f"{each.name} cannot be opened: {each.reason}", hint=ANOTHER)
+            raise SourceError(
+                f"{each.name} has the {each.found.algorithm} {each.found.value}, but METS says "
+                f"{each.said.value}",
+                hint="The archive was changed after it was packaged. " + ANOTHER,
+            )
+
+    def close(self) -> None:
+        """Close archive and package."""
+        super().close()
+        self._lobs.close()
+
+
+class PackagedLobs(LooseLobs):
+    """The LOBs of a package without an archive, with proofs; a context manager.
+
+    ``stem`` is the name in its segments' folders. Takes the package, and closes it.
+    """
+
+    def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
+        super().__init__(package.root)
+        self._packed = Packed((package.root,), budgets or Budgets())
+        self.package = package
+        self.selection = selection
+        self._lobs = ListedLobs(package)
+        self.id_prefix = ""
+        self.stem = _name(package) or self.stem
+
+    def lobs(self) -> Iterator[LobRef]:
+        """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``."""
+        with closing(self._sorted()) as ids:
+            for lob in ids:
+                self._lobs.take(lob)
+                yield self._lobs.reference(self.package.lob(lob), 0, self._entries)
+
+    def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
+        return self._packed.entries(0, names)
+
+    def holdings(self) -> Holdings:
+        """Return what the LOBs found so far are read from."""
+        return replace(super().holdings(), archives=(HeldMedium(paths=(), stamps=()), *self._packed.held))
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the LOBs that METS lists."""
+        return self.package.ids()
+
+    def _sorted(self) -> Generator[str, None, None]:
+        columns = "schema, place_table, place_row, cell"
+        with closing(tempdb.opened()) as places, tempdb.explained(KEEPING):
+            places.execute(f"CREATE TABLE place ({columns}, id)")
+            places.execute("BEGIN")
+            for lob in filter(self.selection.takes, self.package.ids()):
+                place = place_of(lob)
+                row = (place.schema, place.table, place.row, cell_key(place.cell), lob)
+                places.execute("INSERT INTO place VALUES (?, ?, ?, ?, ?)", row)
+            for (lob,) in places.execute(f"SELECT id FROM place ORDER BY {columns}"):  # noqa: S608 -- a constant
+                yield lob
+
+    def unnamed(self) -> Iterator[LobRef]:
+        """Yield nothing: without an archive no cell is missing."""
+        yield from ()
+
+    def unnamed_count(self) -> int:
+        """Return 0: without an archive no cell is missing."""
+        return 0
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what could not be proven by METS."""
+        yield from self._lobs.remarks()
+
+    def prove(self, progress: Progress) -> None:
+        """Raise nothing: there is no archive."""
+
+    def close(self) -> None:
+        """Close the package."""
+        super().close()
+        self._packed.close()
+        self._lobs.close()
+
+
+Packaged = PackagedArchive | PackagedLobs
+
+
+def _name(package: Package) -> str | None:
+    for segment in package.segments:
+        for layout in LAYOUTS.values():
+            if (parsed := layout.parsed_folder("/".join(segment.folder))) is not None:
+                return parsed.name
+    return None
+
+
+def _check(package: Package, *, partial: bool) -> None:
+    for fault in () if partial else package.faults:
+        raise fault
+
+
+def opened(
+    path: Path,
+    budgets: Budgets | None = None,
+    only: tuple[str, ...] = (),
+    *,
+    archive: str | None = None,
+    hint: str = "Say which is meant: --archive NAME.",
+) -> Packaged:
+    """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
+
+    ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
+    begin with it. Raises ``SourceError`` when it is no package, holds several archives and none is meant
+    (``hint`` says what to do then), or a child cannot be read and all LOBs are asked for.
+    """
+    package = Package(path, budgets)
+    try:
+        chosen, places = archives.chosen(package, archive, only, hint)
+        _check(package, partial=bool(only))
+        selection = Selection(only=places)
+        if chosen is not None:
+            return PackagedArchive(package, chosen, budgets, selection)
+        return PackagedLobs(package, budgets, selection)
+    except BaseException:
+        package.close()
+        raise

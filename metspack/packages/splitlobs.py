@@ -1,0 +1,217 @@
+"""The parts of a split LOB in order, proven complete from what METS says of them; pure.
+
+Four things say how a LOB was divided: SEQ in the child METS, the parent's SPLITLOB structMap, the
+suffixes of the files' names, and the sizes. Where two of them contradict each other, the LOB is not
+given back. Without a map SEQ and the sum of the sizes are enough, but not less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metspack.errors import SourceError
+from metspack.mets.links import are_same
+from metspack.packages.lobs import HeldPart, HeldWhole, Mapped
+
+_SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
+_SUFFIX = re.compile(
+    r".*(?:\.(?P<dotted>[0-9]{1,18})|\.(?P<end>z)|_part(?P<part>[0-9]{1,18}))", re.ASCII | re.DOTALL
+)
+_GET = "Get the part from another copy of the package; metspack check tells what else is wrong with it."
+_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
+
+
+def chained(
+    lob: str, parts: Sequence[HeldPart], whole: HeldWhole | None, mapped: Sequence[Mapped]
+) -> tuple[HeldPart, ...]:
+    """Return a split LOB's parts in order.
+
+    ``parts`` are the files that children list with its id as GROUPID, ``whole`` and ``mapped`` what the
+    parent says. Raises ``SourceError`` naming LOB and part for a part that is missing, there twice, or
+    elsewhere in the order than something else says, and for sizes that do not add up.
+    """
+    if whole is None:
+        raise _error(
+            lob,
+            f"is in {len(parts)} parts (the first listed: {parts[0].id}, {parts[0].source}), but the parent "
+            'METS says nothing of the whole; expected a file with this ID in a fileGrp USE="split LOB"',
+            "Without it nobody can tell whether the last part is there. " + _REPAIR,
+        )
+    check_map(lob, parts, mapped)
+    ordered = _by_seq(lob, parts, whole) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
+    for position, (part, named) in enumerate(zip(ordered, _in_order(lob, mapped), strict=False)):
+        if part.id != named.part:
+            raise _error(
+                lob,
+                f"part {position} by SEQ is {part.id} ({part.source}), but by the parent's map {named.part} "
+                f"({named.source})",
+                _REPAIR,
+            )
+    _check_names(lob, ordered, whole)
+    if not mapped and whole.size is None and not ordered[-1].path[-1].endswith(".z"):
+        raise _error(
+            lob,
+            f"nothing says that {ordered[-1].id} ({ordered[-1].source}) is its last part: the parent METS "
+            f"has no SPLITLOB structMap of it and no size of the whole ({whole.source})",
+            _REPAIR,
+        )
+    found = sum(part.size for part in ordered)
+    if whole.size is not None and found != whole.size:
+        raise _error(
+            lob,
+            f"its {len(ordered)} parts ({ordered[0].id} to {ordered[-1].id}) have {found:,} bytes; expected "
+            f"{whole.size:,} ({whole.source})",
+            _GET,
+        )
+    return ordered
+
+
+def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> None:
+    """Raise ``SourceError`` when parts and the parent's map do not name each other; no map is fine."""
+    held: dict[str, HeldPart] = {}
+    for part in parts:
+        if (other := held.setdefault(part.id, part)) is not part:
+            raise _twice(lob, other, part)
+    named: dict[str, Mapped] = {}
+    for each in mapped:
+        if (before := named.setdefault(each.part, each)) is not each:
+            raise _error(
+                lob,
+                f"the parent's map names its part {each.part} twice: {before.source} and {each.source}",
+                _REPAIR,
+            )
+        if each.part not in held:
+            raise _error(
+                lob,
+                f"its part {each.part} is missing: {each.source} expects it in {each.child}; found "
+                f"{', '.join(held) or 'none'}",
+                _GET,
+            )
+        if not are_same(each.child, held[each.part].segment):
+            raise _error(
+                lob,
+                f"its part {each.part} is in {held[each.part].segment} ({held[each.part].source}); expected "
+                f"in {each.child} ({each.source})",
+                _REPAIR,
+            )
+    for part in parts if mapped else ():
+        if part.id not in named:
+            raise _error(
+                lob,
+                f"its part {part.id} ({part.source}) is not in the parent's map; expected one of "
+                f"{', '.join(named)}",
+                _REPAIR,
+            )
+
+
+def _by_seq(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> tuple[HeldPart, ...]:
+    numbered: dict[int, HeldPart] = {}
+    for part in parts:
+        if part.seq is None or _SEQ.fullmatch(part.seq.strip()) is None:
+            found = "none" if part.seq is None else repr(part.seq[:100])
+            raise _error(
+                lob,
+                f"its part {part.id} ({part.source}) has the SEQ {found}; expected a whole number",
+                _REPAIR,
+            )
+        if (other := numbered.setdefault(int(part.seq), part)) is not part:
+            raise _twice(lob, other, part)
+    ordered = [numbered[number] for number in sorted(numbered)]
+    first = min(numbered)
+    # Others may count from 1; then nothing is missing before it, which the sizes prove.
+    if first > 1 or (first == 1 and sum(part.size for part in parts) != whole.size):
+        raise _error(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first", _GET)
+    for number, part in enumerate(ordered, start=first):
+        if number not in numbered:
+            before = numbered[number - 1]
+            raise _error(
+                lob,
+                f"its part {number} is missing: expected it after {before.id} ({before.source}); found "
+                f"{part.id} with SEQ {part.seq}",
+                _GET,
+            )
+    return tuple(ordered)
+
+
+def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tuple[HeldPart, ...]:
+    if not mapped:
+        raise _error(
+            lob,
+            f"nothing says in which order its {len(parts)} parts come: {parts[0].id} ({parts[0].source}) has "
+            "no SEQ, and the parent METS has no SPLITLOB structMap of it",
+            _REPAIR,
+        )
+    held = {part.id: part for part in parts}
+    return tuple(held[each.part] for each in _in_order(lob, mapped))
+
+
+def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
+    """Return the map's parts by ORDER, or as they stand when none has one."""
+    if all(each.order is None for each in mapped):
+        return list(mapped)
+    placed: dict[int, Mapped] = {}
+    for each in mapped:
+        if each.order is None or _SEQ.fullmatch(each.order.strip()) is None:
+            found = "none" if each.order is None else repr(each.order[:100])
+            raise _error(
+                lob,
+                f"its part {each.part} has the ORDER {found} in the parent's map ({each.source}); expected a "
+                "whole number",
+                _REPAIR,
+            )
+        if (other := placed.setdefault(int(each.order), each)) is not each:
+            raise _error(
+                lob,
+                f"its parts {other.part} and {each.part} have the same ORDER {each.order} in the parent's "
+                f"map ({other.source}, {each.source})",
+                _REPAIR,
+            )
+    ordered = sorted(placed)
+    start = min(ordered[0], 1)  # METS says nothing of the first number; others count from 0
+    for number, there in enumerate(ordered, start):
+        if number != there:
+            raise _error(
+                lob,
+                f"the parent's map has no part with the ORDER {number}: expected it before "
+                f"{placed[there].part}, which has the ORDER {there} ({placed[there].source})",
+                _GET,
+            )
+    return [placed[number] for number in ordered]
+
+
+def _check_names(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> None:
+    """Raise ``SourceError`` where the names' suffixes count otherwise: ``.0 .1 .z`` or ``_part001``.
+
+    Names of any other form say nothing.
+    """
+    found = [_SUFFIX.fullmatch(part.path[-1]) for part in parts]
+    suffixes = [each for each in found if each is not None]
+    if len(suffixes) < len(parts) or len({each["part"] is None for each in suffixes}) > 1:
+        return
+    for position, (part, suffix) in enumerate(zip(parts, suffixes, strict=True)):
+        last = position == len(parts) - 1
+        number = int(suffix["part"]) - 1 if suffix["part"] else int(suffix["dotted"] or position)
+        if number != position or (suffix["end"] and not last):
+            raise _error(
+                lob,
+                f"part {position} is {part.id} ({part.source}), but its file is called {part.path[-1]!r}",
+                _REPAIR,
+            )
+    if suffixes[-1]["dotted"] and sum(part.size for part in parts) != whole.size:
+        raise _error(
+            lob, f"its last part, .z, is missing; found {parts[-1].path[-1]!r} ({parts[-1].id}) last", _GET
+        )
+
+
+def _twice(lob: str, one: HeldPart, other: HeldPart) -> SourceError:
+    return _error(
+        lob,
+        f"a part is there twice: {one.id} with SEQ {one.seq} ({one.name}, {one.source}) and {other.id} with "
+        f"SEQ {other.seq} ({other.name}, {other.source})",
+        "Each part exists once; take the wrong one out of its METS.",
+    )
+
+
+def _error(lob: str, what: str, hint: str) -> SourceError:
+    return SourceError(f"LOB {lob}: {what}", hint=hint)

@@ -1,0 +1,81 @@
+"""Columns whose LOBs are small enough to stay inside the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from metspack.errors import ConfigError
+from metspack.model import LobRef
+from metspack.planning.assignment import Column, column_of
+from metspack.progress import Progress
+from metspack.sizes import counted
+from metspack.sources.archive import Archive, named
+from metspack.sources.opening import Source
+from metspack.sources.repacking import Departures
+
+
+def chosen(source: Source, least: int | None, progress: Progress) -> dict[Column, int]:
+    """Return the columns of a source that stay, as ``columns``, none when ``least`` is None.
+
+    Raises ``ConfigError`` for a source that has nothing to stay in, ``SourceError`` as ``columns``.
+    """
+    if least is None:
+        return {}
+    if not isinstance(source, Archive):
+        raise ConfigError(
+            "without a SIARD archive there is nothing that LOBs could stay in",
+            hint="Leave --min-size out.",
+        )
+    progress.stage("Looking at sizes", source.weight())
+    return columns(source, least, progress.advance)
+
+
+def moving(source: Source, stays: Collection[Column], progress: Progress) -> Iterator[LobRef]:
+    """Return an iterator over the LOBs of a source but for those of columns that stay."""
+    progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
+    lobs = source.lobs(read=progress.advance) if isinstance(source, Archive) else source.lobs()
+    return (lob for lob in lobs if column_of(lob.place) not in stays) if stays else lobs
+
+
+def columns(archive: Archive, least: int, read: Callable[[int], None] | None = None) -> dict[Column, int]:
+    """Return the columns that stay and how many LOBs each has: all inside, each below ``least`` bytes.
+
+    A column moves whole or not at all, for it has one lobFolder (DILCIS statement, column level). One with
+    a LOB in several pieces, outside or not to be found does not stay. ``read`` is told the bytes as they are
+    read, the archive's ``weight`` in all.
+    """
+    found: dict[Column, int] = {}
+    moving: set[Column] = set()
+    for table in archive.metadata.tables:
+        for each in archive.located(table, read=read):
+            column = column_of(each.cell.place)
+            size = None if each.resolution is None else each.resolution.size
+            if size is None or size >= least or len(each.entries) != 1:
+                moving.add(column)
+                found.pop(column, None)
+            elif column not in moving:
+                found[column] = found.get(column, 0) + 1
+    return found
+
+
+def keep(archive: Archive, stays: Collection[Column], departures: Departures) -> None:
+    """Take out of the departures what columns that stay name."""
+    if not stays:
+        return
+    for table in archive.metadata.tables:
+        if any((table.schema, table.number) == column[:2] for column in stays):
+            for each in archive.located(table):
+                if column_of(each.cell.place) in stays:
+                    for entry in each.entries:
+                        departures.keep(entry)
+
+
+def words(archive: Archive, found: dict[Column, int], least: int) -> Iterator[str]:
+    """Yield for each column that stays a sentence about it."""
+    labels = {(table.schema, table.number): table for table in archive.metadata.tables}
+    for (schema, number, column), count in found.items():
+        table = labels[schema, number]
+        yield (
+            f"{named(table, f'c{column}')} stays inside the archive: {counted(count, 'LOB')}, each smaller "
+            f"than {least:,} bytes"
+        )

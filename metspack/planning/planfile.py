@@ -1,0 +1,211 @@
+"""The plan as a file of JSON lines: a header, then one line per segment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from metspack.errors import PlanError
+from metspack.files import reading
+from metspack.layouts import LAYOUTS
+from metspack.model import ClosedBy, Limits, Segment
+from metspack.planning.division import Division, Split
+from metspack.sizes import counted
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanHeader:
+    """What a plan was made from and with: source size in bytes, digest of its metadata, options.
+
+    ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
+    """
+
+    name: str
+    source_size: int
+    metadata_sha256: str
+    division: Division
+    min_size: int | None = None
+
+
+class PlanSource(Protocol):
+    """What a plan is made from: its size in bytes, and its metadata.xml."""
+
+    @property
+    def size(self) -> int:
+        """The size in bytes, 0 where no archive is."""
+
+    @property
+    def metadata_document(self) -> bytes:
+        """The bytes of metadata.xml, none where no archive is."""
+
+
+def header(name: str, source: PlanSource, division: Division, min_size: int | None = None) -> PlanHeader:
+    """Return the header of a plan for a source; one without an archive is told by its LOBs alone."""
+    return PlanHeader(
+        name=name,
+        source_size=source.size,
+        metadata_sha256=hashlib.sha256(source.metadata_document).hexdigest(),
+        division=division,
+        min_size=min_size,
+    )
+
+
+def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
+    """Yield the plan's lines, each with its line feed."""
+    yield _line(
+        {
+            "metspack_plan": _FORMAT,
+            "name": head.name,
+            "source": {"size": head.source_size, "metadata_sha256": head.metadata_sha256},
+            "options": {
+                "layout": head.division.layout.name,
+                "split": head.division.split.value,
+                "max_files": head.division.limits.files,
+                "max_bytes": head.division.limits.bytes,
+                "min_size": head.min_size,
+            },
+        }
+    )
+    for segment in segments:
+        yield _line(described(segment))
+
+
+def described(segment: Segment) -> dict[str, object]:
+    """Return a segment as a plan file and ``plan --json`` have it."""
+    return {
+        **({"container": segment.container} if segment.container else {}),
+        "segment": segment.index,
+        "first": segment.first,
+        "last": segment.last,
+        "files": segment.files,
+        "bytes": segment.bytes,
+        "closed_by": segment.closed_by.value,
+    }
+
+
+def _line(value: dict[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _header(value: dict[str, Any]) -> PlanHeader:
+    """Return the header that a plan begins with; raises KeyError, TypeError and ValueError."""
+    options, source = value["options"], value["source"]
+    limits = [options["max_files"], options["max_bytes"], options["min_size"]]
+    if not all(limit is None or type(limit) is int for limit in limits):
+        raise TypeError("a limit is a whole number or null")
+    return PlanHeader(
+        name=str(value["name"]),
+        source_size=int(source["size"]),
+        metadata_sha256=str(source["metadata_sha256"]),
+        division=Division(
+            limits=Limits(files=limits[0], bytes=limits[1]),
+            layout=LAYOUTS[options["layout"]],
+            split=Split(options["split"]),
+        ),
+        min_size=limits[2],
+    )
+
+
+class PlanFile:
+    """A plan read back: its header, and its segments one at a time.
+
+    Raises ``PlanError`` naming file and line where it is no plan.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = self._numbered()
+        number, first = next(self._lines, (1, {}))
+        if first.get("metspack_plan") != _FORMAT:
+            raise PlanError(
+                f"{path} line {number} is not the header of a plan (metspack_plan {_FORMAT})",
+                hint="Make one with: metspack plan SOURCE -o plan.jsonl",
+            )
+        try:
+            self.header = _header(first)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(number) from error
+
+    def _numbered(self) -> Iterator[tuple[int, dict[str, object]]]:
+        try:
+            descriptor = reading.opened(self._path)
+        except OSError as error:
+            raise PlanError(
+                f"cannot read the plan {self._path}: {error.strerror}", hint="Check its name."
+            ) from None
+        with open(descriptor, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    value = json.loads(line.decode())
+                except (ValueError, RecursionError):
+                    raise self._damaged(number) from None
+                if not isinstance(value, dict):
+                    raise self._damaged(number)
+                yield number, value
+
+    def _damaged(self, number: int) -> PlanError:
+        return PlanError(
+            f"{self._path} line {number} is not a line of a plan",
+            hint="Make the plan again with: metspack plan",
+        )
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the planned segments in order."""
+        for number, value in self._lines:
+            try:
+                yield Segment(
+                    container=str(value.get("container", "")),
+                    index=int(str(value["segment"])),
+                    first=str(value["first"]),
+                    last=str(value["last"]),
+                    files=int(str(value["files"])),
+                    bytes=int(str(value["bytes"])),
+                    closed_by=ClosedBy(value["closed_by"]),
+                )
+            except (KeyError, TypeError, ValueError):
+                raise self._damaged(number) from None
+
+    def fitting(self, head: PlanHeader) -> None:
+        """Raise ``PlanError`` when the plan was made for another source or another state of it."""
+        for what, planned, found in (
+            ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
+            ("metadata.xml", self.header.metadata_sha256, head.metadata_sha256),
+        ):
+            if planned != found:
+                raise PlanError(
+                    f"{self._path} no longer fits its source: planned for {what} {planned}, found {found}",
+                    hint="The source is another file or was changed; plan again.",
+                )
+
+    def agreement(self, head: PlanHeader) -> Callable[[Segment | None], None]:
+        """Return what is told each segment, None at the end; it raises ``PlanError`` for one that differs.
+
+        Raises ``PlanError`` itself as ``fitting`` does.
+        """
+        self.fitting(head)
+        expected = self.segments()
+
+        def agreed(segment: Segment | None) -> None:
+            if (plan := next(expected, None)) != segment:
+                raise PlanError(
+                    f"{self._path} no longer fits its source: it plans {_words(plan)}, "
+                    f"found {_words(segment)}",
+                    hint="The source or the plan was changed; plan again.",
+                )
+
+        return agreed
+
+
+def _words(segment: Segment | None) -> str:
+    if segment is None:
+        return "no further segment"
+    return (
+        f"segment {segment.index} with {segment.first} to {segment.last} "
+        f"({counted(segment.files, 'file')}, {counted(segment.bytes, 'byte')})"
+    )

@@ -1,0 +1,205 @@
+"""The result of an inspection as objects for JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from metspack.inspecting import survey
+from metspack.inspecting.inspection import Inspection, LobColumn
+from metspack.inspecting.survey import LevelFound, Surveyed
+from metspack.inspecting.unreferenced import Unnamed
+from metspack.inspecting.verification import Verdict, Verification
+from metspack.locations.candidates import Convention
+from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.sources.archive import Archive
+from metspack.sources.opening import Source
+
+
+def name(source: Source) -> str:
+    """Return what a source is called: the .siard file's name, the folder's, the list's."""
+    return source.name if isinstance(source, Archive) else source.path.resolve().name
+
+
+def form(source: Source) -> str:
+    """Return the form a source comes in: ``file``, ``parts``, ``folder``, ``LOB folder`` or ``list``."""
+    if not isinstance(source, Archive):
+        return "list" if source.path.is_file() else "LOB folder"
+    if source.container is None:
+        return "folder"
+    return "file" if len(source.container.medium.paths) == 1 else "parts"
+
+
+def kind(error: LobUnresolved) -> str:
+    """Return in a word why a LOB cannot be had: ``missing``, ``refused`` or ``ambiguous``."""
+    if isinstance(error, LobRefused):
+        return "refused"
+    return "ambiguous" if isinstance(error, LobAmbiguous) else "missing"
+
+
+def document(
+    source: Source,
+    found: Inspection,
+    verification: Verification | None = None,
+    verdicts: Sequence[Verdict] = (),
+) -> dict[str, Any]:
+    """Return an inspection as the object for ``--json``; ``verdicts`` are those of LOBs with a fault."""
+    largest = found.largest
+    unreferenced = found.unreferenced
+    return {
+        "source": {"name": name(source), "size": source.size, "form": form(source)},
+        "siard_version": found.version,
+        "product": found.product,
+        "dbname": found.dbname,
+        "lob_folder": None if found.lob_folder is None else _level(found.lob_folder),
+        "tables": found.tables,
+        "rows": found.rows,
+        "lobs": {
+            "inside": found.inside,
+            "outside": found.outside,
+            "missing": sum(each.missing for each in found.columns),
+            "refused": sum(each.refused for each in found.columns),
+            "ambiguous": sum(each.ambiguous for each in found.columns),
+            "inline": found.inline,
+            "datalinks": found.datalinks,
+            "bytes": found.bytes,
+            "bytes_inside": sum(each.bytes_inside for each in found.columns),
+        },
+        "largest": {"lob": largest.largest_lob, "bytes": largest.largest} if largest else None,
+        "sizes": [
+            {"from": each.least, "below": each.below, "lobs": each.lobs, "bytes": each.bytes}
+            for each in found.sizes.classes()
+        ],
+        "columns": [column(each) for each in found.columns],
+        "unreferenced": {
+            "inside": _unnamed(unreferenced.inside),
+            "outside": _unnamed(unreferenced.outside),
+        },
+        "named_twice": unreferenced.twice,
+        "warnings": list(found.warnings),
+        "errors": [
+            {
+                "lob": lob,
+                "column": each.found.id,
+                "kind": kind(error),
+                "message": error.message,
+                "hint": error.hint,
+            }
+            for each in found.columns
+            for lob, error in each.errors
+        ],
+        "verification": None if verification is None else _verification(verification, verdicts),
+    }
+
+
+def column(each: LobColumn) -> dict[str, Any]:
+    """Return a column with LOBs as its object."""
+    found = each.found
+    missing = next((lob for lob, error in each.errors if kind(error) == "missing"), "")
+    return {
+        "id": found.id,
+        "table": f"{found.schema}.{found.table}",
+        "name": found.name,
+        "type": found.type,
+        "media_type": found.media_type,
+        "levels": {
+            "column": [_level(level) for level in found.levels],
+            "folder": found.folder,
+            "cells": {said.value: number for said, number in sorted_by_value(each.cells)},
+        },
+        "conventions": [
+            {
+                "letter": convention.letter,
+                "title": convention.title,
+                "code": _code(convention),
+                "lobs": number,
+            }
+            for convention, number in each.conventions.most_common()
+        ],
+        "lobs": each.lobs,
+        "inside": each.inside,
+        "outside": each.outside,
+        "missing": each.missing,
+        "refused": each.refused,
+        "ambiguous": each.ambiguous,
+        "bytes": each.bytes,
+        "digests": each.digests,
+        "digests_by_algorithm": dict(sorted(each.algorithms.items())),
+        "without_digest": each.undigested,
+        "largest": each.largest,
+        "largest_lob": each.largest_lob,
+        "first_missing": missing,
+    }
+
+
+def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) -> dict[str, Any]:
+    """Return one LOB as the object for ``--lobs``; with a verdict, what came of reading it."""
+    found, cell, error = each.lob, each.cell, each.error
+    where = "error" if found is None else "inside" if each.is_inside else "outside"
+    record: dict[str, Any] = {
+        "id": cell.place.id,
+        "schema": each.column.schema,
+        "table": each.column.table,
+        "column": each.column.name,
+        "row": cell.place.row,
+        "file": cell.file,
+        "where": where,
+        "convention": None if each.convention is None else each.convention.letter,
+        "entries": [] if found is None else list(found.entries),
+        "paths": list(paths),
+        "size": None if found is None else found.size,
+        "length": cell.length,
+        "digest": cell.digest and {"algorithm": cell.digest.algorithm, "value": cell.digest.value},
+        "extents": 0 if found is None else len(found.extents),
+        "error": None
+        if error is None
+        else {"kind": kind(error), "message": error.message, "hint": error.hint},
+    }
+    if verdict is not None:
+        record["verified"] = {
+            "fault": None if verdict.fault is None else verdict.fault.value,
+            "message": verdict.message or None,
+            "digest": verdict.algorithm,
+            "length_unit": verdict.unit,
+        }
+    return record
+
+
+def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.LevelKind, int]]:
+    """Return what cells say with how many of them do, in the order in which it is defined."""
+    return [(said, counts[said]) for said in survey.LevelKind if counts[said]]
+
+
+def _level(level: LevelFound) -> dict[str, str]:
+    return {"level": level.said.value, "text": level.text}
+
+
+def _code(convention: Convention) -> str | None:
+    return None if convention.is_statement else convention.code
+
+
+def _unnamed(unnamed: Unnamed) -> dict[str, Any]:
+    return {"files": unnamed.files, "bytes": unnamed.bytes, "names": list(unnamed.names)}
+
+
+def _verification(verification: Verification, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    return {
+        "lobs": verification.lobs,
+        "bytes": verification.bytes,
+        "digests": dict(sorted(verification.algorithms.items())),
+        "without_digest": verification.undigested,
+        "part_digests_accepted": verification.part_digests,
+        "length_units": dict(sorted(verification.units.items())),
+        "without_length": verification.unmeasured,
+        "failed": verification.failed,
+        "faults": [
+            {
+                "lob": each.lob,
+                "fault": each.fault and each.fault.value,
+                "message": each.message,
+                "hint": each.hint,
+            }
+            for each in verdicts
+        ],
+    }

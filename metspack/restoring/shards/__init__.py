@@ -1,0 +1,1 @@
+"""LOBs as shards: stretches of files, written and read."""

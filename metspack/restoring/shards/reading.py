@@ -1,0 +1,310 @@
+"""Shards read from a file, ours or another's, and the bytes they stand for.
+
+Where the files are, ``shardplaces`` finds: below the granted root and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from metspack import safexml, uris
+from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
+from metspack.restoring.shards.places import NamedFile, ShardFolder
+from metspack.restoring.shards.writing import UNIT
+
+_LONGEST = 64_000_000
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+_SHOWN = 20
+_PEEKED = 1 << 10
+_FORM = (
+    "A shard file is JSON as metspack shards --json writes it, one object after the other or in an array, or "
+    "XML with a shard_metadata element."
+)
+_UNITS = (
+    "Shards of broadcasts count seconds, which only a program that knows the format can turn into bytes. "
+    "When this one does count bytes, say so: --unit bytes."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundExtent:
+    """A stretch of a file that is there: its names below the root, and where the stretch lies in it."""
+
+    path: tuple[str, ...]
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundShard:
+    """A shard whose files were found below ``root``; its bytes are those of the extents in order."""
+
+    source: str
+    root: Path
+    extents: tuple[FoundExtent, ...]
+
+    @property
+    def size(self) -> int:
+        """All its bytes; those of extents that overlap count each time."""
+        return sum(each.length for each in self.extents)
+
+    def cut(self, offsets: range) -> FoundShard:
+        """Return the shard of the bytes at these offsets of this one, which lie within it."""
+        extents = []
+        start = 0
+        for each in self.extents:
+            first = max(offsets.start - start, 0)
+            length = min(offsets.stop - start, each.length) - first
+            if length > 0:
+                extents.append(replace(each, offset=each.offset + first, length=length))
+            start += each.length
+        return replace(self, extents=tuple(extents))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShardFile(NamedFile):
+    """A file of a shard as it is written."""
+
+    offset: str
+    length: str
+    units: tuple[str | None, ...]
+
+
+def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | None = None) -> FoundShard:
+    """Return the shard that a file describes, its files found below ``root``.
+
+    ``lob`` (or the pid) says which one when there are several; ``unit`` what numbers count where the
+    file does not say it: only ``"bytes"``. Extents may overlap. Raises ``SourceError`` naming file and
+    line for anything that is no shard, counts something else, or refers to a file that is not there, is
+    too short, or outside ``root``; ``ConfigError`` for another ``unit``.
+    """
+    if unit not in {None, UNIT}:
+        raise ConfigError(f"the unit {unit!r} is not known; expected {UNIT!r}", hint=_UNITS)
+    extents = []
+    files = _files(path, lob)
+    places = ShardFolder(root, files)
+    for file in files:
+        for each in file.units:
+            _check_unit(file, each, unit)
+        extents.append(_extent(places, file))
+    if not extents:
+        raise SourceError(f"{path}: the shard has no file", hint=_FORM)
+    return FoundShard(source=str(path), root=root, extents=tuple(extents))
+
+
+def concatenated(shard: FoundShard) -> Iterator[bytes]:
+    """Yield a shard's bytes in blocks; raises ``SourceError`` when a file cannot be read or was cut."""
+    for each in shard.extents:
+        try:
+            descriptor = reading.opened(shard.root, each.path)
+        except OSError as error:
+            raise SourceError(f"{'/'.join(each.path)} cannot be opened: {error.strerror}") from None
+        left = each.length
+        try:
+            for block in reading.chunks(descriptor, each.offset, each.offset + each.length):
+                left -= len(block)
+                yield block
+        finally:
+            os.close(descriptor)
+        if left:
+            raise SourceError(
+                f"{'/'.join(each.path)} ended {left:,} bytes early: it was cut while it was read",
+                hint="Wait until nothing else writes to it and start again.",
+            )
+
+
+def _files(path: Path, lob: str | None) -> list[_ShardFile]:
+    try:
+        descriptor = reading.opened(path)
+    except OSError as error:
+        raise SourceError(
+            f"{path} cannot be opened: {error.strerror}", hint="Name a file that describes a shard."
+        ) from None
+    with open(descriptor, "rb") as file:
+        head = file.peek(_PEEKED)[:_PEEKED].removeprefix(b"\xef\xbb\xbf").lstrip()
+        if head[:1] == b"{":
+            return _chosen(path, _of_json(path, iter(lambda: file.readline(_LONGEST), b""), lob), lob)
+        data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise SourceError(
+            f"{path}: has more than {_LONGEST:,} bytes; expected one shard, or a few",
+            hint="Write the shard of one LOB to a file, or use the JSON form, which is read line by line.",
+        )
+    if head[:1] == b"[":
+        return _chosen(path, _of_array(path, data, lob), lob)
+    try:
+        root = safexml.tree(data)
+    except safexml.XmlError as error:
+        raise SourceError(f"{path} line {error.line}: {error.message}", hint=error.hint or _FORM) from None
+    return _chosen(path, _of_xml(path, root, lob), lob)
+
+
+def _chosen(path: Path, found: Iterator[tuple[str, list[_ShardFile]]], lob: str | None) -> list[_ShardFile]:
+    """Return the files of the one shard that is meant; raises ``SourceError`` when there is not one."""
+    names: list[str] = []
+    files: list[_ShardFile] = []
+    for name, each in found:
+        files = each
+        names.append(name)
+        if len(names) > _SHOWN:
+            break
+    if len(names) == 1:
+        return files
+    if names:
+        count = f"more than {_SHOWN}" if len(names) > _SHOWN else len(names)
+        raise SourceError(
+            f"{path} has {count} shards: {', '.join(names[:_SHOWN])}; expected one",
+            hint="Say which LOB is meant.",
+        )
+    which = "no shard" if lob is None else f"no shard of {lob!r}"
+    raise SourceError(f"{path} has {which}", hint=_FORM)
+
+
+def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+    # Of a pretty-printed shard the lines mean nothing by themselves.
+    waiting = b""
+    start = 0
+    for number, line in enumerate(lines, start=1):
+        start = start or number
+        waiting += line
+        if not waiting.strip():
+            waiting, start = b"", 0
+            continue
+        if len(waiting) > _LONGEST:
+            break
+        if not line.rstrip().endswith(b"}"):
+            continue
+        try:
+            shard = json.loads(waiting.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            continue  # more lines may follow; if none does, it is told below
+        waiting, where, start = b"", f"{path} line {start}", 0
+        # What ends with a brace and is JSON is an object.
+        yield from _json_shard(where, shard, lob)
+    if waiting.strip():
+        raise SourceError(f"{path} line {start}: is no JSON", hint=_FORM)
+
+
+def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(
+            f"{path}: begins as a JSON array of shards and is no JSON: {error}", hint=_FORM
+        ) from None
+    for number, shard in enumerate(found, start=1):
+        where = f"{path} shard {number}"
+        if not isinstance(shard, dict):
+            raise SourceError(f"{where}: is no object", hint=_FORM)
+        yield from _json_shard(where, shard, lob)
+
+
+def _json_shard(
+    where: str, shard: Mapping[str, Any], lob: str | None
+) -> Iterator[tuple[str, list[_ShardFile]]]:
+    if lob is None or lob in (shard.get("lob"), shard.get("pid")):
+        yield str(shard.get("lob")), _json_files(where, shard)
+
+
+def _json_files(where: str, shard: Mapping[str, Any]) -> list[_ShardFile]:
+    files = shard.get("files")
+    if not isinstance(files, list) or not all(isinstance(each, dict) for each in files):
+        raise SourceError(f"{where}: the shard has no list of files", hint=_FORM)
+    read = []
+    for number, each in enumerate(files, start=1):
+        here = f"{where}, file {number}"
+        for name in ("offset", "length"):
+            if type(each.get(name)) is not int:
+                found = each.get(name)
+                raise SourceError(f"{here}: has the {name} {found!r}; expected a whole number", hint=_FORM)
+        for name in ("url", "name"):
+            if not isinstance(each.get(name), str | None):
+                raise SourceError(f"{here}: has the {name} {each[name]!r}; expected a text", hint=_FORM)
+        unit = shard.get("unit")
+        read.append(
+            _ShardFile(
+                url=each.get("url"),
+                name=each.get("name"),
+                offset=str(each["offset"]),
+                length=str(each["length"]),
+                units=(unit if unit is None else str(unit),),
+                where=here,
+            )
+        )
+    return read
+
+
+def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+    for element in root.iter("{*}shard_metadata"):
+        above = element.getparent()
+        names = [None if above is None else above.get(name) for name in ("lob", "pid")]
+        if lob is None or lob in names:
+            files = [_xml_file(path, each) for each in element.iterchildren("{*}file")]
+            yield str(names[0] or names[1] or f"line {element.sourceline}"), files
+
+
+def _xml_file(path: Path, element: etree._Element) -> _ShardFile:
+    where = f"{path} line {element.sourceline}"
+    held: dict[str, etree._Element] = {}
+    for child in element.iterchildren("{*}*"):
+        name = etree.QName(child).localname
+        if name in held:
+            raise SourceError(f"{where}: the file has two {name} elements; expected one", hint=_FORM)
+        held[name] = child
+    numbers = []
+    for name in ("program_start_offset", "program_clip_length"):
+        if name not in held:
+            raise SourceError(f"{where}: the file has no {name}", hint=_FORM)
+        numbers.append(held[name])
+    texts = {name: (child.text or "").strip(uris.WHITE_SPACE) for name, child in held.items()}
+    return _ShardFile(
+        url=texts.get("file_url"),
+        name=texts.get("file_name"),
+        offset=texts["program_start_offset"],
+        length=texts["program_clip_length"],
+        units=tuple(each.get("unit") for each in numbers),
+        where=where,
+    )
+
+
+def _check_unit(file: _ShardFile, said: str | None, given: str | None) -> None:
+    if said is None and given is None:
+        raise SourceError(
+            f'{file.where}: nothing says what its offset and length count; expected unit="bytes"', hint=_UNITS
+        )
+    if said is not None and said.strip().lower() != UNIT:
+        raise SourceError(
+            f"{file.where}: its offset and length count {said!r}; expected {UNIT!r}",
+            hint="Only a program that knows the format of the file can cut it so.",
+        )
+
+
+def _number(file: _ShardFile, name: str, text: str) -> int:
+    if _NUMBER.fullmatch(text) is None:
+        what = "is negative" if text.startswith("-") else "is no number of bytes"
+        raise SourceError(
+            f"{file.where}: its {name} {text[:100]!r} {what}; expected 0 or more",
+            hint="Offsets count from the start of the file.",
+        )
+    return int(text)
+
+
+def _extent(places: ShardFolder, file: _ShardFile) -> FoundExtent:
+    offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
+    place = places.found(file)
+    if offset + length > place.size:
+        raise SourceError(
+            f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(place.path)}, "
+            f"which has {place.size:,} bytes",
+            hint="The shard is of another version of the file, or counts something else than bytes.",
+        )
+    return FoundExtent(path=place.path, offset=offset, length=length)

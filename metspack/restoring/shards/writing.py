@@ -1,0 +1,188 @@
+"""LOBs as shards: each a list of stretches of files, for tools that know nothing of METS or SIARD.
+
+The pattern "Data Shards" of the DOMS data models: a shard is a virtual file that refers to the files
+which hold its bytes, with offset and length in each, and is related to each of them (``consistsOf``).
+Its own example counts seconds of broadcasts; here offsets and lengths count bytes, and say so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from urllib.parse import quote
+from uuid import NAMESPACE_URL, uuid5
+from xml.sax.saxutils import escape, quoteattr
+
+from metspack import uris
+from metspack.errors import SourceError
+from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
+from metspack.packages.package import Package
+from metspack.packages.relations import misplaced, unrelated
+from metspack.restoring.lobfile import listed
+
+VIRTUAL = "http://www.statsbiblioteket.dk/doms/shard/"
+"""What the URL of a shard's virtual file begins with; its pid follows."""
+CONSISTS_OF = "http://doms.statsbiblioteket.dk/relations/default/0/1/#consistsOf"
+"""The predicate of a shard's relation to each of its files."""
+UNIT = "bytes"
+PRONOM = "info:pronom/"
+"""What a format's URI begins with; PRONOM's id follows."""
+
+_PLACEHOLDER = "placeholder"  # a virtual file has no characterisation of its own, but must have one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardFile:
+    """A stretch of a file: ``length`` bytes from ``offset``.
+
+    ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's own name. ``format_uri`` is
+    its PRONOM id (``info:pronom/fmt/11``), None where METS does not say it: for a part of a LOB always, which
+    is of no format by itself.
+    """
+
+    id: str
+    url: str
+    name: str
+    offset: int
+    length: int
+    media_type: str | None
+    format_uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A LOB as the stretches of files that are its bytes, in order; ``url`` refers to no real file."""
+
+    lob: str
+    pid: str
+    files: tuple[ShardFile, ...]
+
+    @property
+    def url(self) -> str:
+        """The URL of the virtual file."""
+        return f"{VIRTUAL}{quote(self.pid, safe=':')}"
+
+
+def shards(package: Package, lob: str | None = None, *, base: str = "") -> Iterator[Shard]:
+    """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
+
+    File URLs are relative to the package's folder; ``base`` is put before them as it is. Raises
+    ``SourceError`` as ``archived.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
+    where METS documents, or METS and files, do not agree (``relations``).
+    """
+    meant = None if lob is None else held(package, lob)
+    _agree(unrelated(package, meant))
+    for each in package.lobs() if meant is None else (package.lob(meant),):
+        _agree(misplaced(package.root, each))
+        yield shard(package.objid, each, base=base)
+
+
+def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
+    with closing(disagreements):  # its rows go before the database does
+        for each in disagreements:
+            raise SourceError(each.message, hint="metspack check tells what else is wrong with the package.")
+
+
+def held(package: Package, lob: str) -> str:
+    """Return the id under which METS lists a LOB: its own, unless it shares another cell's file.
+
+    Raises ``SourceError`` for one that stayed in the archive, and as ``archived.listed`` does.
+    """
+    meant = listed(package, lob)
+    if meant is None:
+        raise SourceError(
+            f"LOB {lob} stayed in the archive; a shard is made of files",
+            hint=f"metspack cat {package.root} {lob} gives it.",
+        )
+    return meant
+
+
+def shard(objid: str, lob: HeldLob, *, base: str = "") -> Shard:
+    """Return the shard of a LOB of the package with this OBJID; ``base`` as ``shards`` has it."""
+    # Ids of LOBs are unique in their package only.
+    pid = f"uuid:{uuid5(NAMESPACE_URL, f'{objid}#{lob.id}')}"
+    files = tuple(_of_part(part, lob.media_type, base) for part in lob.parts)
+    return Shard(lob=lob.id, pid=pid, files=files)
+
+
+def _of_part(part: HeldPart, media_type: str | None, base: str) -> ShardFile:
+    """Return the file that holds a part, or the zip or tar file in which it is packed."""
+    path, offset = (part.path, 0) if part.inside is None else (part.inside.file, part.inside.offset)
+    return ShardFile(
+        id=part.id,
+        url=base + uris.quoted(path),
+        name=path[-1],
+        offset=offset,
+        length=part.size,
+        media_type=part.media_type or media_type,
+        format_uri=None if part.format is None else f"{PRONOM}{part.format.puid}",
+    )
+
+
+def to_json(shard: Shard) -> str:
+    """Return a shard as one line of JSON in ASCII, without its end; offsets and lengths are bytes."""
+    return json.dumps(
+        {
+            "lob": shard.lob,
+            "pid": shard.pid,
+            "url": shard.url,
+            "unit": UNIT,
+            "files": [
+                {
+                    "id": each.id,
+                    "url": each.url,
+                    "name": each.name,
+                    "offset": each.offset,
+                    "length": each.length,
+                    "media_type": each.media_type,
+                    "format_uri": each.format_uri,
+                }
+                for each in shard.files
+            ],
+        }
+    )
+
+
+def to_doms(shard: Shard) -> str:
+    """Return a shard object as an XML element: its contents, characterisation, metadata and relations.
+
+    ``shard_metadata`` is as the pattern has it, without a ``channel_id`` and with ``unit="bytes"``;
+    ``format_uri`` is there when it is known.
+    """
+    lines = [
+        f"  <shard pid={quoteattr(shard.pid)} lob={quoteattr(shard.lob)}>",
+        f"    <contents>{escape(shard.url)}</contents>",
+        f"    <characterisation>{_PLACEHOLDER}</characterisation>",
+        "    <shard_metadata>",
+        *(line for each in shard.files for line in _file(each)),
+        "    </shard_metadata>",
+        *(
+            f'    <relation predicate="{CONSISTS_OF}" object={quoteattr(each)}/>'
+            for each in dict.fromkeys(each.id for each in shard.files)
+        ),
+        "  </shard>",
+    ]
+    # References for all that is not ASCII: no encoding and no terminal can make something else of it.
+    return "\n".join(lines).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _file(file: ShardFile) -> Iterator[str]:
+    yield "      <file>"
+    yield f"        <file_url>{escape(file.url)}</file_url>"
+    yield f'        <program_start_offset unit="{UNIT}">{file.offset}</program_start_offset>'
+    yield f'        <program_clip_length unit="{UNIT}">{file.length}</program_clip_length>'
+    yield f"        <file_name>{escape(file.name)}</file_name>"
+    if file.format_uri is not None:
+        yield f"        <format_uri>{escape(file.format_uri)}</format_uri>"
+    yield "      </file>"
+
+
+def doms_document(those: Iterable[Shard]) -> Iterator[str]:
+    """Yield the lines of an XML document (ASCII) with all the shards, streamed."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield "<shards>"
+    for each in those:
+        yield to_doms(each)
+    yield "</shards>"

@@ -1,0 +1,315 @@
+"""Exchanging single values in a document while every other byte stays as it was; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from markupsafe import escape
+
+from metspack import digests
+from metspack.digests import Hashers
+from metspack.model import Budgets, Digest, LobCell
+from metspack.siard import metadata, offsets
+from metspack.siard.metadata import Metadata, Table
+from metspack.siard.offsets import Element, Encoding, detected, tag_end
+from metspack.siard.tables import CellReader, Tally, pieces
+
+# White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
+_ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
+_HEAD = 1024  # bytes in which the declaration stands
+_PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCell:
+    """What a LOB cell shall say: ``file`` unescaped, and ``digest`` and ``length`` unless they are None.
+
+    ``length`` is bytes for binary and characters for text (SIARD 2.2 T_6.2-1); None leaves what is there.
+    """
+
+    file: str
+    digest: Digest | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Bytes ``start`` to ``stop`` of a document give way to ``text``; an insertion has both equal."""
+
+    start: int
+    stop: int
+    text: str
+
+
+def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
+    """Return a document with non-overlapping edits made, each encoded as the document is."""
+    pieces: list[bytes] = []
+    at = 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
+        pieces += (data[at : edit.start], encoding.encoded(edit.text))
+        at = edit.stop
+    return b"".join((*pieces, data[at:]))
+
+
+def spliced_table(
+    blocks: Iterable[bytes],
+    table: Table,
+    budgets: Budgets,
+    value: Callable[[LobCell], NewCell | None],
+    *,
+    version: str,
+) -> Iterator[bytes]:
+    """Yield a table's document with what ``value`` gives for each of its LOB cells.
+
+    ``value`` is called in document order; None leaves the cell. Attributes that are there get new
+    values in the form they have; a length or digest that is not is added behind ``file`` in the form
+    of the archive's ``version``: ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from
+    2.1 on (6.2). Everything else comes out byte for byte. Raises ``SourceError`` as ``tables.cells`` does,
+    and ValueError for a digest that the version has no place for: any in 1.0, one that is neither
+    MD5, SHA-1 nor SHA-256.
+    """
+    reader = CellReader(table, budgets, Tally())
+    held = b""  # what was fed but not yet given out; begins at offset ``base``
+    base = 0
+    head = b""
+    encoding: Encoding | None = None
+    for block, final in pieces(blocks):
+        held += block
+        head += block[: _HEAD - len(head)]
+        at = 0
+        for start, cell in reader.taken(block, final=final):
+            new = value(cell)
+            if new is not None:
+                # Not sooner: a first block may be shorter than the declaration.
+                encoding = encoding or detected(head, table.path)
+                for edit in _cell_edits(held, start - base, encoding, cell, new, version=version):
+                    yield held[at : edit.start]
+                    yield encoding.encoded(edit.text)
+                    at = edit.stop
+        done = len(held) if final else max(at, reader.position - base)
+        yield held[at:done]
+        held = held[done:]
+        base += done
+
+
+class _Value(NamedTuple):
+    """An attribute's value as it is written, and its bytes in the document without the quotes."""
+
+    text: str
+    start: int
+    stop: int
+
+
+_FILE = frozenset({"file"})
+_ALL = frozenset({"file", "length", "digestType", "digest", "messageDigest"})
+
+
+def _cell_edits(
+    data: bytes, start: int, encoding: Encoding, cell: LobCell, new: NewCell, *, version: str
+) -> list[Edit]:
+    """Return the edits, in order, that make the start tag at ``start`` say what ``new`` does."""
+    if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
+        if new.file == cell.file:
+            return []
+        value = _attributes(data, start, encoding, _FILE)["file"]
+        return [Edit(start=value.start, stop=value.stop, text=str(escape(new.file)))]
+    values: dict[str, str] = {}
+    if new.file != cell.file:
+        values["file"] = new.file
+    if new.length not in {None, cell.length}:
+        values["length"] = str(new.length)
+    digest = None if new.digest == cell.digest else new.digest
+    present = _attributes(data, start, encoding, _ALL)
+    if digest is not None:
+        values |= _digest_values({name: each.text for name, each in present.items()}, digest, version)
+    behind = max(present[name].stop for name in ("file", "length") if name in present) + encoding.unit
+    edits = [
+        Edit(start=present[name].start, stop=present[name].stop, text=str(escape(value)))
+        for name, value in values.items()
+        if name in present
+    ]
+    added = "".join(f' {name}="{escape(value)}"' for name, value in values.items() if name not in present)
+    if added:
+        edits.append(Edit(start=behind, stop=behind, text=added))
+    return sorted(edits, key=lambda each: each.start)
+
+
+def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> dict[str, str]:
+    """Return the attributes that make a cell with these say ``digest``, in the form they have."""
+    declared = present.get("digestType", "").strip()
+    held = [name for name in ("digest", "messageDigest") if present.get(name, "").strip()]
+    if not held:
+        if version == "1.0":
+            raise ValueError("a SIARD 1.0 cell has no place for a digest")
+        held = ["messageDigest" if version == "2.0" else "digest"]
+    values: dict[str, str] = {}
+    for name in held:
+        text = present.get(name, "")
+        old = digests.parsed(text, declared)
+        if old is not None and old.algorithm == digest.algorithm:
+            values[name] = digests.in_form_of(text, declared, digest)
+        elif digest.algorithm not in _PREFIXES:
+            raise ValueError(f"a SIARD cell has no place for a digest by {digest.algorithm}")
+        elif declared or name == "digest":
+            values = {"digestType": digest.algorithm, **values, name: digest.value}
+        else:
+            values[name] = f"{_PREFIXES[digest.algorithm]}{digest.value}"
+    if digests.algorithm_name(declared) == digest.algorithm:
+        values.pop("digestType", None)  # in the spelling it has
+    return values
+
+
+def _attributes(data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]) -> dict[str, _Value]:
+    """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
+    raw = data[start : tag_end(data, start, encoding)]
+    # ASCII never stands inside a longer character in these encodings, so Latin-1 shows every
+    # quote and equals sign at its own byte.
+    tag = raw.decode("latin-1" if encoding.unit == 1 else encoding.codec)
+    found: dict[str, _Value] = {}
+    for each in _ATTRIBUTE.finditer(tag):
+        if each[1] in wanted:
+            first, last = each.span(2 if each[2] is not None else 3)
+            text, before, width = tag[first:last], first, last - first
+            if encoding.unit > 1:
+                before, width = len(tag[:first].encode(encoding.codec)), len(text.encode(encoding.codec))
+            found[each[1]] = _Value(text=text, start=start + before, stop=start + before + width)
+            if len(found) == len(wanted):
+                break
+    if "file" not in found:  # the parser saw one in this very tag
+        raise AssertionError(f"no file attribute in {tag!r}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobFolders:
+    """Where an archive's LOBs shall lie, as metadata.xml says it.
+
+    ``database`` is the database's lobFolder, None for none; ``columns`` gives each column that has one
+    its lobFolder: by table document, then by number from 1; all other columns and all fields lose theirs.
+    A ``folder`` (SIARD 1.0 and 2.0) goes from those columns and from ``renamed`` ones, whose cells now
+    name their entries in full.
+    """
+
+    database: str | None = None
+    columns: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    renamed: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
+
+
+def described(document: bytes, seals: Hashers, folders: LobFolders | None, *, depth: int = 100) -> bytes:
+    """Return a metadata.xml with other LOB folders, None to leave them, and with messageDigest made anew.
+
+    ``seals`` holds the digests of the new content, at least those that the document has, each of which
+    keeps its form (M_5.1). A lobFolder that was not there comes behind dataOriginTimespan, or behind the
+    column's name, where the versions from 2.0 on have it.
+    """
+    root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
+    source = _MetadataDocument(document, detected(document[:1024], metadata.NAME))
+    edits = list(_digest_edits(root, seals))
+    if folders is not None:
+        edits += _database_edits(root, folders.database, source)
+        edits += _column_edits(root, metadata.of(root), folders, source)
+    return edited(document, edits, source.encoding)
+
+
+class _MetadataDocument:
+    """The document's bytes, and the edits that look right among them."""
+
+    def __init__(self, data: bytes, encoding: Encoding) -> None:
+        self.data = data
+        self.encoding = encoding
+        self._blanks = {encoding.encoded(each) for each in " \t\r\n"}
+
+    def replacing(self, element: Element, text: str) -> Edit:
+        """Return the edit that gives an element another text."""
+        if element.inner == element.stop:  # an empty-element tag: there is nothing between tags to replace
+            return Edit(start=element.start, stop=element.stop, text=_tagged(element, element.name, text))
+        return Edit(start=element.inner, stop=element.inner_stop, text=str(escape(text)))
+
+    def inserting(self, above: Element, before: Iterable[str], text: str) -> Edit:
+        """Return the edit that puts a lobFolder behind the first child there is, indented as that is.
+
+        ``before`` are the names of such children; without any it becomes the first child.
+        """
+        child = next((found for name in before if (found := above.child(name)) is not None), None)
+        if child is not None:
+            indent = self.encoding.decoded(self.data[self._gap(child.start) : child.start])
+            text = f"{indent}{_tagged(child, 'lobFolder', text)}"
+            return Edit(start=child.stop, stop=child.stop, text=text)
+        tagged = _tagged(above, "lobFolder", text)
+        if above.inner == above.stop:
+            opened = above.stop - 2 * self.encoding.unit  # where "/>" begins
+            return Edit(start=opened, stop=above.stop, text=f">{tagged}</{_tag(above, above.name)}>")
+        return Edit(start=above.inner, stop=above.inner, text=tagged)
+
+    def removing(self, element: Element) -> Edit:
+        """Return the edit that takes an element out, with the white space before it."""
+        return Edit(start=self._gap(element.start), stop=element.stop, text="")
+
+    def _gap(self, start: int) -> int:
+        """Return where the white space before an offset begins."""
+        unit = self.encoding.unit
+        while start >= unit and self.data[start - unit : start] in self._blanks:
+            start -= unit
+        return start
+
+
+def _tagged(like: Element, name: str, text: str) -> str:
+    """Return an element in the namespace of another."""
+    tag = _tag(like, name)
+    return f"<{tag}>{escape(text)}</{tag}>"
+
+
+def _tag(like: Element, name: str) -> str:
+    return f"{like.prefix}:{name}" if like.prefix else name
+
+
+def _database_edits(root: Element, folder: str | None, source: _MetadataDocument) -> Iterator[Edit]:
+    present = root.child("lobFolder")
+    if folder is None:
+        if present is not None:
+            yield source.removing(present)
+    elif present is not None:
+        yield source.replacing(present, folder)
+    else:
+        yield source.inserting(root, ("dataOriginTimespan", "dataOwner", "dbname"), folder)
+
+
+def _column_edits(
+    root: Element, facts: Metadata, folders: LobFolders, source: _MetadataDocument
+) -> Iterator[Edit]:
+    elements = (table for schema in root.all("schemas", "schema") for table in schema.all("tables", "table"))
+    for table, element in zip(facts.tables, elements, strict=True):
+        given = folders.columns.get(table.path, {})
+        unfiled = given.keys() | folders.renamed.get(table.path, set())
+        for number, column in enumerate(element.all("columns", "column"), start=1):
+            present = column.child("lobFolder")
+            gone = [column.child("folder") if number in unfiled else None]
+            if number not in given:
+                gone.append(present)
+            elif present is not None:
+                yield source.replacing(present, given[number])
+            else:
+                yield source.inserting(column, ("name",), given[number])
+            for each in _fields(column):
+                gone += (each.child("lobFolder"), each.child("folder") if number in unfiled else None)
+            yield from (source.removing(found) for found in gone if found is not None)
+
+
+def _fields(element: Element) -> Iterator[Element]:
+    for each in element.all("fields", "field"):
+        yield each
+        yield from _fields(each)
+
+
+def _digest_edits(root: Element, seals: Hashers) -> Iterator[Edit]:
+    for element in root.all("messageDigest"):
+        value = element.child("digest") if element.children else element
+        algorithm = element.value("digestType")
+        if value is None or (old := digests.parsed(value.text, algorithm)) is None:
+            continue
+        text = digests.in_form_of(value.text, algorithm, seals.digest(old.algorithm))
+        yield Edit(start=value.inner, stop=value.inner_stop, text=text)

@@ -1,0 +1,279 @@
+"""An archive's entries wherever they lie: in a zip file, in an unpacked folder, or one folder further down.
+
+``Container`` is a tree too. Everything that reads an archive by the names of its entries takes a tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from metspack.containers.zipformat import name_fault
+from metspack.errors import SourceError
+from metspack.files import reading, tempdb, walking
+from metspack.files.byteranges import Stamp
+from metspack.model import FileExtent, ZipExtent
+from metspack.uris import shown
+
+METADATA = "header/metadata.xml"
+"""The entry that makes a tree a SIARD archive (SIARD 2.2 P_4.2-5)."""
+
+Extent = TypeVar("Extent", bound=ZipExtent | FileExtent)
+"""Where a tree's entries lie: of use with the tree that gave it."""
+
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CHANGED = "Wait until nothing else writes to it and start again."
+
+
+class ArchiveEntries(Protocol[Extent]):
+    """The entries of an archive by name: ``header/metadata.xml``, folders with ``/`` at the end."""
+
+    def extent(self, name: str) -> Extent | None:
+        """Return where the entry with exactly that name lies, None when there is none."""
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, sorted by code points."""
+
+    def contents(self, extent: Extent) -> Iterator[bytes]:
+        """Yield an entry's bytes, proven when the iterator has ended; raises SourceError."""
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the source is no longer what it was when it was opened."""
+
+    def close(self) -> None:
+        """Let go of everything that was opened."""
+
+
+AnyTree = ArchiveEntries[Any]
+"""A tree for those who hand its extents back to it and look at nothing in them but ``size``."""
+
+
+def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
+    """Yield a file's bytes in blocks of at most ``reading.CHUNK``; none when it is empty.
+
+    ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be
+    read, is not the one that was found or ends early; when it was changed meanwhile, after the
+    last block, so that bytes are proven when the iterator has ended.
+    """
+    what = shown("/".join(extent.path))
+    promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
+    try:
+        with reading.opening(root, extent.path) as descriptor:
+            _check(_stamp(descriptor, extent), promised, what, "since it was found")
+            came = 0
+            start = extent.offset or 0
+            for block in reading.chunks(descriptor, start, start + extent.size):
+                came += len(block)
+                yield block
+            if came != extent.size:
+                problem = f"the file {what} ends at byte {came:,}; expected {extent.size:,} bytes"
+                raise SourceError(problem, hint=_CHANGED)
+            _check(_stamp(descriptor, extent), promised, what, "while it was read")
+    except OSError as error:
+        raise SourceError(
+            f"the file {what} cannot be read: {error.strerror or error}",
+            hint="It was there when the source was first looked through, or may not be read by you.",
+        ) from error
+
+
+def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
+    """Return a file's stamp; what is packed in it has its own size."""
+    found = Stamp.of(descriptor)
+    return found if extent.offset is None else replace(found, size=extent.size)
+
+
+def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:
+    if found != promised:
+        size = f" (it has {found.size:,} bytes; expected {promised.size:,})"
+        raise SourceError(
+            f"the file {what} was changed {when}{size if found.size != promised.size else ''}", hint=_CHANGED
+        )
+
+
+class FolderEntries(tempdb.Scratch):
+    """An unpacked SIARD archive: the files below a folder under the names a zip file would give them.
+
+    ``index`` becomes the ``root`` of every extent. The folder is looked through once, when the tree is
+    made; its names, sizes and stamps are kept on disk. A context manager, for one thread; the function
+    ``contents`` serves others with ``root`` alone. Raises SourceError for a folder that cannot be read, for
+    anything in it that is neither file nor folder (no link is followed), and for names that no archive
+    could hold: with a backslash or a control character, or not in UTF-8 (APPNOTE 4.4.17, SIARD 2.2 P_4.2).
+    """
+
+    __slots__ = ("_entries", "index", "root")
+
+    def __init__(self, root: Path, index: int = 0) -> None:
+        self.root = root
+        self.index = index
+        self._entries = 0
+        super().__init__()
+        try:
+            with tempdb.explained(f"the names below {root}"):
+                self._fill()
+        except BaseException:
+            self.close()
+            raise
+
+    def _fill(self) -> None:
+        self._database.execute(
+            "CREATE TABLE entry (name TEXT NOT NULL, size INTEGER, modified INTEGER, inode TEXT, device TEXT)"
+        )
+        self._database.execute("BEGIN")
+        with closing(self._rows()) as rows:
+            cursor = self._database.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
+        self._entries = cursor.rowcount
+        # An index made at the end is sorted in one go; one that grows with each name is slow on disk.
+        self._database.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
+        self._database.execute("COMMIT")
+
+    def _rows(self) -> Generator[_Row, None, None]:
+        with closing(walking.entries(self.root)) as found:
+            for entry in found:
+                name = "/".join(entry.path) + ("/" if entry.stamp is None else "")
+                if fault := name_fault(name) or _character_fault(name):
+                    raise SourceError(
+                        f"{self.root}: {shown(name)}: {fault}; no archive can hold an entry named so",
+                        hint="Rename it, and its cell in the table, or unpack the archive anew.",
+                    )
+                yield name, *_columns(entry.stamp)
+
+    def __len__(self) -> int:
+        return self._entries
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files together."""
+        (size,) = self._database.execute("SELECT coalesce(sum(size), 0) FROM entry").fetchone()
+        return int(size)
+
+    def extent(self, name: str) -> FileExtent | None:
+        """Return where the file with exactly that name lies, None when there is none; a folder has none."""
+        row = self._row(name)
+        if row is None or row[1] is None:
+            return None
+        _, size, modified, inode, device = row
+        return FileExtent(
+            root=self.index,
+            path=tuple(name.split("/")),
+            size=size,
+            modified=modified,
+            inode=int(inode),
+            device=int(device),
+        )
+
+    def _row(self, name: str) -> Any:
+        try:
+            return self._database.execute("SELECT * FROM entry WHERE name = ?", (name,)).fetchone()
+        except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
+            return None
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
+        for (name,) in self._database.execute(
+            "SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)
+        ):
+            if not name.startswith(prefix):
+                return
+            yield name
+
+    def contents(self, extent: FileExtent) -> Iterator[bytes]:
+        """Yield a file's bytes as ``contents`` the function does."""
+        return contents(self.root, extent)
+
+    def unchanged(self) -> None:
+        """Raise SourceError when a name, size, time, inode or device below the folder is not what was found.
+
+        Looks through the whole folder once more, without reading any file.
+        """
+        seen = 0
+        with closing(walking.entries(self.root)) as found, tempdb.explained(f"the names below {self.root}"):
+            for entry in found:
+                name = "/".join(entry.path) + ("/" if entry.stamp is None else "")
+                row = self._row(name)
+                if row is None:
+                    raise self._other(f"{shown(name)} was added")
+                if row != (name, *_columns(entry.stamp)):
+                    raise self._other(f"{shown(name)} was changed")
+                seen += 1
+        if seen != self._entries:
+            raise self._other(f"{self._entries - seen:,} of {self._entries:,} files and folders are gone")
+
+    def _other(self, what: str) -> SourceError:
+        return SourceError(f"{self.root}: was changed while it was read: {what}", hint=_CHANGED)
+
+
+_Row = tuple[str, int | None, int | None, str | None, str | None]
+_Columns = tuple[int, int, str, str] | tuple[None, None, None, None]
+
+
+def _columns(stamp: Stamp | None) -> _Columns:
+    # An inode may have 64 bits, one more than SQLite's integers.
+    if stamp is None:
+        return None, None, None, None
+    return stamp.size, stamp.modified, str(stamp.inode), str(stamp.device)
+
+
+def _character_fault(name: str) -> str:
+    found = _UNFIT.search(name)
+    if found is None:
+        return ""
+    if found[0] >= "\ud800":
+        return "its name is not UTF-8"
+    return f"its name holds the control character U+{ord(found[0]):04X}"
+
+
+class WrappedTree(Generic[Extent]):
+    """What lies below one folder of another tree, ``my_archive/``, under names without it.
+
+    Extents and bytes are the other tree's. Raises ValueError unless ``root`` is a folder's name.
+    """
+
+    __slots__ = ("_tree", "root")
+
+    def __init__(self, tree: ArchiveEntries[Extent], root: str) -> None:
+        if not root.endswith("/") or name_fault(root):
+            raise ValueError(f"{root!r} is no folder's name; expected one such as 'my_archive/'")
+        self._tree = tree
+        self.root = root
+
+    def extent(self, name: str) -> Extent | None:
+        """Return where the entry with exactly that name lies, None when there is none."""
+        return self._tree.extent(self.root + name) if name else None
+
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names that begin with ``prefix``, sorted by code points; the root itself has none."""
+        for name in self._tree.names(self.root + prefix):
+            if name != self.root:
+                yield name[len(self.root) :]
+
+    def contents(self, extent: Extent) -> Iterator[bytes]:
+        """Yield an entry's bytes as the other tree does."""
+        return self._tree.contents(extent)
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the other tree is no longer what it was."""
+        self._tree.unchanged()
+
+    def close(self) -> None:
+        """Close the other tree."""
+        self._tree.close()
+
+
+def wrapping_root(tree: AnyTree) -> str | None:
+    """Return the one folder at the root that holds ``header/metadata.xml``, as ``my_archive/``.
+
+    None when the root itself holds it (SIARD 2.2 P_4.2-1), and when no folder or more than one does.
+    What lies beside that folder is not looked at (``__MACOSX/``, a folder of LOBs).
+    """
+    if tree.extent(METADATA) is not None:
+        return None
+    roots = [
+        name.removesuffix(METADATA)
+        for name in tree.names()
+        if name.endswith(f"/{METADATA}") and name.count("/") == METADATA.count("/") + 1
+    ]
+    return roots[0] if len(roots) == 1 else None

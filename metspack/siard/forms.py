@@ -1,0 +1,157 @@
+"""A SIARD archive in any form: a zip file, the parts of one, a folder, or one folder further down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError
+from metspack.files.byteranges import Below, Stretch
+from metspack.layouts.names import PART, part_suffix
+from metspack.model import Budgets
+from metspack.siard import entries
+from metspack.siard.entries import METADATA, AnyTree, FolderEntries, WrappedTree
+
+_WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An archive opened: its entries, and where it stands.
+
+    ``container`` is None for an unpacked archive. ``prefix`` is the folder that wraps all in the zip or
+    in the folder, ``my_archive/``, "" without one. ``name`` is that of the .siard file, ``folder`` holds it;
+    ``own`` is the unpacked archive's own root among the granted ones.
+    """
+
+    tree: AnyTree
+    container: ZipContainer | None
+    prefix: str
+    name: str
+    folder: Path
+    own: tuple[Path, ...]
+    size: int
+
+
+def is_unpacked(path: Path) -> bool:
+    """Return whether a folder is an unpacked archive, or holds one folder further down."""
+    return (path / METADATA).is_file() or len(_below(path)) == 1
+
+
+def _below(path: Path) -> list[Path]:
+    return [each for each in path.glob(f"*/{METADATA}") if each.is_file()]
+
+
+def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
+    """Return the archive at ``path``: a .siard file, the first of its parts or the name they had, a folder.
+
+    ``at`` is where the bytes of one are that is packed; ``path`` is then where it would lie.
+    Raises ``SourceError`` when there is none, and as ``Container`` and ``FolderTree`` do.
+    """
+    if at is None and path.is_dir():
+        return _unpacked(path)
+    whole, parts = _pieces(path) if at is None else (path, (at,))
+    container = ZipContainer.opened(whole if parts else path, budgets, parts)
+    try:
+        prefix = _root(container, path)
+    except BaseException:
+        container.close()
+        raise
+    return Opened(
+        tree=WrappedTree(container, prefix) if prefix else container,
+        container=container,
+        prefix=prefix,
+        name=whole.name,
+        folder=whole.parent,
+        own=(),
+        size=container.size,
+    )
+
+
+def _root(container: ZipContainer, path: Path) -> str:
+    """Return the folder that wraps the archive, "" when none does."""
+    if container.extent(METADATA) is not None:
+        return ""
+    root = entries.wrapping_root(container)
+    if root is None:
+        raise SourceError(
+            f"{path} is a zip archive without {METADATA}, so it is no SIARD archive", hint=_WRAPPED
+        )
+    return root
+
+
+def _unpacked(path: Path) -> Opened:
+    if not is_unpacked(path):
+        raise SourceError(
+            f"{path} is a folder, expected a .siard file or an unpacked one", hint=_inside(path)
+        )
+    # Number 0 is the folder that holds the archive, so its own is the next.
+    tree = FolderEntries(path, index=1)
+    prefix = entries.wrapping_root(tree) or ""
+    absolute = path.resolve()
+    return Opened(
+        tree=WrappedTree(tree, prefix) if prefix else tree,
+        container=None,
+        prefix=prefix,
+        name=absolute.name,
+        folder=absolute.parent,
+        own=(path,),
+        size=tree.size,
+    )
+
+
+def _inside(folder: Path) -> str:
+    found = sorted(path.name for path in folder.glob("*.siard") if path.is_file())
+    if found:
+        return (
+            f"It holds {', '.join(found[:3])}: name the file, {folder / found[0]}; or, where the LOBs lie in "
+            "segments already, describe the folder with --keep-segments --in-place."
+        )
+    return f"It holds neither {METADATA} nor a .siard file."
+
+
+def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
+    """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0).
+
+    The part that a person named may be a link; those found beside it may not.
+    """
+    named = PART.fullmatch(path.name)
+    whole = path if named is None else path.with_name(named[1])
+    if named is None and (path.exists() or not _piece(path, 1).exists()):
+        return path, ()
+    if named is not None and whole.exists():
+        raise SourceError(
+            f"{whole} is there whole, and so is its part {path.name}",
+            hint=f"Name the one that is meant; take the parts away when it is {whole.name}.",
+        )
+    numbers = sorted(
+        int(found[2])
+        for each in whole.parent.iterdir()
+        if (found := PART.fullmatch(each.name)) is not None and found[1] == whole.name
+    )
+    for expected, number in enumerate(numbers, start=1):
+        if number != expected:
+            what = (
+                "is there twice" if number < expected else f"is missing; found {_piece(whole, number).name}"
+            )
+            raise SourceError(
+                f"{whole} was cut into parts, and {_piece(whole, min(expected, number)).name} {what}",
+                hint="All parts lie beside one another, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",
+            )
+    return whole, tuple(_trusted(_piece(whole, number), path) for number in numbers)
+
+
+def _trusted(part: Path, named: Path) -> Path | Below:
+    if part.name == named.name:
+        return named
+    if part.is_symlink():
+        raise SourceError(
+            f"{part} is a symbolic link; expected a part of the archive itself",
+            hint="Put the part there in its place; a link is followed only to the file that is named.",
+        )
+    return Below(root=part.parent, segments=(part.name,))
+
+
+def _piece(whole: Path, number: int) -> Path:
+    return whole.with_name(f"{whole.name}{part_suffix(number)}")

@@ -1,0 +1,190 @@
+"""A small XML document with the byte offsets of its elements, so that values can be spliced."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from metspack import safexml
+from metspack.errors import SourceError
+
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_ASCII = bytes(range(128))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """An encoding by Python's name of it; ``unit`` is the bytes of an ASCII character."""
+
+    codec: str
+    unit: int
+
+    def encoded(self, text: str) -> bytes:
+        """Return the bytes of ``text`` as they stand inside the document, without a byte order mark."""
+        return text.encode(self.codec, "xmlcharrefreplace")
+
+    def decoded(self, data: bytes) -> str:
+        """Return the text of bytes cut from inside the document."""
+        return data.decode(self.codec)
+
+    def found(self, character: str, data: bytes, start: int, stop: int | None = None) -> int:
+        """Return the offset of an ASCII character from ``start`` on and before ``stop``, -1 without one."""
+        needle = self.encoded(character)
+        at = data.find(needle, start, stop)
+        while self.unit > 1 and at >= 0 and (at - start) % self.unit:
+            at = data.find(needle, at + 1, stop)
+        return at
+
+
+def detected(head: bytes, what: str = "the document") -> Encoding:
+    """Return the encoding of a document that begins with ``head`` (a few hundred bytes).
+
+    ``what`` names it in errors. Raises ``SourceError`` for one that is neither UTF-8, UTF-16 nor an
+    8-bit page that extends ASCII: those alone can be spliced without re-serialising the document.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, b"<\0")):
+        return Encoding(codec="utf-16-le", unit=2)
+    if head.startswith((codecs.BOM_UTF16_BE, b"\0<")):
+        return Encoding(codec="utf-16-be", unit=2)
+    declared = _DECLARED.match(head.removeprefix(codecs.BOM_UTF8).lstrip())
+    name = declared[1].decode("ascii") if declared else "utf-8"
+    try:
+        codec = codecs.lookup(name).name
+        one_by_one = len(bytes(range(256)).decode(codec, "replace")) == len(range(256))
+        ascii_stays = _ASCII.decode(codec, "replace") == _ASCII.decode("ascii")
+        # Both ways: a codec that writes a byte order mark of its own reads ASCII all the same.
+        ascii_stays = ascii_stays and _ASCII.decode("ascii").encode(codec, "replace") == _ASCII
+    except (LookupError, UnicodeError):
+        one_by_one = ascii_stays = False
+        codec = ""
+    if codec not in {"utf-8", "ascii"} and not (one_by_one and ascii_stays):
+        raise SourceError(
+            f"{what} is encoded in {name}, which cannot be rewritten byte by byte",
+            hint="SIARD asks for Unicode (G_3.3-1): convert the document to UTF-8 first.",
+        )
+    return Encoding(codec=codec, unit=1)
+
+
+@dataclass(slots=True, kw_only=True)
+class Element:
+    """An element: its local name, text, children, and where its markup lies in the document.
+
+    ``start`` and ``stop`` are the bytes of the whole element, ``inner`` and ``inner_stop`` those
+    between its tags (both equal to ``stop`` for an empty-element tag). ``line`` counts from 1.
+    """
+
+    name: str
+    prefix: str
+    attributes: dict[str, str]
+    line: int
+    start: int
+    inner: int
+    inner_stop: int = 0
+    stop: int = 0
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def child(self, name: str) -> Element | None:
+        """Return the first child of that name."""
+        return next((each for each in self.children if each.name == name), None)
+
+    def all(self, *names: str) -> Iterator[Element]:
+        """Yield the elements at the end of a path of child names, in document order."""
+        if not names:
+            yield self
+            return
+        for each in self.children:
+            if each.name == names[0]:
+                yield from each.all(*names[1:])
+
+    def value(self, name: str) -> str | None:
+        """Return the stripped text of the first child of that name, None when there is none."""
+        found = self.child(name)
+        return None if found is None else found.text.strip()
+
+
+def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
+    """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
+    at = start
+    while True:
+        closing = encoding.found(">", data, at)
+        # Looked for no further than the bracket: a document without such quotes must not be read whole.
+        quotes = [(found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0]
+        if not quotes:
+            return closing + encoding.unit
+        opened, mark = min(quotes)
+        at = encoding.found(mark, data, opened + encoding.unit) + encoding.unit
+
+
+def document(
+    data: bytes,
+    *,
+    skipped: frozenset[str] = frozenset(),
+    depth: int = 100,
+    what: str = "the document",
+) -> Element:
+    """Return the root element of a document; elements named in ``skipped`` are left out with all below.
+
+    Raises ``safexml.XmlError`` when it is not well-formed, has a DTD or is nested deeper than
+    ``depth``, and ``SourceError`` for an encoding that cannot be spliced, of the document called ``what``.
+    """
+    encoding = detected(data[:1024], what)
+    parser = safexml.expat_parser()
+    stack: list[Element] = []
+    texts: list[list[str]] = []
+    roots: list[Element] = []
+    passed_over = 0
+    empty = encoding.encoded("/>")
+
+    def start(qualified: str, attributes: dict[str, str]) -> None:
+        nonlocal passed_over
+        prefix, _, name = qualified.rpartition(":")
+        if len(stack) + passed_over >= depth:
+            raise safexml.XmlError(
+                f"elements are nested more than {depth} deep",
+                hint="If that is what it should be, raise the budget: --budget depth=N.",
+                line=parser.CurrentLineNumber,
+                column=parser.CurrentColumnNumber + 1,
+            )
+        if passed_over or (stack and name in skipped):
+            passed_over += 1
+            return
+        at = parser.CurrentByteIndex
+        element = Element(
+            name=name,
+            prefix=prefix,
+            attributes=attributes,
+            line=parser.CurrentLineNumber,
+            start=at,
+            inner=tag_end(data, at, encoding),
+        )
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+        texts.append([])
+
+    def end(_qualified: str) -> None:
+        nonlocal passed_over
+        if passed_over:
+            passed_over -= 1
+            return
+        element = stack.pop()
+        element.text = "".join(texts.pop())
+        at = parser.CurrentByteIndex
+        # At the end of <a/> and of <a> in <a></a> expat reports the same byte.
+        if at == element.inner and data.endswith(empty, 0, at):
+            element.stop = element.inner_stop = element.inner
+        else:
+            element.inner_stop = at
+            element.stop = tag_end(data, at, encoding)
+
+    def text(piece: str) -> None:
+        if not passed_over:
+            texts[-1].append(piece)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    safexml.feed(parser, (data,))
+    return roots[0]

@@ -1,0 +1,397 @@
+"""A SIARD archive as a source of LOBs: its metadata, and every cell with the bytes it means."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from metspack import safexml
+from metspack.errors import ConfigError, SourceError
+from metspack.files.byteranges import HeldMedium, Stretch
+from metspack.files.tempdb import Closable
+from metspack.locations import errors
+from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved, LobUnresolved, Losses
+from metspack.locations.grantedroots import Spot
+from metspack.locations.mappingtxt import mapping_beside, read_mapping
+from metspack.locations.resolver import Resolution, Resolver
+from metspack.mediatypes import media_type
+from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
+from metspack.siard import forms, metadata, tables
+from metspack.siard.metadata import Metadata, Table
+from metspack.siard.tables import Tally
+from metspack.sizes import counted
+from metspack.sources.extents import Holdings
+from metspack.uris import Repair
+
+_ELEMENT = re.compile("a[0-9]+")
+_EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
+_ELEMENTS = re.compile(r"\ba\b")
+_NUMBER = re.compile(r"\[[0-9]+\]$")
+
+__all__ = [
+    "Archive",
+    "Grants",
+    "LobsUnresolved",
+    "Located",
+    "Tallies",
+    "declared_type",
+    "extension_of",
+    "named",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grants:
+    """What a person allows beside the folder of the .siard: further folders, and folders that drives mean.
+
+    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one that lies beside the .siard is taken by itself.
+    ``divided`` are folders that should lie below that of the .siard and lie below the first of
+    ``lob_roots`` instead: the names from there to there.
+    """
+
+    lob_roots: tuple[Path, ...] = ()
+    drives: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    mapping: Path | None = None
+    divided: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A LOB cell and what it means: where its bytes are, or why that cannot be told.
+
+    ``entries`` are the names of the archive's entries that hold it, none when it lies outside.
+    """
+
+    table: Table
+    cell: LobCell
+    resolution: Resolution | None
+    entries: tuple[str, ...] = ()
+    error: LobUnresolved | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Tallies:
+    """Rows and inline values by table path, filled in while cells are read."""
+
+    by_table: dict[str, Tally] = field(default_factory=dict)
+
+
+class Archive(Closable):
+    """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
+
+    ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
+    the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
+    are of one that is packed in another file. Raises ``SourceError``
+    on opening when it is no SIARD archive that can be read, and ``ConfigError`` for a granted folder that
+    is none.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        budgets: Budgets | None = None,
+        grants: Grants = Grants(),
+        at: Stretch | None = None,
+    ) -> None:
+        self.path = path
+        self.budgets = budgets or Budgets()
+        opened = forms.opened(path, self.budgets, at)
+        self.tree = opened.tree
+        self.container = opened.container
+        self.prefix = opened.prefix
+        self.name = opened.name
+        self.size = opened.size
+        self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
+        self.miscounted: dict[str, str] = {}
+        self._valued: dict[str, str] = {}
+        self._said: tuple[str, ...] | None = None
+        self._own = len(opened.own)
+        self._unread = ""
+        try:
+            self.metadata_document = self._document()
+            self.metadata = self._metadata()
+            self._structure = frozenset(
+                f"{table.folder_path}/{table.folder}.{kind}"
+                for table in self.metadata.tables
+                for kind in ("xml", "xsd")
+            )
+            self.resolver = self._resolver(opened, grants)
+        except BaseException:
+            self.tree.close()
+            raise
+
+    @property
+    def stem(self) -> str:
+        """The name of the .siard file, or of the folder, without ``.siard``."""
+        return Path(self.name).stem if self.container else self.name.removesuffix(".siard")
+
+    def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
+        for folder in (*grants.lob_roots, *grants.drives.values()):
+            if not folder.is_dir():
+                raise ConfigError(
+                    f"{folder} is no folder that LOBs could lie in",
+                    hint="Name an existing folder with --lob-root or --map-drive.",
+                )
+        if grants.mapping is None:
+            mapping, self._unread = mapping_beside(opened.folder)
+        else:
+            mapping = read_mapping(grants.mapping)
+        return Resolver(
+            self.tree,
+            (opened.folder, *opened.own, *grants.lob_roots),
+            siard_name=opened.name,
+            lob_folder=self.metadata.lob_folder,
+            drives=grants.drives,
+            mapping=mapping,
+            divided={
+                names: Spot(root=1 + len(opened.own), path=path) for names, path in grants.divided.items()
+            },
+            budgets=self.budgets,
+            version=self.metadata.version,
+        )
+
+    def _document(self) -> bytes:
+        extent = self.tree.extent(metadata.NAME)
+        if extent is None:
+            raise SourceError(f"{self.path} has no {metadata.NAME}", hint="It is no SIARD archive.")
+        if extent.size > self.budgets.metadata:
+            raise SourceError(
+                f"{self.path}: {metadata.NAME} has {extent.size:,} bytes, expected at most "
+                f"{self.budgets.metadata:,}",
+                hint="If that is what it should be, raise the budget: --budget metadata=BYTES.",
+            )
+        return b"".join(self.tree.contents(extent))
+
+    def _metadata(self) -> Metadata:
+        try:
+            return metadata.read(self.metadata_document, depth=self.budgets.depth)
+        except safexml.XmlError as error:
+            raise SourceError(
+                f"{self.path}: {metadata.NAME} line {error.line}, column {error.column}: {error.message}",
+                hint=error.hint or "The archive's metadata is damaged; get another copy of it.",
+            ) from None
+        except SourceError as error:
+            raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
+
+    def document(self, table: Table) -> Extent:
+        """Return where a table's XML lies; raises ``SourceError`` when the archive has none."""
+        extent: Extent | None = self.tree.extent(table.path)
+        if extent is None:
+            raise SourceError(
+                f"{self.path}: table {table.label} has no document {table.path}",
+                hint="metadata.xml names a table that the archive does not hold; get a complete copy.",
+            )
+        return extent
+
+    def weight(self) -> int:
+        """Return the bytes of the tables' documents, all read to find LOBs; raises as ``document``."""
+        return sum(self.document(table).size for table in self.metadata.tables)
+
+    def located(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[Located]:
+        """Yield a table's LOB cells with what they mean, in document order; ``read`` is told bytes read.
+
+        Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
+        """
+        known: set[str] = set()
+        tally = Tally() if tally is None else tally
+        blocks = self.tree.contents(self.document(table))
+        if read is not None:
+            blocks = _told(blocks, read)
+        for cell in tables.cells(blocks, table, self.budgets, tally):
+            path = cell.place.cell
+            if path not in known:
+                if not table.chain(path):
+                    raise SourceError(
+                        f"{self.path}: {table.path} row {cell.place.row:,} has a LOB in cell {path}, but "
+                        f"metadata.xml gives table {table.label} {len(table.columns)} columns",
+                        hint="Table and metadata contradict each other; get a correct copy of the archive.",
+                    )
+                known.add(path)
+            yield self._located(table, cell)
+        if said := table.other_count(tally.rows):
+            self.miscounted[table.path] = (
+                f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
+                f"says {said}: rows were lost or added before; kept as it is (metspack explain Z031)"
+            )
+        if tally.both:
+            self._valued[table.path] = (
+                f"table {table.label} ({table.path}): {counted(tally.both, 'cell')} with a file and a value "
+                f"as well (first {tally.first_of_both}); the file is taken for the LOB, the value stays "
+                "(metspack explain Z035)"
+            )
+
+    def _located(self, table: Table, cell: LobCell) -> Located:
+        try:
+            found = self.resolver.resolved(table, cell)
+        except LobUnresolved as unresolved:
+            if isinstance(unresolved, LobMissing):
+                unresolved.hint = " ".join((unresolved.hint, *self._advice()))
+            return Located(table=table, cell=cell, resolution=None, error=unresolved)
+        if found.repairs:
+            key = table.path, _ELEMENT.sub("a", cell.place.cell)
+            number, kinds = self.repairs.get(key, (0, frozenset[Repair]()))
+            self.repairs[key] = number + 1, kinds.union(found.repairs)
+        entries = tuple(name for each in found.extents if (name := self._entry(each)))
+        if any(map(self._is_structure, entries)) or any(map(self._is_itself, found.extents)):
+            error = errors.error(
+                LobRefused,
+                table,
+                cell,
+                "names what is no LOB but part of the archive itself",
+                tried=(),
+                hint="The cell is wrong: taking that out would destroy the archive.",
+            )
+            return Located(table=table, cell=cell, resolution=None, error=error)
+        return Located(table=table, cell=cell, resolution=found, entries=entries)
+
+    def _advice(self) -> Iterator[str]:
+        """Yield what else may be why a LOB is not there."""
+        if self.container is not None and self.path.is_symlink():
+            yield (
+                f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
+                f"{os.path.realpath(self.path)}; name that file, or grant its folder with --lob-root."
+            )
+        if self._unread:
+            yield f"{self._unread}."
+
+    def _entry(self, extent: Extent) -> str:
+        """Return the name of the archive's entry at an extent, "" when it is none of its own."""
+        if isinstance(extent, ZipExtent):
+            return "" if extent.archive else extent.name[len(self.prefix) :]
+        if self.container is None and extent.root == self._own:
+            return "/".join(extent.path)[len(self.prefix) :]
+        return ""
+
+    def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
+        """Return the names of the archive's entries that hold a cell's LOB; raises ``LobUnresolved``."""
+        return tuple(
+            name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
+        )
+
+    def _is_itself(self, extent: Extent) -> bool:
+        """Return whether a file outside is the archive's own, or a part of it."""
+        if isinstance(extent, ZipExtent) or self.container is None:
+            return False
+        files = ((each.device, each.inode) for each in self.container.medium.stamps)
+        return (extent.device, extent.inode) in files
+
+    def _is_structure(self, name: str) -> bool:
+        return name.startswith("header/") or name.endswith("/") or name in self._structure
+
+    def lobs(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRef]:
+        """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
+
+        ``read`` is told the bytes as they are read, ``weight`` of them in all.
+        Raises ``LobsUnresolved`` after the last when some cannot be had, so that all of them are named.
+        """
+        losses: Losses | None = None
+        self.resolver.recount()
+        self.repairs.clear()
+        for table in self.metadata.tables:
+            tally = Tally()
+            if tallies is not None:
+                tallies.by_table[table.path] = tally
+            types: dict[str, str | None] = {}
+            for each in self.located(table, tally, read):
+                if each.resolution is None:
+                    if each.error is not None:
+                        losses = losses or Losses(each.error)
+                        losses.take(each.error)
+                    continue
+                path = each.cell.place.cell
+                if path not in types:
+                    types[path] = declared_type(table, path)
+                extension = extension_of(each.cell.file)
+                yield LobRef(
+                    cell=each.cell,
+                    size=each.resolution.size,
+                    extension=extension,
+                    media_type=media_type(types[path], extension),
+                    extents=each.resolution.extents,
+                    entries=each.entries,
+                )
+        # Whoever looks at cells again after this must not make more LOBs of them.
+        self._said = tuple(self._conventions())
+        if losses is not None:
+            raise LobsUnresolved(str(self.path), losses)
+
+    def conventions(self) -> Iterator[str]:
+        """Yield a sentence for each column whose LOBs were not all found as the statement says.
+
+        And one for each table that has another number of rows than metadata.xml says. They are those
+        that ``lobs`` found when it last came to its end, else all cells looked at so far.
+        """
+        yield from self._conventions() if self._said is None else self._said
+
+    def _conventions(self) -> Iterator[str]:
+        if self._unread:
+            yield self._unread
+        tables = {table.path: table for table in self.metadata.tables}
+        for (path, cell), tallied in self.resolver.tally().items():
+            for convention, number in tallied.conventions.items():
+                if not convention.is_statement:
+                    yield (
+                        f"{named(tables[path], cell)}: {counted(number, 'LOB')} found by convention "
+                        f"{convention.letter} ({convention.title}), not as the statement on the location of "
+                        f"LOBs says (metspack explain {convention.code})"
+                    )
+        for (path, cell), (number, kinds) in self.repairs.items():
+            what = ", ".join(sorted(each.value for each in kinds))
+            yield (
+                f"{named(tables[path], cell)}: {counted(number, 'reference')} not well written ({what}), "
+                "read as meant (metspack explain P120)"
+            )
+        yield from self.miscounted.values()
+        yield from self._valued.values()
+
+    def holdings(self) -> Holdings:
+        """Return what the LOBs found so far are read from."""
+        own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
+        return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
+
+    def unchanged(self) -> None:
+        """Raise SourceError when the archive is no longer what it was when it was opened."""
+        self.tree.unchanged()
+
+    def close(self) -> None:
+        """Close the archive."""
+        self.resolver.close()
+        self.tree.close()
+
+
+def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+    for block in blocks:
+        read(len(block))
+        yield block
+
+
+def named(table: Table, cell: str) -> str:
+    """Return a column, or a field of one, as a person knows it and as ids have it.
+
+    ``a`` in the cell's path stands for all elements of an array: ``c14.a``.
+    """
+    chain = table.chain(_ELEMENTS.sub("a1", cell))
+    names = [each.name for each in chain]
+    if _ELEMENTS.search(cell):  # metadata.xml has a field for each element: Letters[1], Letters[2]
+        names = [_NUMBER.sub("[]", name) for name in names]
+    return f"column {'.'.join((table.label, *names))} (s{table.schema}.t{table.number}.{cell})"
+
+
+def extension_of(file: str) -> str:
+    """Return the extension of a cell's ``file`` without the dot, ``bin`` when it has none."""
+    found = _EXTENSION.search(file.rstrip())
+    return found[1] if found else "bin"
+
+
+def declared_type(table: Table, path: str) -> str | None:
+    """Return the media type that metadata.xml declares for a column or the innermost field that has one."""
+    declared = [each.mime_type for each in table.chain(path) if each.mime_type]
+    return declared[-1] if declared else None

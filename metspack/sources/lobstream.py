@@ -1,0 +1,156 @@
+"""A LOB on its way from its source: read once, hashed as it goes by, and proven at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, SourceError
+from metspack.model import Digest, Extent, Format, LobRef, Proofs, ZipExtent
+from metspack.sources.extents import OpenHoldings
+from metspack.sources.pronom import Identifying
+from metspack.textlength import TextLength
+from metspack.uris import shown
+
+PART_DIGEST = "dbptk-part-digest"
+"""What may be accepted: a digest that is only the last part's, as DBPTK writes it for split LOBs."""
+
+ACCEPTABLE = (PART_DIGEST,)
+
+
+def accepted(given: Collection[str]) -> frozenset[str]:
+    """Return what is to be accepted; raises ``ConfigError`` for what cannot be."""
+    for each in given:
+        if each not in ACCEPTABLE:
+            raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
+    return frozenset(given)
+
+
+class Passage:
+    """The bytes of one LOB, given out in any portions one after the other.
+
+    ``hashers`` has taken all bytes given out so far. After ``end``, ``is_part_digest`` tells whether the
+    cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
+    ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could; what the
+    source has recorded, if it was not to.
+    """
+
+    def __init__(
+        self,
+        lob: LobRef,
+        shelf: OpenHoldings,
+        algorithms: tuple[str, ...],
+        accepted: frozenset[str] = frozenset(),
+        identifying: Identifying | None = None,
+    ) -> None:
+        expected = lob.cell.digest
+        self.lob = lob
+        self._proofs = lob.proofs or Proofs()
+        said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
+        self.hashers = Hashers(dict.fromkeys((*algorithms, *said)))
+        self.is_part_digest = False
+        recorded = lob.recorded if identifying is None else None
+        self.media_type = lob.media_type if recorded is None else recorded.media_type
+        self.format: Format | None = None if recorded is None else recorded.format
+        self._probe = None if identifying is None else identifying.probe(lob.extension)
+        self.unit: str | None = None if lob.cell.length is None else "bytes"
+        self._accepted = accepted
+        # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
+        self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
+        self._last = Hashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
+        self._what = what(lob)
+        self._blocks = self._read(shelf)
+        self._rest = b""
+
+    def _read(self, shelf: OpenHoldings) -> Iterator[bytes]:
+        for number, extent in enumerate(self.lob.extents):
+            proof = self._proofs.extents[number] if self._proofs.extents else None
+            proving = None if proof is None else Hashers((proof.algorithm,))
+            last = self._last if number + 1 == len(self.lob.extents) else None
+            taking = [each for each in (last, proving) if each is not None]
+            about = f"LOB {self.lob.place.id} ({where(extent)})"
+            for block in shelf.contents(extent, about):
+                for each in taking:
+                    each.update(block)
+                yield block
+            if proof is not None and proving is not None:
+                _check(about, proof, proving)
+
+    def portion(self, size: int | None = None) -> Iterator[bytes]:
+        """Yield the next ``size`` bytes, all that are left when None; fewer only when there are no more."""
+        while size is None or size > 0:
+            self._rest = self._rest or next(self._blocks, b"")
+            if not self._rest:
+                return
+            given, self._rest = self._rest[:size], self._rest[len(self._rest[:size]) :]
+            size = None if size is None else size - len(given)
+            self.hashers.update(given)
+            if self._lengths is not None:
+                self._lengths.update(given)
+            if self._probe is not None:
+                self._probe.take(given)
+            yield given
+
+    def end(self) -> None:
+        """Raise SourceError unless all was given out and is what the cell says."""
+        for _ in self._blocks:  # a zip entry proves itself when it is asked for more
+            raise AssertionError(f"{self._what} was not taken whole")
+        self._identify()
+        cell, proof = self.lob.cell, self._proofs.whole
+        if proof is not None:
+            _check(self._what, proof, self.hashers)
+        if self._lengths is not None and cell.length is not None:
+            self.unit = self._lengths.unit(cell.length)
+            if self.unit is None:
+                raise SourceError(
+                    f"{self._what} has {self._lengths}, but its cell says length {cell.length:,}",
+                    hint="The archive contradicts itself; find out which is right before it is packed.",
+                )
+        if cell.digest is None or (found := self.hashers.digest(cell.digest.algorithm)) == cell.digest:
+            return
+        self.is_part_digest = (
+            self._last is not None and self._last.digest(cell.digest.algorithm) == cell.digest
+        )
+        if not self.is_part_digest:
+            raise SourceError(
+                f"{self._what} has the {found.algorithm} {found.value}, but its cell says "
+                f"{cell.digest.value}",
+                hint="The LOB or its digest was changed after the archive was made; get another copy of it.",
+            )
+        if PART_DIGEST not in self._accepted:
+            raise SourceError(
+                f"{self._what} was split into {len(self.lob.extents):,} parts, and the {found.algorithm} "
+                f"{cell.digest.value} of its cell is that of the last part alone; the whole has "
+                f"{found.value}",
+                hint="DBPTK writes such digests. The other parts are proven by nothing: if that is to be "
+                f"taken, say --accept {PART_DIGEST}; the package gets the digest of the whole.",
+            )
+
+    def _identify(self) -> None:
+        found = None if self._probe is None else self._probe.found()
+        if found is not None:
+            self.media_type = found.type_beside(self.lob.media_type)
+            self.format = found.format
+
+
+def _check(about: str, proof: Digest, hashers: Hashers) -> None:
+    """Raise SourceError unless bytes have the digest that METS says."""
+    found = hashers.digest(proof.algorithm)
+    if found != proof:
+        raise SourceError(
+            f"{about} has the {found.algorithm} {found.value}, but METS says {proof.value}",
+            hint="The package was damaged: get the file from another copy of it; metspack check tells what "
+            "else is wrong.",
+        )
+
+
+def what(lob: LobRef) -> str:
+    """Return a LOB and where it lies, for errors."""
+    places = [where(extent) for extent in lob.extents[:3]]
+    more = [f"{len(lob.extents):,} parts in all"] if len(lob.extents) > len(places) else []
+    return f"LOB {lob.place.id} ({', '.join([*places, *more])})"
+
+
+def where(extent: Extent) -> str:
+    """Return the name of an entry, or the path of a file below its root."""
+    return extent.name if isinstance(extent, ZipExtent) else shown("/".join(extent.path))

@@ -1,0 +1,158 @@
+"""Formats of LOBs, told by their bytes with the signatures of PRONOM (``pip install metspack[identify]``).
+
+The library is pygfried, which is siegfried as an extension. It wants files, so what it is to see of a LOB is
+written to one in passing: the source is not read a second time, and a LOB that is packed or split is seen
+as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metspack import mediatypes
+from metspack.errors import ConfigError
+from metspack.files import writing
+from metspack.model import Format
+
+WHOLE = 1 << 24
+"""The largest LOB that is looked at whole; of a larger one so many of its first bytes are."""
+TAIL = 1 << 16
+"""The last bytes of a larger LOB that are looked at as well."""
+
+_WITHOUT_NAME = "bin"  # SIARD's name for any bytes, which PRONOM has a format for
+_EXTENSION = re.compile(r"[A-Za-z0-9_-]{1,20}")
+_BY_BYTES = re.compile(r"\b(?:byte|xml|riff) match\b|\bcontainer\b")
+_BY_TEXT = re.compile(r"\btext match\b")
+_SHELLS = {"x-fmt/263", "fmt/111"}  # ZIP and OLE2: what is in them is told by bytes that were not looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """What formats are told by: the software, its version, and the names of PRONOM's signature files."""
+
+    software: str
+    version: str
+    signatures: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifiedFormat:
+    """What is told by a LOB's bytes: its format, and PRONOM's media type for it ("" where it has none).
+
+    ``is_text``: there is nothing but that the bytes are text.
+    """
+
+    format: Format
+    media_type: str
+    is_text: bool
+
+    def type_beside(self, known: str) -> str:
+        """Return the media type of a LOB for which column or extension have ``known``.
+
+        Bytes tell more than they do; but that there is text is true of CSV and JSON as well.
+        """
+        if not self.media_type or (self.is_text and known != mediatypes.DEFAULT):
+            return known
+        return self.media_type
+
+
+def registry() -> Registry:
+    """Return what formats are told by; raises ``ConfigError`` where it is not installed."""
+    said = _library().identify_many([])
+    signatures = "; ".join(each["details"] for each in said["identifiers"] if each["name"] == "pronom")
+    return Registry(software="siegfried", version=said["siegfried"], signatures=signatures)
+
+
+def _library() -> Any:
+    try:
+        import pygfried  # noqa: PLC0415 -- large and optional: for those who ask for it
+    except ImportError:
+        raise ConfigError(
+            "what identifies formats, pygfried, is not installed",
+            hint="pip install 'metspack[identify]', or leave --identify out.",
+        ) from None
+    return pygfried
+
+
+class Identifying:
+    """Identifies LOBs one after the other, in one process; ``place`` is where its files may be made."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._library = _library()
+
+    def probe(self, extension: str) -> Probe:
+        """Return what is to take the bytes of a LOB with this extension."""
+        return Probe(self, extension)
+
+    def said(self, blocks: list[bytes], extension: str) -> Mapping[str, Any]:
+        """Return what the library says of a file of these bytes."""
+        named = extension != _WITHOUT_NAME and _EXTENSION.fullmatch(extension)
+        path = Path(f"{self._place}.{extension}") if named else self._place
+        file = writing.NewFile(path)
+        try:
+            for block in blocks:
+                file.write(block)
+            file.flush()
+            said: Mapping[str, Any] = self._library.identify(str(path), detailed=True)
+            return said
+        finally:
+            file.discard()
+            writing.remove(path)
+
+
+class Probe:
+    """What is looked at of a LOB, taken as its bytes go by."""
+
+    def __init__(self, identifying: Identifying, extension: str) -> None:
+        self._identifying = identifying
+        self._extension = extension
+        self._head: list[bytes] = []
+        self._room = WHOLE
+        self._tail: deque[bytes] = deque()
+        self._held = 0
+        self._size = 0
+
+    def take(self, block: bytes) -> None:
+        """Take the next bytes."""
+        self._size += len(block)
+        if self._room:
+            head, block = block[: self._room], block[self._room :]
+            self._room -= len(head)
+            self._head.append(head)
+        if block:
+            self._tail.append(block)
+            self._held += len(block)
+            while self._held - len(self._tail[0]) >= TAIL:
+                self._held -= len(self._tail.popleft())
+
+    def found(self) -> IdentifiedFormat | None:
+        """Return what is told by the bytes taken; None for nothing, or for several formats at once."""
+        if not self._size:
+            return None
+        seen = [*self._head, b"".join(self._tail)[-TAIL:]]
+        return _found(self._identifying.said(seen, self._extension), is_whole=self._size <= WHOLE)
+
+
+def _found(said: Mapping[str, Any], *, is_whole: bool) -> IdentifiedFormat | None:
+    """Return what the library said of a file; what the extension alone tells says nothing."""
+    matches = [
+        each
+        for file in said["files"]
+        for each in file["matches"]
+        if _BY_BYTES.search(each["basis"]) or _BY_TEXT.search(each["basis"])
+    ]
+    if len(matches) != 1 or (not is_whole and matches[0]["id"] in _SHELLS):
+        return None
+    (match,) = matches
+    kind = match["mime"].partition(",")[0].strip()
+    return IdentifiedFormat(
+        format=Format(puid=match["id"], name=match["format"], version=match["version"]),
+        media_type=kind if mediatypes.is_media_type(kind) else "",
+        is_text=not _BY_BYTES.search(match["basis"]),
+    )

@@ -1,0 +1,191 @@
+"""An archive's entries on their way into a new zip file, from whatever the archive lies in.
+
+A zip file's entries keep their compressed bytes and their central records, without the name of a
+folder that wraps them all; an unpacked archive's files are packed anew, the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Protocol
+
+from metspack.containers.zipdirectory import unreadable
+from metspack.containers.zipformat import DEFLATED, STORED, encoded
+from metspack.containers.zipreader import CentralRecord, ZipContainer, span
+from metspack.containers.zipwriter import GROWTH, ZipWriter, unwrapped, unwrapped_entry
+from metspack.errors import SourceError
+from metspack.files import tempdb
+from metspack.files.byteranges import Medium
+from metspack.model import FileExtent
+from metspack.siard.entries import AnyTree
+from metspack.sources.archive import Archive
+
+_TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
+_WHAT = "the names of an archive's entries"
+
+
+class Departures(tempdb.Scratch):
+    """The names of the entries that leave the archive; for one thread.
+
+    Raises ``TargetError`` when the temporary disk is full.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_TABLE, "BEGIN")
+
+    def add(self, name: str) -> bool:
+        """Add an entry's name; return whether it is new, as one that two cells name leaves once."""
+        with tempdb.explained(_WHAT):
+            return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
+
+    def keep(self, name: str) -> None:
+        """Take a name out again: its entry stays."""
+        with tempdb.explained(_WHAT):
+            self._database.execute("DELETE FROM name WHERE name = ?", (name,))
+
+    def add_emptied(self, tree: AnyTree) -> None:
+        """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
+        with closing(tempdb.opened()) as folders, tempdb.explained(_WHAT):
+            folders.execute(_TABLE)
+            folders.execute("BEGIN")
+            folders.executemany(
+                "INSERT INTO name VALUES (?)", ((name,) for name in tree.names() if name.endswith("/"))
+            )
+            # A folder's name is a prefix of what it holds, so descending order meets the deepest first.
+            for (name,) in folders.execute("SELECT name FROM name ORDER BY name DESC"):
+                departed = self._below(name)
+                # The folder and the departed are all that is there; an unpacked one lists itself as well.
+                if departed and not any(True for _ in islice(tree.names(name), departed + 1, None)):
+                    self.add(name)
+
+    def _below(self, folder: str) -> int:
+        # "0" is the character after "/": the range holds every name that begins with the folder's.
+        (count,) = self._database.execute(
+            "SELECT count(*) FROM name WHERE name > ? AND name < ?", (folder, f"{folder[:-1]}0")
+        ).fetchone()
+        return int(count)
+
+    def __contains__(self, name: str) -> bool:
+        return self._database.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None
+
+
+HEADER = "header/"
+_CONTENT = "content/"
+
+
+class KeptEntry(Protocol):
+    """An entry of the old archive that stays."""
+
+    @property
+    def name(self) -> str:
+        """The name it will have."""
+
+    def contents(self) -> Iterator[bytes]:
+        """Yield its bytes, proven when the iterator has ended; raises SourceError."""
+
+    def copy(self, writer: ZipWriter) -> None:
+        """Append it as it is."""
+
+    def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:
+        """Append it with other contents, at most ``GROWTH`` times as long."""
+
+
+def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterator[KeptEntry]:
+    """Yield what stays of an archive: the content, or what lies under ``header/``.
+
+    A zip file's entries come in physical order; those beside the folder that wraps an archive do not
+    come. An unpacked archive's come sorted, deflated (stored in SIARD 1.0, which knows no compression),
+    of its folders ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
+    """
+    container = archive.container
+    for entry in _files(archive) if container is None else _zipped(container, archive.prefix):
+        if entry.name.startswith(HEADER) == header and entry.name not in departures:
+            yield entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Zipped:
+    """An entry of a zip file: ``found`` is its record there, ``record`` that without the wrapping folder."""
+
+    container: ZipContainer
+    root: str
+    found: CentralRecord
+    record: CentralRecord
+
+    @property
+    def name(self) -> str:
+        return self.record.extent.name
+
+    def contents(self) -> Iterator[bytes]:
+        return self.container.contents(self.found.extent)
+
+    def copy(self, writer: ZipWriter) -> None:
+        extent = self.found.extent
+        where = span(self.container.medium, extent, what=str(self.container.path))
+        raw = raw_bytes(self.container.medium, str(self.container.path), where.start, where.stop)
+        if self.root:
+            raw = unwrapped_entry(raw, encoded(self.root, extent.flags))
+        writer.copy(self.record, raw)
+
+    def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:
+        writer.write(self.record, contents)
+
+
+def _zipped(container: ZipContainer, root: str) -> Iterator[KeptEntry]:
+    for record in container.records():
+        name = record.extent.name
+        if not root:
+            yield _Zipped(container=container, root=root, found=record, record=record)
+        elif name.startswith(root) and name != root:
+            yield _Zipped(container=container, root=root, found=record, record=unwrapped(record, root))
+
+
+def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:
+    """Yield all bytes between two offsets of a zip file; raises SourceError when they cannot be had."""
+    at = start
+    try:
+        for block in medium.chunks(start, stop):
+            yield block
+            at += len(block)
+    except OSError as error:
+        raise unreadable(what, error, at) from error
+    if at < stop:
+        raise SourceError(
+            f"{what}: ends at byte {at:,}; expected {stop:,} bytes or more",
+            hint="The file was cut off or changed while it was read.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UnpackedFile:
+    """A file or folder of an unpacked archive; a folder has no extent."""
+
+    tree: AnyTree
+    name: str
+    extent: FileExtent | None
+    method: int
+
+    def contents(self) -> Iterator[bytes]:
+        return iter(()) if self.extent is None else self.tree.contents(self.extent)
+
+    def copy(self, writer: ZipWriter) -> None:
+        if self.extent is None:
+            writer.add_folder(self.name)
+        else:
+            writer.add(self.name, self.contents(), method=self.method, most=self.extent.size)
+
+    def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:
+        most = 0 if self.extent is None else GROWTH * self.extent.size
+        writer.add(self.name, contents, method=self.method, most=most)
+
+
+def _files(archive: Archive) -> Iterator[KeptEntry]:
+    tree = archive.tree
+    method = STORED if archive.metadata.version == "1.0" else DEFLATED
+    for name, following in pairwise(chain(tree.names(), ("",))):
+        # A folder comes before what it holds.
+        if not name.endswith("/") or name in {_CONTENT, HEADER} or not following.startswith(name):
+            yield _UnpackedFile(tree=tree, name=name, extent=tree.extent(name), method=method)

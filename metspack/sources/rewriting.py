@@ -1,0 +1,258 @@
+"""Rewriting an archive so that its cells say where its LOBs are now: spliced, never re-serialised.
+
+Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
+columns, fields and database, and messageDigest. Gone are exactly the entries that leave and the
+folders that this leaves empty. Every other entry of a zip file is copied as the bytes it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+
+from metspack.containers.zipformat import DEFLATED, name_fault
+from metspack.containers.zipwriter import ZipWriter
+from metspack.digests import Hashers
+from metspack.errors import SourceError
+from metspack.files import writing
+from metspack.model import Digest, LobCell
+from metspack.siard import metadata
+from metspack.siard.edits import LobFolders, NewCell, described, spliced_table
+from metspack.siard.metadata import Table
+from metspack.sources.archive import Archive
+from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
+
+Values = Callable[[Table], Callable[[LobCell], NewCell | None] | None]
+"""For a table, the function from each of its LOB cells, in document order, to what it shall say.
+
+None for a cell leaves it; None for a table leaves its document as it is, unread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What leaves the archive, and where LOBs lie that are outside it.
+
+    ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
+    column's number from 1. ``database`` is the database's lobFolder, None for none.
+    """
+
+    entries: Departures
+    columns: Mapping[str, Mapping[int, str]]
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that comes into the archive: a LOB that lay outside.
+
+    ``size`` is the bytes that ``blocks`` gives, None when that is not known: then the entry has room
+    for one of 4 GiB and more. ``method`` is that of the zip format: 8 deflated, 0 stored.
+    """
+
+    name: str
+    blocks: Iterable[bytes]
+    size: int | None = None
+    method: int = DEFLATED
+
+
+def rewrite(
+    archive: Archive,
+    moved: Moved,
+    target: Path,
+    *,
+    work: Path,
+    values: Values,
+    algorithms: Iterable[str],
+    added: Iterable[Added] = (),
+    wrote: Callable[[int], None] = lambda _amount: None,
+) -> Hashers:
+    """Write the archive anew without what leaves it, with what comes in; returns its digests and size.
+
+    What is written is a zip file with the archive at its root, whatever it lay in; what is added
+    stands behind all other content, in the order given. A column that stays inside and whose cells get
+    values gets them as the full names of their entries. ``wrote`` is told the bytes of the entries.
+    Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
+    ValueError as ``spliced_table`` does.
+    """
+    moved.entries.add_emptied(archive.tree)
+    renamed: dict[str, set[int]] = {}
+    splices: dict[str, _Splice] = {}
+    for table in archive.metadata.tables:
+        if (value := values(table)) is not None:
+            noted = _noted(value, renamed.setdefault(table.path, set()), archive.metadata.version)
+            splices[table.path] = partial(
+                spliced_table,
+                table=table,
+                budgets=archive.budgets,
+                value=noted,
+                version=archive.metadata.version,
+            )
+    folders = LobFolders(database=moved.database, columns=moved.columns, renamed=renamed)
+    changes = _Changes(departures=moved.entries, splices=splices, added=added, folders=folders)
+    return _write(archive, changes, target, work, algorithms, wrote)
+
+
+def copy(archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path) -> Hashers:
+    """Write an archive from which nothing moves; returns its digests and size.
+
+    A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
+    become a zip file without, in which nothing but messageDigest is another.
+    """
+    container = archive.container
+    if container is None or archive.prefix:
+        with closing(Departures()) as none:
+            return _write(archive, _Changes(departures=none), target, work, algorithms)
+    hashers = Hashers(algorithms)
+    with writing.NewFile(target) as file:
+        for block in raw_bytes(container.medium, str(container.path), 0, container.size):
+            hashers.update(block)
+            file.write(block)
+    return hashers
+
+
+_Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Changes:
+    """What becomes of an archive; ``splices`` are by table document, ``folders`` is None to leave them."""
+
+    departures: Departures
+    splices: Mapping[str, _Splice] = field(default_factory=dict)
+    added: Iterable[Added] = ()
+    folders: LobFolders | None = None
+
+
+def _noted(
+    value: Callable[[LobCell], NewCell | None], renamed: set[int], version: str
+) -> Callable[[LobCell], NewCell | None]:
+    """Return ``value``, which now notes the columns whose cells name their entries in full."""
+
+    def noting(cell: LobCell) -> NewCell | None:
+        new = value(cell)
+        # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
+        if new is not None and (version != "1.0" or new.file != cell.file):
+            renamed.add(int(cell.place.cell.partition(".")[0][1:]))
+        return new
+
+    return noting
+
+
+def _write(  # noqa: PLR0917 -- what the callers were given, in their order
+    archive: Archive,
+    changes: _Changes,
+    target: Path,
+    work: Path,
+    algorithms: Iterable[str],
+    wrote: Callable[[int], None] = lambda _amount: None,
+) -> Hashers:
+    """Write what stays, and what comes in between content and header.
+
+    The content comes before the header whatever the source did: messageDigest covers the bytes up
+    to the header's first entry (SIARD 2.2 M_5.1).
+    """
+    writer = ZipWriter(target, work)
+    try:
+        for entry in entries(archive, changes.departures, header=False):
+            splice, before = changes.splices.get(entry.name), writer.file.size
+            if splice is None:
+                entry.copy(writer)
+            else:
+                entry.rewrite(writer, splice(entry.contents()))
+            wrote(writer.file.size - before)
+        _add(writer, archive, changes)
+        seals = Hashers({digest.algorithm for digest in archive.metadata.digests})
+        _hash(seals, writer)
+        for entry in entries(archive, changes.departures, header=True):
+            if entry.name == metadata.NAME:
+                document = described(
+                    archive.metadata_document, seals, changes.folders, depth=archive.budgets.depth
+                )
+                entry.rewrite(writer, (document,))
+            else:
+                entry.copy(writer)
+        writer.finish(b"" if archive.container is None else archive.container.comment)
+        hashers = Hashers(algorithms)
+        _hash(hashers, writer)
+        writer.file.close()
+    except BaseException:
+        writer.abandon()
+        raise
+    return hashers
+
+
+def _hash(hashers: Hashers, writer: ZipWriter) -> None:
+    for block in writer.file.read_back(0, writer.file.size):
+        hashers.update(block)
+
+
+def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
+    """Append what comes in; its folders too, where the archive has entries for its tables' folders.
+
+    Archives have an entry for each folder or for none, and readers that list by folder rely on either.
+    """
+    listed = any(archive.tree.extent(f"{table.folder_path}/") for table in archive.metadata.tables)
+    with closing(Departures()) as given:
+
+        def is_new(name: str) -> bool:
+            return given.add(name) and (archive.tree.extent(name) is None or name in changes.departures)
+
+        before = ""
+        for each in changes.added:
+            if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
+                raise ValueError(f"{each.name!r} is no name for an entry of the content")
+            if not is_new(each.name):
+                raise SourceError(
+                    f"{archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
+                    hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
+                )
+            folder = each.name.rpartition("/")[0]
+            if listed and folder not in {"", before}:
+                for above in accumulate(folder.split("/"), "{}/{}".format):
+                    if is_new(f"{above}/"):
+                        writer.add_folder(f"{above}/")
+            before = folder
+            writer.add(each.name, each.blocks, method=each.method, most=each.size)
+
+
+def comparable(archive: Archive) -> bool:
+    """Return whether the archive has bytes that messageDigest can be compared with.
+
+    It covers those of a zip file (SIARD 2.2 M_5.1): not of one that was unpacked, or zipped again with a
+    folder around everything.
+    """
+    return archive.container is not None and not archive.prefix
+
+
+def sealed(archive: Archive) -> int:
+    """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1).
+
+    0 when there is nothing to compare it with.
+    """
+    container = archive.container
+    if container is None or archive.prefix:
+        return 0
+    headers = (r.extent.offset for r in container.records() if r.extent.name.startswith(HEADER))
+    return next(headers, container.size)
+
+
+def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tuple[Digest, Digest]]:
+    """Yield each messageDigest of the archive that its bytes do not have, with the one they have.
+
+    None when there is nothing to compare it with. ``read`` is told the bytes as they are read: all
+    that the digest covers.
+    """
+    container = archive.container
+    if container is None or archive.prefix:
+        return
+    hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
+    for block in raw_bytes(container.medium, str(container.path), 0, sealed(archive)):
+        hashers.update(block)
+        read(len(block))
+    for digest in archive.metadata.digests:
+        if (found := hashers.digest(digest.algorithm)) != digest:
+            yield digest, found

@@ -1,0 +1,71 @@
+"""``drafting``: a plan is what the build follows, and tells how far it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.building.build import BuildOptions
+from metspack.building.draft import drafted
+from metspack.errors import ConfigError
+from metspack.model import Limits
+from tests import siards
+
+OPTIONS = BuildOptions(limits=Limits(files=4))
+
+
+class Told:
+    """What was told of each stage: its total, and the amounts."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, tuple[int | None, int]] = {}
+        self._name = ""
+
+    def stage(self, name: str, total: int | None) -> None:
+        self._name = name
+        self.stages[name] = (total, 0)
+
+    def advance(self, amount: int) -> None:
+        total, done = self.stages[self._name]
+        self.stages[self._name] = (total, done + amount)
+
+
+def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
+    told = Told()
+    options = BuildOptions(limits=OPTIONS.limits, min_size=3_000)
+    drafted(northwind_full, options, told)
+    assert told.stages.keys() == {"Looking at sizes", "Planning"}
+    for total, done in told.stages.values():
+        assert total == done
+        assert done > 10_000
+
+
+def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "scans" / "content/schema0/table0/lob1/record0.bin"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"one")
+    told = Told()
+    draft = drafted(tmp_path / "scans", OPTIONS, told)
+    assert told.stages == {"Planning": (None, 0)}
+    assert (draft.header.name, draft.version, draft.lobs, draft.files, draft.bytes) == (
+        "scans",
+        None,
+        1,
+        1,
+        3,
+    )
+    assert draft.warnings == ()
+
+
+def test_a_draft_knows_the_folders_of_its_segments(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one", b"three")
+    draft = drafted(source, BuildOptions(limits=Limits(bytes=4), layout="siard22", name="N"))
+    folders = [draft.folder(each) for each in draft.segments]
+    assert folders == [f"N_lobs/s0_t0_c2/seg_{n}" for n in range(2)]
+    assert (draft.lobs, draft.split, draft.files, draft.bytes) == (2, 1, 3, 8)
+
+
+def test_a_name_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds a path separator"):
+        drafted(tmp_path / "none", BuildOptions(name="a/b"))

@@ -1,0 +1,147 @@
+"""Copying LOBs to their place: slices of the plan, digests and lengths, lines of the manifests."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.building import placing
+from metspack.building.placing import PlacedFile, Placements, Placing
+from metspack.containers.ipwriter import Folder
+from metspack.digests import Hashers
+from metspack.errors import SourceError, TargetError
+from metspack.layouts import lobseg
+from metspack.sources.archive import Archive
+from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import Passage
+from tests import siards
+from tests.trees import tree
+
+
+def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[PlacedFile], list[int]]:
+    amounts: list[int] = []
+    with Archive(source) as archive, OpenHoldings(archive.holdings()) as shelf:
+        placing = Placing(
+            shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
+        )
+        found = list(placing.placed(((lob, None) for lob in archive.lobs()), Folder(segment)))
+    return found, amounts
+
+
+def ended(passage: Passage) -> None:
+    assert passage.hashers.size == passage.lob.size
+
+
+def fail(passage: Passage) -> None:
+    raise AssertionError(f"{passage.lob.place.id} was not split")
+
+
+def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "a.siard", b"one", b"", b"three" * 500_000)
+    found, amounts = place_all(source, tmp_path / "segment", "SHA-1")
+    column = "content/schema0/table0/lob2"
+    assert [(each.id, each.path, each.size) for each in found] == [
+        ("s0.t0.c2.r1", f"{column}/record0.bin", 3),
+        ("s0.t0.c2.r2", f"{column}/record1.bin", 0),
+        ("s0.t0.c2.r3", f"{column}/record2.bin", 2_500_000),
+    ]
+    assert found[0].md5 == siards.md5(b"one")
+    assert found[0].sha256 == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    assert found[0].checksum == "fe05bcdcdc4928012781a5f1a2a77cbb5398e106"
+    assert sum(amounts) == 2_500_003
+    files = {name: data for name, data in tree(tmp_path / "segment").items() if not name.endswith("/")}
+    assert files == {
+        f"{column}/record0.bin": b"one",
+        f"{column}/record1.bin": b"",
+        f"{column}/record2.bin": b"three" * 500_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ('length="3"', "has 5 bytes, 4 characters, 4 UTF-16 units, but its cell says length 3"),
+        (
+            f'digestType="SHA-1" digest="{"0" * 40}"',
+            f"has the SHA-1 a62ccbb38b5c94789e97dd52353bde4ab1a14aa6, but its cell says {'0' * 40}",
+        ),
+    ],
+)
+def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attributes: str, words: str) -> None:
+    lob = siards.Lob(data="häh?".encode(), attributes=attributes)
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
+    with pytest.raises(SourceError) as refused:
+        place_all(source, tmp_path / "segment")
+    assert refused.value.message.startswith("LOB s0.t0.c2.r1 (content/schema0/table0/lob2/record0.bin) ")
+    assert words in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("length", ["5", "4", ""])
+def test_a_length_counts_bytes_or_characters_or_is_not_given(tmp_path: Path, length: str) -> None:
+    lob = siards.Lob(data="häh?".encode(), attributes=f'length="{length}"')
+    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
+    (found,), _ = place_all(source, tmp_path / "segment")
+    assert found.size == 5
+
+
+def test_a_segment_that_exists_is_not_written_into(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "a.siard", b"one")
+    (tmp_path / "segment").mkdir()
+    with pytest.raises(TargetError, match="File exists"):
+        place_all(source, tmp_path / "segment")
+
+
+def placed_file(path: str) -> PlacedFile:
+    return PlacedFile(
+        id=path,
+        path=path,
+        size=1,
+        media_type="a/b",
+        checksum="c",
+        md5=siards.md5(path.encode()),
+        sha256="5" * 64,
+    )
+
+
+PATHS = st.lists(
+    st.lists(st.text("aZ0./é🍏-_ ", min_size=1, max_size=4), min_size=1, max_size=3).map("/".join),
+    unique=True,
+    max_size=12,
+)
+
+
+@given(PATHS, PATHS)
+def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], others: list[str]
+) -> None:
+    work = tmp_path_factory.mktemp("work")
+    beside = {"seg/mets.xml": hashed(b"<mets/>")} | {f"ip/{path}": hashed(b"") for path in others}
+    paths = [path for path in paths if path != "mets.xml"]
+    with closing(Placements()) as placements:
+        for path in paths:
+            placements.add(placed_file(path))
+        assert [each.path for each in placements.files()] == paths == list(placements.ids())
+        placing.manifest_fragments(placements, "seg/", work, 3, beside)
+    for algorithm in placing.MANIFESTS:
+        lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
+        assert [line.partition("  ")[2] for line in lines] == sorted(
+            (*(f"seg/{path}" for path in paths), *beside), key=str.encode
+        )
+    assert f"{siards.md5(b'<mets/>')}  seg/mets.xml\n" in placing.fragment(work, 3, "MD5").read_text(
+        encoding="utf-8"
+    )
+
+
+def hashed(data: bytes) -> Hashers:
+    hashers = Hashers(placing.MANIFESTS)
+    hashers.update(data)
+    return hashers
+
+
+def test_a_manifest_line_is_as_md5sum_reads_it() -> None:
+    assert placing.manifest_line("0a", "a/ä") == "0a  a/ä\n".encode()

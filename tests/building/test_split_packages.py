@@ -1,0 +1,165 @@
+"""Packages with LOBs larger than a segment: files, METS and cells as they lie on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack import checking
+from metspack.building import build
+from metspack.building.build import BuildOptions
+from metspack.layouts import LAYOUTS
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits, Severity
+from metspack.planning.division import Split
+from metspack.sources.archive import Archive
+from metspack.sources.extents import OpenHoldings
+from tests import siards
+from tests.laws import law
+from tests.official import mets_faults
+from tests.trees import tree
+
+OPTIONS = BuildOptions(
+    created="2020-01-01T00:00:00Z",
+    software=Software(name="metspack", version="metspack 0"),
+    limits=Limits(files=100_000, bytes=100),
+)
+M = "{http://www.loc.gov/METS/}"
+XLINK = "{http://www.w3.org/1999/xlink}"
+# The figure of recommendation 0.28 §5.3: 14 LOBs leave 30 of 100 bytes, the next is larger than a folder,
+# two more follow behind its last part.
+FIGURE = tuple(bytes([number]) * size for number, size in enumerate((*[5] * 14, 410, 15, 5), 1))
+RECORDS = "content/schema0/table0/lob2/record"
+
+
+def lobs_of(package: Path) -> dict[str, bytes]:
+    return {
+        name: data
+        for name, data in tree(package).items()
+        if not name.endswith(("/", "mets.xml", ".txt", ".siard"))
+    }
+
+
+def built(folder: Path, contents: tuple[bytes, ...], options: BuildOptions, target: str = "out") -> Path:
+    source = folder / "N.siard"
+    if not source.exists():
+        siards.siard(source, *contents)
+    build.build(source, folder / target, options)
+    return folder / target
+
+
+def test_the_recommendations_figure_as_a_package(tmp_path: Path) -> None:
+    package = built(tmp_path, FIGURE, OPTIONS)
+    large = FIGURE[14]
+    assert lobs_of(package) == {
+        **{f"N_lobseg_0/{RECORDS}{number}.bin": FIGURE[number] for number in range(14)},
+        f"N_lobseg_0/{RECORDS}14.bin.0": large[:30],
+        f"N_lobseg_1/{RECORDS}14.bin.1": large[30:130],
+        f"N_lobseg_2/{RECORDS}14.bin.2": large[130:230],
+        f"N_lobseg_3/{RECORDS}14.bin.3": large[230:330],
+        f"N_lobseg_4/{RECORDS}14.bin.z": large[330:],
+        f"N_lobseg_4/{RECORDS}15.bin": FIGURE[15],
+        f"N_lobseg_4/{RECORDS}16.bin": FIGURE[16],
+    }
+    assert not [each for each in checking.check(package) if each.severity is not Severity.INFO]
+
+
+def test_the_figure_with_the_parts_alone_in_siard_2_2(tmp_path: Path) -> None:
+    package = built(tmp_path, FIGURE, replace(OPTIONS, layout="siard22", split=Split.ALONE))
+    column, large = "N_lobs/s0_t0_c2", FIGURE[14]
+    assert lobs_of(package) == {
+        **{f"{column}/seg_0/t0_c2_r{row}.bin": FIGURE[row - 1] for row in range(1, 15)},
+        **{
+            f"{column}/seg_{number}/t0_c2_r15.bin_part{number:03d}": large[(number - 1) * 100 : number * 100]
+            for number in range(1, 6)
+        },
+        f"{column}/seg_6/t0_c2_r16.bin": FIGURE[15],
+        f"{column}/seg_6/t0_c2_r17.bin": FIGURE[16],
+    }
+    with zipfile.ZipFile(package / "N.siard") as archive:
+        table = archive.read(siards.TABLE).decode()
+    assert 'file="seg_1/t0_c2_r15.bin"' in table
+
+
+def test_mets_says_which_parts_a_lob_has_and_where(tmp_path: Path) -> None:
+    package = built(tmp_path, FIGURE, OPTIONS)
+    parent = etree.parse(package / "mets.xml")
+    (whole,) = parent.iterfind(f".//{M}fileGrp[@ID='ID_SPLIT_LOBS']/{M}file")
+    assert whole.get("ID") == "s0.t0.c2.r15"
+    assert whole.get("SIZE") == "410"
+    assert whole.get("CHECKSUM") == hashlib.md5(FIGURE[14], usedforsecurity=False).hexdigest()
+    assert not len(whole)
+    (lob,) = parent.iterfind(f".//{M}structMap[@TYPE='SPLITLOB']/{M}div/{M}div")
+    assert [each.get("FILEID") for each in lob.iterfind(f"{M}fptr")] == ["s0.t0.c2.r15"]
+    parts = lob.findall(f"{M}div")
+    assert [each.get("ORDER") for each in parts] == ["1", "2", "3", "4", "5"]
+    for number, part in enumerate(parts):
+        (pointer,) = part
+        name = f"s0.t0.c2.r15.p{number}"
+        assert (part.get("LABEL"), pointer.get("CONTENTIDS")) == (name, name)
+        assert pointer.get(f"{XLINK}href") == f"ID_N_lobseg_{number}_mets"
+        child = etree.parse(package / f"N_lobseg_{number}" / "mets.xml")
+        (file,) = child.iterfind(f".//{M}file[@ID='{name}']")
+        assert (file.get("GROUPID"), file.get("SEQ")) == ("s0.t0.c2.r15", str(number))
+    assert "SPLITLOB" not in (package / "N_lobseg_0" / "mets.xml").read_text(encoding="utf-8")
+
+
+def test_mets_of_split_lobs_is_valid(tmp_path: Path) -> None:
+    package = built(tmp_path, FIGURE, OPTIONS)
+    assert not [fault for path in package.rglob("mets.xml") for fault in mets_faults(path)]
+
+
+def test_a_package_without_split_lobs_says_nothing_of_them(tmp_path: Path) -> None:
+    package = built(tmp_path, FIGURE[:14], OPTIONS)
+    assert "SPLIT" not in (package / "mets.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("split", [Split.FILL, Split.ALONE])
+def test_the_package_is_the_same_for_any_number_of_processes(
+    tmp_path: Path, layout: str, split: Split
+) -> None:
+    options = replace(OPTIONS, layout=layout, split=split)
+    contents = (*FIGURE, *FIGURE)
+    one = built(tmp_path, contents, options, "one")
+    two = built(tmp_path, contents, replace(options, jobs=3), "two")
+    assert tree(one) == tree(two)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 40), max_size=10),
+    options=st.builds(
+        replace,
+        st.just(OPTIONS),
+        limits=st.builds(Limits, files=st.none() | st.integers(1, 4), bytes=st.integers(1, 25)),
+        layout=st.sampled_from(sorted(LAYOUTS)),
+        split=st.sampled_from((Split.FILL, Split.ALONE)),
+    ),
+    method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)),
+)
+@law(8)
+def test_parts_joined_are_the_lob(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    options: BuildOptions,
+    method: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    contents = tuple(
+        bytes((number * 7 + at) % 256 for at in range(size)) for number, size in enumerate(sizes)
+    )
+    siards.packed(folder / "N.siard", siards.parts(siards.lobs(*contents)), method=method)
+    package = built(folder, contents, options)
+    with Archive(package / "N.siard") as archive:
+        lobs = list(archive.lobs())
+        with OpenHoldings(archive.holdings()) as shelf:
+            joined = [b"".join(b"".join(shelf.contents(part, "it")) for part in lob.extents) for lob in lobs]
+    assert joined == list(contents)
+    assert not [each for each in checking.check(package) if each.severity is not Severity.INFO]

@@ -1,0 +1,579 @@
+"""Where the checker finds LOBs: as the reader of archives does, in any package, by any convention."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import Code, Level, check, explained
+from metspack.checking import disk as checking_walking
+from metspack.checking.archives.forms import Entries
+from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost
+from metspack.checking.archives.mappingtxt import Mapping
+from metspack.checking.archives.packagefiles import Files
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.tree import CheckedTree
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError
+from metspack.locations.candidates import Convention
+from metspack.locations.errors import LobUnresolved
+from metspack.locations.resolver import Resolver
+from metspack.model import Finding, Severity
+from metspack.packages.files import FolderTree
+from metspack.siard import metadata as siard_metadata
+from metspack.siard import tables
+from tests.findings import ordered
+from tests.laws import law
+from tests.packages import forge
+from tests.packages.forge import FIRST, LOBS
+from tests.packages.placed import describe, packaged
+from tests.packages.samples import BELOW_THE_ROOT, LOBSEG, SIARD22
+from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
+
+OUTSIDE = {"Northwind_lobseg_0/record0.bin": BINARY, "Northwind_lobseg_0/record1.bin": SECOND}
+ROWS = (Row(file="Northwind_lobseg_0/record0.bin"), Row(file="Northwind_lobseg_0/record1.bin", data=SECOND))
+
+
+def found(root: Path, level: Level = Level.FULL) -> list[Finding]:
+    return ordered(check(root, level))
+
+
+def codes(root: Path, level: Level = Level.FULL) -> list[str]:
+    return [each.code for each in found(root, level)]
+
+
+# --- the statement's table ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["nil", "relative", "absolute"])
+@pytest.mark.parametrize("database", ["nil", "relative", "absolute"])
+@pytest.mark.parametrize("cell", ["relative", "absolute"])
+def test_the_good_combinations_give_no_finding_and_the_others_do(
+    tmp_path: Path, database: str, column: str, cell: str
+) -> None:
+    """Where a cell has a location; where it has none there is no LOB, and nothing to find."""
+    root = tmp_path / "package"
+    databases = {"nil": None, "relative": "./a/", "absolute": f"file://{root}/a/"}
+    columns = {"nil": None, "relative": "b/", "absolute": f"file://{root}/b/"}
+    inside = column == "nil"
+    where = f"{TABLE}/lob1/" if inside else ("a/" if database != "nil" else "") + "b/"
+    if column == "absolute":
+        where = "b/"
+    path = f"{where}r.bin"
+    names = f"{TABLE}/lob1/r.bin" if inside else "r.bin"
+    sample = Sample(
+        letter="C",
+        database=databases[database],
+        column=columns[column],
+        rows=(Row(file=names if cell == "relative" else f"{root}/{path}"),),
+        inside={path: BINARY} if inside and cell == "relative" else {},
+        outside={} if inside and cell == "relative" else {path: BINARY},
+    )
+    good = cell == "relative" and not (column == "absolute" and database != "nil")
+    assert codes(packaged(root, sample)) == ([] if good else ["P102"])
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "cell"),
+    [
+        (database, column, "/nowhere/r.bin")
+        for database in (None, "./a/", "/a/")
+        for column in (None, "b/", "/b/")
+    ]
+    + [("./a/", "/b/", "r.bin"), ("/a/", "/b/", "r.bin")],
+)
+def test_the_11_errors_are_errors_where_nothing_is_there(
+    tmp_path: Path, database: str | None, column: str | None, cell: str
+) -> None:
+    sample = Sample(letter="B", database=database, column=column, rows=(Row(file=cell),))
+    (finding,) = found(packaged(tmp_path / "package", sample))
+    assert (finding.code, finding.severity) == ("Z012", Severity.ERROR)
+    assert "absolute" in finding.message
+
+
+# --- conventions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.letter == "C"])
+def test_what_the_statement_finds_needs_no_word(tmp_path: Path, name: str) -> None:
+    assert codes(packaged(tmp_path / "package", SAMPLES[name])) == []
+
+
+def test_every_convention_has_a_code_but_the_statement() -> None:
+    by_letter = {each.letter: Code.of_convention(each) for each in Convention}
+    assert by_letter.pop("C") is None
+    assert {letter: code and code.id for letter, code in by_letter.items()} == {
+        letter: f"P1{' ABCDEFGHIJKLMNOPQRSTUVWXYZ'.index(letter):02d}" for letter in "ABDEFGHIJKLRS"
+    }
+    warned = {letter for letter, code in by_letter.items() if code and code.severity is Severity.WARNING}
+    assert warned == by_letter.keys() - {"F"}
+
+
+@pytest.mark.parametrize("convention", [each for each in Convention if each is not Convention.C])
+def test_a_conventions_code_says_whose_it_is_and_what_to_write(convention: Convention) -> None:
+    code = Code.of_convention(convention)
+    assert code is not None
+    said = explained(code.id)
+    assert convention.title in said.title
+    assert convention.text in said.meaning
+    assert convention.source in said.clause
+    assert "lobFolder" in said.remedy
+
+
+def test_codes_of_conventions_are_found_in_either_letter_case() -> None:
+    assert Code.named("p105") is Code.of_convention(Convention.E)
+
+
+def test_a_column_is_told_once_with_count_first_and_example(tmp_path: Path) -> None:
+    (finding,) = found(packaged(tmp_path / "package", SAMPLES["H-outside"]))
+    assert finding.place.endswith("table2.xml c1")
+    assert dict(finding.facts) == {
+        "count": "2",
+        "other": "s0.t2.c1.r1",
+        "file": "record0.txt",
+        "found": "lobs/record0.txt",
+        "side": "package",
+    }
+    assert all(value in finding.message for value in dict(finding.facts).values())
+
+
+def test_what_is_inside_is_told_as_inside(tmp_path: Path) -> None:
+    (finding,) = found(packaged(tmp_path / "package", SAMPLES["I"]))
+    assert f"'{TABLE}/lob1/record0.bin' in the archive" in finding.message
+
+
+def test_repairs_are_told_once_for_a_column(tmp_path: Path) -> None:
+    rows = (replace(ROWS[0], file=" Northwind_lobseg_0/record0.bin"), ROWS[1])
+    root = packaged(tmp_path / "package", Sample(letter="C", column=".\\", rows=rows, outside=OUTSIDE))
+    told = {each.code: dict(each.facts) for each in found(root)}
+    assert told.keys() == {"P110", "P120"}
+    assert told["P120"]["reason"] == "surrounding white space"
+    assert (told["P120"]["count"], told["P120"]["other"]) == ("1", "s0.t2.c1.r1")
+
+
+def test_a_link_in_the_way_to_the_package_is_no_other_package(tmp_path: Path) -> None:
+    """An absolute cell may be written with either of the package's paths."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    root = tmp_path / "link/package"
+    packaged(root, absolute(tmp_path / "real/package")["B-cell"])
+    assert codes(root) == ["P102"]
+
+
+def test_of_several_the_one_is_taken_that_a_mets_gives_the_cells_digest(tmp_path: Path) -> None:
+    """Both fit in length; without a digest the METS may say which is the cell's, or nothing does."""
+    sample = Sample(
+        letter="H",
+        column="../lobs/",
+        rows=(Row(file="a/r.bin"),),
+        outside={"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY},
+    )
+    undigested = Row(file="a/r.bin", digest=None)
+    unknown = replace(undigested, data=SECOND * 99, length=None)
+    for number, (row, place, is_told) in enumerate(
+        (
+            (sample.rows[0], "a/r.bin", True),
+            (undigested, "a/r.bin", True),
+            (unknown, "lobs/a/r.bin", False),
+        )
+    ):
+        root = packaged(tmp_path / str(number), replace(sample, rows=(row,)))
+        told = {each.code: dict(each.facts) for each in check(root, Level.STRUCTURE)}
+        assert told["P108" if place.startswith("lobs") else "P119"]["found"] == place
+        assert ("Z030" in told) is not is_told
+
+
+def test_of_several_the_one_is_taken_whose_bytes_have_the_cells_digest(tmp_path: Path) -> None:
+    """No METS has a digest; a check that reads no LOB's bytes cannot tell, and does not say."""
+    sample = Sample(
+        letter="H",
+        column="../lobs/",
+        rows=(Row(file="a/r.bin"),),
+        outside={"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY},
+    )
+    root = packaged(tmp_path / "package", sample)
+    for child in root.glob("*/**/mets.xml"):
+        child.write_text(re.sub(' CHECKSUM="[0-9a-f]*" CHECKSUMTYPE="MD5"', "", child.read_text()))
+    forge.seal(root)
+    assert set(codes(root)) == {"F005", "P119"}
+    assert set(codes(root, Level.STRUCTURE)) == {"F005", "P108", "Z022"}
+
+
+def test_places_with_the_same_bytes_are_one_lob(tmp_path: Path) -> None:
+    """Two copies, as the METS tells by their digests, or two entries, as the archive does by their sums."""
+    row = Row(file="a/r.bin", digest=None, length=None)
+    outside = Sample(
+        letter="H", column="../lobs/", rows=(row,), outside={"lobs/a/r.bin": SECOND, "a/r.bin": SECOND}
+    )
+    assert "Z030" not in codes(packaged(tmp_path / "outside", outside))
+    inside = Sample(
+        letter="I",
+        folder="lob1",
+        rows=(row,),
+        inside={f"{TABLE}/lob1/a/r.bin": SECOND, "lob1/a/r.bin": SECOND},
+    )
+    assert "Z030" not in codes(packaged(tmp_path / "inside", inside))
+
+
+def test_one_undecided_cell_does_not_say_where_the_next_is(tmp_path: Path) -> None:
+    undecided = Row(file="a/r.bin", data=SECOND * 99, length=None, digest=None)
+    rows = (undecided, Row(file="b.bin", data=SECOND))
+    files = {"lobs/a/r.bin": BINARY[::-1], "a/r.bin": BINARY, "lobs/a/b.bin": SECOND, "lobs/b.bin": SECOND}
+    root = packaged(tmp_path / "package", Sample(letter="H", column="../lobs/", rows=rows, outside=files))
+    (told,) = [each for each in check(root, Level.STRUCTURE) if each.code[:2] == "P1"]
+    assert dict(told.facts)["count"] == "2"
+
+
+def test_an_inside_lob_may_be_one_of_several(tmp_path: Path) -> None:
+    path = f"{TABLE}/lob1/r.bin"
+    sample = Sample(
+        letter="I",
+        folder="lob1",
+        rows=(Row(file="r.bin"),),
+        inside={path: BINARY},
+        outside={f"{TABLE}/r.bin": BINARY, "lob1/r.bin": SECOND},
+    )
+    assert "P109" in codes(packaged(tmp_path / "package", sample))
+
+
+def test_folders_are_remembered_but_not_for_ever(tmp_path: Path) -> None:
+    rows = tuple(Row(file=f"{number}/old_lobseg_0/r.bin") for number in range(70))
+    files = {f"{number}/new_lobseg_0/r.bin": BINARY for number in range(70)}
+    root = packaged(tmp_path / "package", Sample(letter="R", column="./", rows=rows, outside=files))
+    (told,) = [each for each in check(root, Level.STRUCTURE) if each.code == "P118"]
+    assert dict(told.facts)["count"] == "70"
+
+
+# --- what is lost ---------------------------------------------------------------------------------------
+
+
+def test_a_lost_lob_is_missed_where_others_of_its_column_are(tmp_path: Path) -> None:
+    sample = SAMPLES["D-outside"]
+    lost, kept = sample.outside
+    for name, gone in (("first", lost), ("second", kept)):
+        root = tmp_path / name
+        packaged(
+            root,
+            replace(sample, outside={path: data for path, data in sample.outside.items() if path != gone}),
+        )
+        (finding,) = [each for each in found(root) if each.code == "Z010"]
+        assert dict(finding.facts)["expected"] == gone
+        assert finding.message.count("r1.bin" if gone == lost else "r2.bin") == 1
+
+
+def test_a_lost_lob_is_named_once_with_its_nearest(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "package")
+    (root / FIRST).rename((root / FIRST).with_name("Record0.bin"))
+    (finding,) = [each for each in found(root, Level.STRUCTURE) if each.code == "Z010"]
+    assert finding.message.count("record0.bin") == 1
+    assert dict(finding.facts)["nearest"].endswith("/Record0.bin")
+
+
+def test_thousands_of_guesses_are_not_made(tmp_path: Path) -> None:
+    rows = tuple(Row(file=f"Northwind_lobseg_0/record{number:02d}.bin") for number in range(60))
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=OUTSIDE))
+    guessed = ["nearest" in dict(each.facts) for each in check(root) if each.code == "Z010"]
+    assert guessed == [True] * 50 + [False] * 10
+
+
+@pytest.mark.parametrize(
+    ("levels", "code"),
+    [
+        ({"column": "http://example.org/", "file": "r.bin"}, "Z012"),
+        ({"file": "a?b"}, "Z012"),
+        ({"file": "content/"}, "Z012"),
+        ({"file": "//host/share/r.bin"}, "Z012"),
+        ({"file": "../../r.bin"}, "Z013"),
+        ({"column": "../../", "file": "r.bin"}, "Z013"),
+        ({"column": "/mnt/lobs/", "file": "r.bin"}, "Z013"),
+        ({"column": "S:/lobs/", "file": "r.bin"}, "Z013"),
+        ({"file": "../lobs/r.bin"}, "Z010"),
+        ({"column": "../", "file": "lobs/r.bin"}, "Z010"),
+        ({"file": "content/r.bin"}, "Z011"),
+    ],
+    ids=str,
+)
+def test_why_a_cell_has_no_lob(tmp_path: Path, levels: dict[str, str], code: str) -> None:
+    sample = Sample(letter="C", column=levels.get("column"), rows=(Row(file=levels["file"]),))
+    assert codes(packaged(tmp_path / "package", sample)) == [code]
+
+
+def test_nothing_outside_the_package_is_found(tmp_path: Path) -> None:
+    (tmp_path / "lobs").mkdir()
+    (tmp_path / "lobs/r.bin").write_bytes(BINARY)
+    sample = Sample(letter="C", column=f"{tmp_path}/lobs/", rows=(Row(file="r.bin"),))
+    assert codes(packaged(tmp_path / "package", sample)) == ["Z013"]
+
+
+# --- split LOBs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", [SIARD22, LOBSEG], ids=["siard22", "lobseg"])
+def test_parts_are_found_beside_the_whole_and_in_the_segments_that_follow(
+    tmp_path: Path, sample: Sample
+) -> None:
+    (finding,) = found(packaged(tmp_path / "package", sample))
+    assert (finding.code, finding.severity) == ("S010", Severity.INFO)
+    assert "3 parts" in finding.message
+
+
+def test_parts_of_an_entry_are_found_in_the_archive(tmp_path: Path) -> None:
+    path = f"{TABLE}/lob1/r.bin"
+    sample = Sample(
+        letter="C",
+        rows=(Row(file=path),),
+        inside={f"{path}.0": BINARY[:9], f"{path}.z": BINARY[9:]},
+    )
+    assert codes(packaged(tmp_path / "package", sample)) == ["S010"]
+
+
+def test_a_lob_named_like_a_part_is_none(tmp_path: Path) -> None:
+    rows = (ROWS[0], replace(ROWS[1], file="Northwind_lobseg_0/record0.bin.0"))
+    files = {rows[0].file: BINARY, rows[1].file: SECOND}
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=files))
+    assert codes(root) == []
+
+
+# --- packages of other tools and forms ------------------------------------------------------------------
+
+DBPTK_20 = replace(
+    SAMPLES["E"],
+    siard="northwind.siard",
+    rows=tuple(
+        replace(each, file=each.file.replace("x.siard", "northwind.siard")) for each in SAMPLES["E"].rows
+    ),
+    outside={name.replace("x.siard", "northwind.siard"): data for name, data in SAMPLES["E"].outside.items()},
+)
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [(DBPTK_20, {"P105", "S002"}), (SAMPLES["D-outside"], {"P104", "P120"})],
+    ids=["2.0", "2.2"],
+)
+def test_folders_of_dbptk_with_mets_in_place_have_no_error(
+    tmp_path: Path, sample: Sample, expected: set[str]
+) -> None:
+    told = found(packaged(tmp_path / "package", sample))
+    assert {each.code for each in told} == expected
+    assert {each.severity for each in told} == {Severity.WARNING}
+
+
+def test_segments_are_counted_for_each_column_and_prefix(tmp_path: Path) -> None:
+    names = [
+        *(f"x_lobs/s0_t2_c{column}/seg_{number}" for column, number in ((1, 0), (1, 1), (2, 1), (2, 3))),
+        *(f"{prefix}_lobseg_{number}" for prefix, number in (("a", 0), ("a", 1), ("b", 0), ("b", 2))),
+    ]
+    data = {name: b"%d" % number for number, name in enumerate(names)}
+    rows = tuple(Row(file=f"{name}/r.bin", data=each) for name, each in data.items())
+    files = {f"{name}/r.bin": each for name, each in data.items()}
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=files))
+    assert [(each.code, each.path) for each in found(root)] == [
+        ("S001", "b_lobseg_1"),
+        ("S002", "x_lobs/s0_t2_c2/seg_1"),
+        ("S001", "x_lobs/s0_t2_c2/seg_2"),
+    ]
+
+
+def test_children_may_have_any_name_and_lie_at_any_depth(tmp_path: Path) -> None:
+    files = {"deep/er/batch A/r.bin": BINARY, "deep/er/batch A/lost.bin": SECOND}
+    row = Row(file="deep/er/batch%20A/r.bin")
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=(row,), outside=files))
+    # The space in the folder's name is in an ID as well, which no ID may have.
+    assert [(each.code, each.path) for each in found(root) if each.code != "M020"] == [
+        ("Z017", "deep/er/batch A/lost.bin")
+    ]
+
+
+def test_a_child_that_holds_no_lobs_holds_no_lost_ones(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    sample = Sample(letter="C", column="./", rows=ROWS, outside=OUTSIDE)
+    packaged(root, sample)
+    (root / "documentation").mkdir()
+    (root / "documentation/manual.pdf").write_bytes(b"%PDF")
+    lobs = {"record0.bin": "s0.t2.c1.r1", "record1.bin": "s0.t2.c1.r2"}
+    describe(root, sample.siard, {"Northwind_lobseg_0": lobs, "documentation": {"manual.pdf": "doc"}})
+    assert codes(root) == []
+
+
+def test_two_cells_of_one_file_are_one_warning(tmp_path: Path) -> None:
+    """The METS lists the file once, with the id of the first cell."""
+    rows = (ROWS[0], ROWS[0], ROWS[1])
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=OUTSIDE))
+    assert [(each.code, each.place) for each in found(root)] == [("Z018", "s0.t2.c1.r2")]
+
+
+def test_lobs_without_an_archive_are_one_warning(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    (root / "lobs_lobseg_0").mkdir(parents=True)
+    (root / "lobs_lobseg_0/record0.bin").write_bytes(BINARY)
+    describe(root, "", {"lobs_lobseg_0": {"record0.bin": "s0.t2.c1.r1"}})
+    assert codes(root) == ["Z007"]
+
+
+@pytest.mark.parametrize("name", ["Northwind.SIARD", "Northwind.Siard", "Northwind.zip", "Northwind"])
+def test_the_archive_is_found_by_its_group_or_extension(tmp_path: Path, name: str) -> None:
+    sample = Sample(letter="C", siard=name, column="./", rows=ROWS, outside=OUTSIDE)
+    root = packaged(tmp_path / "package", sample)
+    assert codes(root) == []
+    sample = replace(sample, rows=(*ROWS, Row(file="Northwind_lobseg_0/record2.bin")))
+    assert codes(packaged(tmp_path / "lost", sample)) == ["Z010"]
+
+
+def test_of_several_files_in_the_archives_group_those_named_so_are_archives(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "package")
+    (root / "readme.txt").write_text("about")
+    more = f"{forge._file('ID_README', b'about', 'readme.txt')}</mets:fileGrp>"
+    forge.edit(root / "mets.xml", "</mets:fileGrp>", more)
+    forge.edit(root / "mets.xml", "<mets:fptr ", '<mets:fptr FILEID="ID_README"/><mets:fptr ')
+    forge.seal(root)
+    assert codes(root) == []
+    forge.edit(root / "mets.xml", "Northwind.siard", "Northwind.db")
+    (root / "Northwind.siard").rename(root / "Northwind.db")
+    forge.seal(root)
+    assert codes(root) == ["Z007"]
+
+
+# --- where the package lies -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "below"])
+def test_no_message_tells_where_the_package_lies(tmp_path: Path, damage: str) -> None:
+    told = []
+    for where in ("here", "else/where"):
+        root = forge.forge(tmp_path / where / "package")
+        archive = root / "Northwind.siard"
+        data = bytearray(archive.read_bytes())
+        if damage == "cut":
+            data = data[:-30]
+        else:
+            data[80] ^= 1
+        archive.write_bytes(data)
+        if damage == "below":
+            (root / "archive").mkdir()
+            archive.rename(root / "archive/Northwind.siard")
+            forge.edit(root / "mets.xml", '"Northwind.siard"', '"archive/Northwind.siard"')
+        forge.seal(root)
+        told.append(found(root))
+    assert told[0] == told[1] != []
+    assert all(str(tmp_path) not in f"{each.message}{each.facts}" for each in told[0])
+
+
+@pytest.mark.parametrize("name", ["Northwind.siard", "NORTHWIND.SIARD"])
+def test_an_archive_is_no_package_and_the_one_that_is_is_named(tmp_path: Path, name: str) -> None:
+    root = forge.forge(tmp_path / "the package")
+    (root / "Northwind.siard").rename(root / name)
+    with pytest.raises(SourceError, match="is a SIARD archive, expected a package") as caught:
+        next(check(root / name))
+    assert caught.value.hint.endswith(f"metspack check '{root}'.")
+
+
+# --- the reader of archives as oracle -------------------------------------------------------------------
+
+_FOLDERS = st.sampled_from(
+    [None, "./", "content", "content/", "../", "../lobs/", "./lobs/", "x.siard_lobs", "../x.siard_lobs",
+     "lob1", "file:///lobs/", "seg_0\\", "/lobs/", "a b/"]
+)  # fmt: skip
+_FILES = [
+    *("lobs/r.bin", "r.bin", "content/r.bin", "content/lob1/r.bin", "lob1/r.bin", "y.siard_lobs/r.bin"),
+    *("y.siard_lobs/lob1/r.bin", "seg_0/r.bin", "lobs/seg_0/r.bin", "lobs/lobs/r.bin", "lobs/r.bin.0"),
+    *("lobs/r.bin.z", "seg_0/r.bin_part001", "seg_1/r.bin_part002", "a b/r.bin", f"{TABLE}/lob1/r.bin"),
+]
+_FIRST_PARTS = (".0", "_part001")
+_CELLS = st.sampled_from(
+    ["r.bin", "lobs/r.bin", "../lobs/r.bin", "content/r.bin", "seg_0/r.bin", "seg_0\\r.bin", "../r.bin",
+     "file:///lobs/r.bin", "lob1/r.bin", "/lobs/r.bin", "../x.siard_lobs/r.bin", "../../r.bin", "a%20b/r.bin"]
+)  # fmt: skip
+
+
+def _document(container: Entries, name: str) -> bytes:
+    extent = container.extent(name)
+    assert extent is not None
+    return b"".join(container.contents(extent))
+
+
+@contextmanager
+def finder(root: Path) -> Iterator[Finder]:
+    with Catalogue() as catalogue, ZipContainer.opened(root / "y.siard") as container:
+        list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root)), whole=True))
+        catalogue.index()
+        yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
+
+
+@law(60)
+@given(
+    database=_FOLDERS,
+    column=_FOLDERS,
+    folder=st.sampled_from([None, "lob1", "content/lob1"]),
+    cells=st.lists(_CELLS, min_size=1, max_size=3),
+    there=st.sets(st.sampled_from(_FILES), max_size=5),
+    within=st.sets(st.sampled_from(_FILES), max_size=3),
+)
+def test_the_checker_finds_what_the_reader_of_archives_finds(  # noqa: PLR0917 -- by name
+    tmp_path_factory: pytest.TempPathFactory,
+    database: str | None,
+    column: str | None,
+    folder: str | None,
+    cells: list[str],
+    there: set[str],
+    within: set[str],
+) -> None:
+    root = tmp_path_factory.mktemp("law")
+    sample = Sample(
+        letter="C",
+        database=database,
+        column=column,
+        folder=folder,
+        siard="y.siard",
+        rows=tuple(Row(file=each, length=None, digest=None) for each in cells),
+        inside={name: b"inside" + name.encode() for name in sorted(within)},
+        # A whole beside its first part is no place for the reader, and a finding of its own here.
+        outside={
+            name: name.encode()
+            for name in sorted(there)
+            if not (name.endswith(_FIRST_PARTS) and re.sub(r"(\.0|_part001)$", "", name) in there)
+        },
+    )
+    sample.build(root)
+    with finder(root) as ours:
+        container = ours.container
+        metadata = siard_metadata.read(_document(container, siard_metadata.NAME))
+        (table,) = metadata.tables
+        reader = Resolver(container, [root, root], siard_name="y.siard", lob_folder=metadata.lob_folder)
+        ours_column = ours.column(metadata, table, "c1")
+        for cell in tables.cells([_document(container, table.path)], table):
+            outcome = ours.found(ours_column, cell)
+            try:
+                resolution = reader.resolved(table, cell)
+            except LobUnresolved:
+                # Several places differ, and no digest decides; or there is none.
+                assert isinstance(outcome, Lost) or outcome.rival is not None
+                continue
+            assert isinstance(outcome, LobFiles)
+            assert outcome.rival is None
+            assert (outcome.convention, len(outcome.pieces)) == (
+                resolution.convention,
+                len(resolution.extents),
+            )
+    shutil.rmtree(root)
+
+
+def test_a_package_below_the_root_is_searched_from_the_root_too(tmp_path: Path) -> None:
+    root = packaged(tmp_path / "package", BELOW_THE_ROOT, into="archive")
+    assert (root / "archive/Northwind.siard").exists()
+    assert not (root / "archive/Northwind_lobseg_0").exists()
+    (finding,) = found(root)
+    assert dict(finding.facts)["found"] == "Northwind_lobseg_0/record0.bin"
+
+
+def test_the_forged_package_has_lobs_in_characters() -> None:
+    """The law of lengths is tried by it: a BLOB column whose length counts characters."""
+    assert any(each.characters and each.length < len(each.data) for each in LOBS)

@@ -1,0 +1,263 @@
+"""Requirements of CSIP, SIP and CITS SIARD: the good package breaks none, each damage the one it is for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.checking import Code, check, explained
+from metspack.checking.eark import document as eark_document
+from metspack.checking.eark import package as eark_package
+from metspack.checking.eark import profiles
+from metspack.checking.eark.profiles import Profile
+from metspack.checking.eark.requirements import Need, State
+from metspack.checking.eark.table import NAMED, REQUIREMENTS
+from metspack.model import Finding
+from tests.checking.rule_damages import EVERY, Damage, both, package, with_content, without
+from tests.conftest import CHECKOUT
+from tests.packages import csip
+from tests.packages.csip import PACKAGE_METS, REPRESENTATION_METS
+from tests.packages.forge import edit, forge
+from tests.packages.spread import zipped
+
+_OWN = {Code.REQUIREMENT_BROKEN.id, Code.RECOMMENDATION_NOT_FOLLOWED.id, Code.OPTION_INCOMPLETE.id}
+_SEVERITY = {Need.MUST: "M030", Need.MUST_NOT: "M030", Need.SHOULD: "M031", Need.MAY: "M032"}
+
+
+def rules(found: list[Finding]) -> set[str]:
+    return {dict(each.facts)["rule"] for each in found if each.code in _OWN}
+
+
+def checked(root: Path, profile: Profile = Profile.AUTO) -> list[Finding]:
+    return list(check(root, profile=profile))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "package"
+
+
+def test_the_good_package_breaks_nothing(folder: Path) -> None:
+    assert checked(csip.forge(folder)) == []
+
+
+def test_a_representation_without_mets_is_only_advised_against(folder: Path) -> None:
+    assert rules(checked(csip.forge(folder, with_content))) == {"CSIPSTR12"}
+
+
+@pytest.mark.parametrize("id_", EVERY)
+def test_a_damage_breaks_the_requirement_it_is_for(id_: str, folder: Path) -> None:
+    case = EVERY[id_]
+    found = checked(csip.forge(folder, case.damage), case.profile)
+    shown = "\n".join(f"{each.code} {each.path}:{each.line} {each.message}" for each in found)
+    assert rules(found) == case.breaks, shown
+    assert case.codes <= {each.code for each in found}, shown
+    for each in found:
+        if (rule := dict(each.facts).get("rule")) is not None:
+            assert each.code == _SEVERITY[NAMED[rule].need]
+            assert each.line > 0, shown
+
+
+def test_every_requirement_that_is_checked_has_a_damage() -> None:
+    # What refers to another standard is told by that one's; a root folder that is not there has its own test.
+    asked = {each.id for each in NAMED.values() if each.state is State.CHECKED}
+    assert asked == set(EVERY) | {"CSIPSTR1"}
+
+
+def test_a_packed_package_has_one_root_folder(folder: Path, tmp_path: Path) -> None:
+    csip.forge(folder)
+    rooted = zipped(folder, tmp_path / "rooted.zip", inside="package", keep=True)
+    flat = zipped(folder, tmp_path / "flat.zip")
+    assert rules(checked(rooted)) == set()
+    assert rules(checked(flat)) == {"CSIPSTR1"}
+
+
+def test_a_demand_is_of_an_attribute() -> None:
+    asked = replace(NAMED["CSIP66"], is_literal=True)
+    with pytest.raises(ValueError, match="asks for no attribute"):
+        _ = asked.demand
+
+
+def test_most_of_what_must_be_is_checked() -> None:
+    must = [
+        each for rows in REQUIREMENTS.values() for each in rows if each.need in {Need.MUST, Need.MUST_NOT}
+    ]
+    known = [each for each in must if each.state is State.CHECKED]
+    assert len(known) >= 0.9 * len(must)
+    assert all(
+        each.note for rows in REQUIREMENTS.values() for each in rows if each.state is State.NOT_CHECKABLE
+    )
+
+
+# --- which standards a package is held against ------------------------------------------------------------
+
+_PROFILE = 'PROFILE="https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"'
+_CSIP_PROFILE = 'PROFILE="https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml"'
+_SUBMITTER = ' OTHERROLE="SUBMITTER"'
+_CONTACT = 'ROLE="CREATOR" TYPE="INDIVIDUAL"'
+
+
+def _unsubmitted(profile: str) -> Damage:
+    """Return the damage that leaves no agent that submits, under another profile."""
+    return both(
+        package(_PROFILE, profile),
+        package(_SUBMITTER, ' OTHERROLE="READER"'),
+        package(_CONTACT, 'ROLE="EDITOR" TYPE="INDIVIDUAL"'),
+    )
+
+
+def test_a_package_of_the_recommendation_is_held_against_nothing(folder: Path) -> None:
+    recommended = forge(folder)
+    assert rules(checked(recommended)) == set()
+    assert {"CSIP82", "CSIP117", "CSIPSTR4", "CSIPSTR9"} <= rules(checked(recommended, Profile.CSIP))
+
+
+def test_a_package_of_csip_is_held_against_nothing_when_told_so(folder: Path) -> None:
+    csip.forge(folder, package('LABEL="CSIP"', 'LABEL="MINE"'))
+    found = checked(folder, Profile.RECOMMENDATION)
+    assert rules(found) == set()
+    assert {each.code for each in found} == {"F020"}, "such a package has manifests"
+
+
+def test_a_profile_of_csip_claims_no_more_than_that(folder: Path) -> None:
+    assert checked(csip.forge(folder, _unsubmitted(_CSIP_PROFILE))) == []
+    assert rules(checked(folder, Profile.SIP)) == {"SIP2", "SIP15"}
+
+
+def test_a_sip_of_a_profile_of_its_own_is_one_by_its_oais_type(folder: Path) -> None:
+    csip.forge(folder, _unsubmitted('PROFILE="https://archives.example/profile"'))
+    assert rules(checked(folder)) == {"SIP2", "SIP15", "SIARD_5"}
+
+
+def test_folders_and_the_name_of_the_mets_tell_a_package_of_csip(folder: Path) -> None:
+    unmarked = both(
+        without(r' csip:\w+="[^"]*"'),
+        package(_PROFILE, ""),
+        without(r" csip:\w+=.[^\"]*\"", REPRESENTATION_METS),
+    )
+    csip.forge(folder, unmarked)
+    assert {"CSIP4", "CSIP6", "CSIP9", "CSIP16"} <= rules(checked(folder))
+    (folder / REPRESENTATION_METS).unlink()
+    (folder / "representations").rename(folder / "content")
+    assert rules(checked(folder)) == set()
+
+
+def test_a_profile_that_was_asked_for_is_the_only_one(folder: Path) -> None:
+    csip.forge(folder)
+    assert rules(checked(folder, Profile.SIP)) == set()
+    assert rules(checked(folder, Profile.CITS_SIARD)) == {"SIARD_5"}
+
+
+def test_a_child_is_a_package_of_its_own(folder: Path) -> None:
+    csip.forge(folder)
+    csip.forge(folder / "child", package("<metsHdr ", '<metsHdr ADMID="x" '))
+    pointer = 'LOCTYPE="URL" xlink:type="simple" xlink:href="child/METS.xml"'
+    edit(
+        folder / PACKAGE_METS,
+        "</mets>",
+        f'<structMap LABEL="child IPs"><div LABEL="child IP"><mptr {pointer}/></div></structMap></mets>',
+    )
+    edit(folder / "child" / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
+    found = [each for each in checked(folder) if each.code == Code.REQUIREMENT_BROKEN.id]
+    assert [(each.path, dict(each.facts)["rule"]) for each in found] == [("child/METS.xml", "CSIP81")]
+
+
+# --- how it is told ---------------------------------------------------------------------------------------
+
+
+def test_what_is_broken_often_is_told_once_with_its_first_line_and_a_count(folder: Path) -> None:
+    csip.forge(folder, without(r' MIMETYPE="[^"]*"', REPRESENTATION_METS))
+    [file, reference] = sorted(
+        (each for each in checked(folder) if each.code == "M030"), key=lambda each: -each.line
+    )
+    assert (file.path, file.line, file.place) == (REPRESENTATION_METS, 15, "siard")
+    assert file.message == "CSIP68 (MUST): The file has a media type; found none (places: 2)"
+    assert dict(reference.facts)["where"] == "mets/amdSec/digiprovMD/mdRef/@MIMETYPE"
+
+
+@pytest.mark.parametrize("id_", ["CSIP66", "csip66", "SIARD_22a", "SIP22"])
+def test_requirements_are_explained(id_: str) -> None:
+    said = explained(id_)
+    assert said.code.casefold() == id_.casefold()
+    assert said.title == NAMED[said.code].says
+    assert all((said.meaning, said.clause, said.remedy))
+
+
+# --- what the check says otherwise of such packages --------------------------------------------------------
+
+
+def test_packages_beside_each_other_have_their_manifests_beside_them(folder: Path) -> None:
+    csip.forge(folder / "package")
+    assert {each.code for each in checked(folder)} == {"F020"}
+    assert checked(folder / "package") == []
+
+
+def test_a_package_of_lobs_alone_needs_no_archive(folder: Path) -> None:
+    csip.forge(
+        folder,
+        both(
+            lambda root: (root / csip.ARCHIVE).unlink(),
+            without(r'<file ID="siard".*?</file>\n', REPRESENTATION_METS),
+            package("SIARD_2.2", "SIARD_lobs"),
+            lambda root: edit(root / REPRESENTATION_METS, "SIARD_2.2", "SIARD_lobs", count=2),
+        ),
+    )
+    assert checked(folder) == []
+
+
+def test_the_mets_of_a_representation_that_cannot_be_read_is_told_once(folder: Path) -> None:
+    csip.forge(folder)
+    (folder / REPRESENTATION_METS).write_text("<mets")
+    found = checked(folder)
+    assert rules(found) == set()
+    assert "X001" in {each.code for each in found}
+
+
+@pytest.mark.parametrize("mets", [PACKAGE_METS, REPRESENTATION_METS])
+def test_a_mets_that_goes_away_before_it_is_judged_is_judged_no_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mets: str
+) -> None:
+    csip.forge(folder, package("<metsHdr ", '<metsHdr ADMID="x" '))
+    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
+    edit(folder / REPRESENTATION_METS, ' TYPE="PHYSICAL"', "")
+    assert rules(checked(folder)) == {"CSIP81"}
+    true = eark_document.surveyed
+
+    def surveyed(document: Callable[[], Iterator[bytes]], *rest: Any, is_package: bool, **more: Any) -> Any:
+        if is_package == (mets == PACKAGE_METS):
+            (folder / mets).unlink(missing_ok=True)
+            raise FileNotFoundError(mets)
+        return true(document, *rest, is_package=is_package, **more)
+
+    monkeypatch.setattr(eark_package, "surveyed", surveyed)
+    found = [each for each in checked(folder) if each.code == Code.REQUIREMENT_BROKEN.id]
+    assert mets not in {each.path for each in found}
+
+
+def test_a_mets_whose_header_cannot_be_read_again_is_known_by_its_folders(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    csip.forge(folder)
+    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
+
+    def opening(_blocks: Iterator[bytes]) -> profiles.Opening:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(profiles, "opening", opening)
+    assert rules(checked(folder)) == {"CSIP81"}
+
+
+def test_a_child_that_was_found_elsewhere_may_lie_in_any_folder(tmp_path: Path) -> None:
+    golden = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-csip"
+    out = Path(shutil.copytree(golden, tmp_path / "out"))
+    child = out / "urn+uuid+067b9e9c-45a7-5c1d-8fba-85f29ee720d4"
+    (tmp_path / "disk").mkdir()
+    child.rename(tmp_path / "disk" / "moved")
+    found = list(check(out, roots=[tmp_path / "disk"]))
+    assert "L011" in {each.code for each in found}
+    assert rules(found) == set()

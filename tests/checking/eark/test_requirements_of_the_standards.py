@@ -1,0 +1,83 @@
+"""The tables of requirements against the standards' profiles, and the profiles' own examples against both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from lxml import etree
+
+from metspack.checking.eark.document import surveyed
+from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.requirements import Need, Standard
+from metspack.checking.eark.table import REQUIREMENTS
+from metspack.model import Budgets
+from tests.shared_data import shared
+
+_PROFILES = {
+    Standard.CSIP: ("E-ARK-CSIP-v2-2-0.profile.xml",),
+    Standard.SIP: ("E-ARK-SIP-v2-2-0.profile.xml",),
+    Standard.SIARD: ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml"),
+}
+# The list says MUST; its sentence, and the text of the standard, say SHOULD.
+_READ_OTHERWISE = {"SIARD_22": (Need.MUST, Need.SHOULD)}
+
+
+def _printed(name: str) -> Iterator[tuple[str, Need, str]]:
+    document = etree.parse(shared("spec", name))
+    for requirement in document.iter("{*}requirement"):
+        if (id_ := requirement.get("ID")) is not None:
+            terms = [_text(each) for each in requirement.iter("{*}dt")]
+            told = [_text(each) for each in requirement.iter("{*}dd")]
+            where = dict(zip(terms, told, strict=True)).get("METS XPath", "")
+            yield id_, Need(requirement.get("REQLEVEL", "")), where
+
+
+def _text(element: etree._Element) -> str:
+    return " ".join("".join(str(each) for each in element.itertext()).split())
+
+
+@pytest.mark.parametrize("standard", Standard)
+def test_the_table_is_that_of_the_standards_profile(standard: Standard) -> None:
+    table = {each.id: each for each in REQUIREMENTS[standard] if not each.id.startswith("CSIPSTR")}
+    printed = [row for name in _PROFILES[standard] for row in _printed(name)]
+    assert {id_ for id_, *_ in printed} == set(table)
+    for id_, need, where in printed:
+        assert (need, table[id_].need) == _READ_OTHERWISE.get(id_, (need, need)), id_
+        assert table[id_].where == where or id_.startswith("REF_"), id_
+
+
+# What the examples in the appendices of the profiles break themselves; those in the text are pieces.
+_EXAMPLES = [
+    # TYPE is Database; metadata without STATUS and media type.
+    ("E-ARK-CSIP-v2-2-0.profile.xml", 2, Standard.CSIP, "CSIP2 CSIP20 CSIP26 CSIP34"),
+    # As above; no content information type; no division for the documentation; titles are of the text's IDs.
+    (
+        "E-ARK-CSIP-v2-2-0.profile.xml",
+        3,
+        Standard.CSIP,
+        "CSIP2 CSIP4 CSIP20 CSIP26 CSIP34 CSIP63 CSIP93 CSIP108",
+    ),
+    ("E-ARK-SIP-v2-2-0.profile.xml", 0, Standard.CSIP, "CSIP4 CSIP20 CSIP26 CSIP34"),
+    ("E-ARK-SIP-v2-2-0.profile.xml", 0, Standard.SIP, ""),
+    # No agent for the software; the title of the pointer is of no group.
+    ("CITS-SIARD-root.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP108"),
+    ("CITS-SIARD-root.profile.xml", 1, Standard.SIP, ""),
+    ("CITS-SIARD-root.profile.xml", 1, Standard.SIARD, "SIARD_7"),
+    ("CITS-SIARD-representation.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP34"),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "standard", "broken"), _EXAMPLES)
+def test_what_the_standards_own_examples_break(
+    name: str, number: int, standard: Standard, broken: str
+) -> None:
+    document = etree.parse(shared("spec", name))
+    example = list(document.iter("{http://www.loc.gov/METS/}mets"))[number]
+    faults = Faults({standard})
+    is_package = "representation" not in name
+    text = etree.tostring(example)
+    outline = surveyed(lambda: [text], faults, is_package=is_package, budgets=Budgets())
+    found = {dict(each.facts)["rule"] for each in faults.findings(name)}
+    assert found == set(broken.split())
+    assert outline.is_complete

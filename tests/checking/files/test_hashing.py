@@ -1,0 +1,116 @@
+"""Files' bytes: the same is found out about them by one process or several."""
+
+import hashlib
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import CheckSummary, Code, Level, check
+from metspack.checking.files import fixity
+from metspack.checking.files.hashing import Asked, Hashed, all_hashed, hashed
+from metspack.files.byteranges import Below
+from metspack.model import Finding
+from metspack.textlength import TextLength
+from tests.packages import forge
+from tests.packages.forge import lobs
+
+
+def whole_length(data: bytes) -> TextLength:
+    length = TextLength()
+    length.update(data)
+    return length
+
+
+@given(
+    data=st.one_of(st.binary(max_size=40), st.text(max_size=20).map(str.encode)),
+    size=st.integers(1, 50),
+    boundary=st.integers(0, 50),
+)
+def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
+    told: list[int] = []
+    asked = Asked(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
+    found = hashed((data[at : at + size] for at in range(0, len(data), size)), asked, told.append)
+    assert found.digests["SHA-256"] == hashlib.sha256(data).hexdigest()
+    if boundary <= len(data):
+        assert found.until["MD5"] == hashlib.md5(data[:boundary], usedforsecurity=False).hexdigest()
+    assert found.size == len(data) == sum(told)
+    assert found.text is not None
+    assert str(found.text) == str(whole_length(data))
+    assert hashed(iter([data]), replace(asked, as_text=False), told.append).text is None
+
+
+def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("äö".encode())
+    asked = Asked(algorithms=("MD5",), as_text=True)
+    batch = [(Below(root=tmp_path, segments=(name,)), asked) for name in ("a", "lost", "a")]
+    sent = pickle.loads(pickle.dumps(batch))  # noqa: S301 -- our own
+    first, lost, again = pickle.loads(pickle.dumps(all_hashed(sent, lambda _: None)))  # noqa: S301
+    assert isinstance(lost, FileNotFoundError)
+    assert isinstance(first, Hashed)
+    assert first.digests == again.digests
+    assert first.text is not None
+    assert first.text.unit(2) == "characters"
+
+
+def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], CheckSummary]:
+    checking = check(package, level, jobs=jobs)
+    return list(checking), checking.summary
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package of 60 LOBs with all kinds of damage to their bytes."""
+    package = forge.forge(tmp_path / "package", lobs(60, 3))
+    held = [package / f"Northwind_lobseg_{each.segment}" / each.path for each in lobs(60, 3)]
+    first, second = held[0].read_bytes(), held[1].read_bytes()
+    held[0].write_bytes(second)
+    held[1].write_bytes(first)
+    held[7].write_bytes(b"other")
+    held[20].write_bytes(held[20].read_bytes().upper())
+    held[40].write_bytes(held[40].read_bytes().replace(b"\n", b"\r\n"))
+    held[50].unlink()
+    held[59].write_bytes(b"")
+    forge.edit(package / "manifest-sha256.txt", "  mets.xml", "0  mets.xml")
+    return package
+
+
+@pytest.mark.parametrize("level", [Level.FIXITY, Level.FULL])
+def test_several_processes_find_the_same_in_the_same_order(
+    package: Path, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fixity, "_FILES_AT_ONCE", 7)
+    alone = outcome(package, level, 1)
+    assert {"F003", "F004", "F005"} & {each.code for each in alone[0]}
+    assert outcome(package, level, 2) == alone
+    assert outcome(package, level, None) == alone
+
+
+def test_files_that_cannot_be_read_by_the_time_are_told_in_their_place(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(self: fixity.Fixity, groups: Iterator[fixity.Group], jobs: int) -> Iterator[Finding]:
+        (package / "Northwind_lobseg_0" / lobs(60, 3)[3].path).unlink()
+        yield from real(self, groups, jobs)
+
+    real = fixity.Fixity._read_together
+    monkeypatch.setattr(fixity.Fixity, "_read_together", gone)
+    found, _ = outcome(package, Level.FIXITY, 2)
+    assert [each.path for each in found if each.code == Code.UNREADABLE.id] == [
+        f"Northwind_lobseg_0/{lobs(60, 3)[3].path}"
+    ]
+
+
+def test_a_hint_that_cannot_be_had_is_left_out(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(_chunks: Iterator[bytes], _expected: object) -> str:
+        raise FileNotFoundError
+
+    with_hints, _ = outcome(package, Level.FIXITY, 1)
+    monkeypatch.setattr("metspack.checking.similarity.line_end_likeness", lost)
+    without, _ = outcome(package, Level.FIXITY, 1)
+    assert [each.code for each in without] == [each.code for each in with_hints]
+    assert without != with_hints

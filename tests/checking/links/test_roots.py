@@ -1,0 +1,402 @@
+"""Parents and children wherever they lie: several packages, roots, disks, zip and tar files."""
+
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level, check, weight
+from metspack.checking.links.graph import LinkState
+from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
+from metspack.model import Budgets, Finding
+from tests.findings import ordered
+from tests.packages import forge
+from tests.packages.placed import structmap, urn
+from tests.packages.spread import moved, tarred, zipped
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "package")
+
+
+def four(root: Path) -> Path:
+    """A package of four segments."""
+    return forge.forge(root, forge.lobs(8, 4))
+
+
+def codes(findings: Iterable[Finding]) -> list[str]:
+    return [each.code for each in ordered(findings)]
+
+
+def mets(objid: str, *maps: str) -> str:
+    return (
+        '<mets:mets xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'OBJID="{objid}"><mets:fileSec><mets:fileGrp><mets:file ID="x"><mets:FContent/></mets:file>'
+        '</mets:fileGrp></mets:fileSec><mets:structMap><mets:div><mets:fptr FILEID="x"/></mets:div>'
+        f"</mets:structMap>{''.join(maps)}</mets:mets>"
+    )
+
+
+def aip(folder: Path, objid: str, *, parent: str = "", children: Iterable[str] = ()) -> Path:
+    """Write a package whose links are those of E-ARK's AIP, and nothing else."""
+    maps = [structmap("parent AIP", urn(parent))] if parent else []
+    if children:
+        maps.append(structmap("child AIPs", *(urn(each) for each in children)))
+    folder.mkdir(parents=True)
+    (folder / "METS.xml").write_text(mets(objid, *maps))
+    return folder
+
+
+@pytest.mark.parametrize("level", Level)
+def test_segments_on_three_disks_and_in_a_zip_are_found_and_clean(tmp_path: Path, level: Level) -> None:
+    root = four(tmp_path / "package")
+    moved(root, 1, "disk1")
+    moved(root, 2, "disk2/deep/er")
+    zipped(moved(root, 3, "disk3"), tmp_path / "disk3/box.zip", inside="Northwind_lobseg_3")
+    roots = [tmp_path / each for each in ("disk1", "disk2", "disk3")]
+    run = check(root, level, roots=roots)
+    assert codes(run) == ["L011"] * 3
+    assert (run.summary.packages, run.summary.errors, run.summary.warnings) == (5, 0, 0)
+    (graph,) = run.graphs
+    assert [edge.state for edge in graph.edges] == [LinkState.OK, *[LinkState.ELSEWHERE] * 3]
+    assert not graph.is_broken
+    assert [node.found for node in graph.nodes if node.found] == [
+        f"{tmp_path}/disk1/Northwind_lobseg_1/mets.xml",
+        f"{tmp_path}/disk2/deep/er/Northwind_lobseg_2/mets.xml",
+        f"{tmp_path}/disk3/box.zip/Northwind_lobseg_3/mets.xml",
+    ]
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_every_byte_in_a_tar_is_read(package: Path, tmp_path: Path, form: int) -> None:
+    tarred(moved(package, 0, "disk"), tmp_path / "disk/x.tar", inside="long" * 30, form=form)
+    assert codes(check(package, roots=[tmp_path / "disk"])) == ["L011"]
+    target = tmp_path / "disk/x.tar"
+    data = target.read_bytes()
+    target.write_bytes(data.replace(b"first picture", b"worst picture", 1))
+    assert codes(check(package, roots=[tmp_path / "disk"])) == ["F003", "L011"]
+
+
+def test_a_byte_changed_on_another_disk_is_found_where_it_is_told(package: Path, tmp_path: Path) -> None:
+    target = moved(package, 0, "disk")
+    (target / "content/schema0/table2/lob4/record0.bin").write_bytes(b"x" * 403)
+    found = [each for each in check(package, roots=[tmp_path / "disk"]) if each.code == "F003"]
+    assert [each.path for each in found] == ["Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"]
+
+
+def test_what_lies_beside_the_files_on_another_disk_is_unlisted(package: Path, tmp_path: Path) -> None:
+    target = moved(package, 0, "disk")
+    (target / "note.txt").write_text("?")
+    (target / "empty").mkdir()
+    (target / "link").symlink_to("note.txt")
+    found = codes(check(package, Level.STRUCTURE, roots=[tmp_path / "disk"]))
+    assert sorted(found) == ["F010", "F024", "F024", "L011", "P008", "P010"]
+
+
+def test_empty_folders_and_links_in_packed_segments_are_told(package: Path, tmp_path: Path) -> None:
+    one, two = moved(package, 0, "disk"), moved(package, 1, "disk")
+    for each in (one, two):
+        (each / "empty").mkdir()
+        (each / "zempty").mkdir()
+    (two / "link").symlink_to("mets.xml")
+    zipped(one, tmp_path / "disk/a.zip")
+    tarred(two, tmp_path / "disk/b.tar")
+    found = sorted(codes(check(package, roots=[tmp_path / "disk"])))
+    assert found == ["L011", "L011", "P008", "P010", "P010", "P010", "P010"]
+
+
+def test_the_roots_may_hold_the_package_itself(package: Path, tmp_path: Path) -> None:
+    moved(package, 1, "disk")
+    assert codes(check(package, roots=[tmp_path])) == ["L011"]
+    assert codes(check(package, roots=[package, tmp_path, tmp_path / "disk"])) == ["L011"]
+    assert codes(check(package, roots=[package.parent / "package/../disk"])) == ["L011"]
+
+
+def test_a_root_may_be_a_packed_file_or_a_mets(package: Path, tmp_path: Path) -> None:
+    target = moved(package, 1, "disk")
+    assert codes(check(package, roots=[target / "mets.xml"])) == ["L011"]
+    packed = zipped(target, tmp_path / "disk/x.zip")
+    assert codes(check(package, roots=[packed])) == ["L011"]
+    with pytest.raises(ConfigError, match="nowhere is not there"):
+        list(check(package, roots=[tmp_path / "nowhere"]))
+
+
+def test_the_mets_of_a_child_may_be_called_otherwise(package: Path, tmp_path: Path) -> None:
+    target = moved(package, 1, "disk")
+    (target / "mets.xml").rename(target / "METS.xml")
+    found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
+    assert found == ["L011"]
+
+
+def test_a_child_of_the_same_objid_of_another_package_is_not_taken(tmp_path: Path) -> None:
+    """A child's OBJID is unique beside its parent alone; the pair tells."""
+    mine, other = forge.forge(tmp_path / "mine"), forge.forge(tmp_path / "other")
+    for path in other.rglob("mets.xml"):
+        forge.edit(path, "0018", "0099")
+    moved(mine, 1, "disk")
+    shutil.move(other / "Northwind_lobseg_1", tmp_path / "adisk/Northwind_lobseg_1")
+    run = check(mine, roots=[tmp_path / "adisk", tmp_path / "disk", tmp_path / "other"])
+    assert codes(run) == ["L011"]
+    assert run.graphs[0].nodes[2].found == f"{tmp_path}/disk/Northwind_lobseg_1/mets.xml"
+
+
+def test_the_hint_names_a_folder_of_another_name(package: Path) -> None:
+    (package / "Northwind_lobseg_0").rename(package / "Northwind_lobseg_00")
+    (found,) = (each for each in check(package, Level.LINKS) if each.code == "L002")
+    assert found.message.endswith(
+        "nearest is 'Northwind_lobseg_00/mets.xml' (the same package under another name)"
+    )
+
+
+def test_a_folder_that_lost_its_mets_is_not_covered_by_another(package: Path, tmp_path: Path) -> None:
+    target = tmp_path / "disk/seg"
+    shutil.copytree(package / "Northwind_lobseg_0", target)
+    (package / "Northwind_lobseg_0/mets.xml").unlink()
+    (found,) = (each for each in check(package, roots=[tmp_path / "disk"]) if each.code == "L002")
+    assert f"{target}/mets.xml" in found.message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "likeness"),
+    [
+        ("child-One", "differs only in case"),
+        ("chidl-one", "two letters off"),
+        ("child-on", "one letter off"),
+    ],
+)
+def test_the_nearest_objid_is_told_and_how_it_differs(tmp_path: Path, wrong: str, likeness: str) -> None:
+    aip(tmp_path / "a", "top", children=[f"urn:x:{wrong}"])
+    aip(tmp_path / "b", "child-one", parent="urn:x:top")
+    run = check(tmp_path / "a", Level.LINKS, roots=[tmp_path])
+    (found,) = (each for each in run if each.code == "L010")
+    assert found.message.endswith(f"nearest is 'child-one' ({likeness})")
+
+
+def test_links_by_objid_over_three_generations(tmp_path: Path) -> None:
+    aip(tmp_path / "1/top", "urn:uuid:A1", children=["urn:uuid:b1", "urn:uuid:b2"])
+    aip(tmp_path / "2/b1", "urn:uuid:B1", parent="urn:uuid:a1", children=["urn:uuid:c1"])
+    aip(tmp_path / "2/b2", "urn:uuid:b2")
+    aip(tmp_path / "3/c1", "urn:uuid:c1", parent="urn:uuid:b1")
+    roots = [tmp_path / each for each in "23"]
+    run = check(tmp_path / "1/top", Level.LINKS, roots=roots)
+    assert sorted(codes(run)) == ["L011"] * 3 + ["L029"]
+    (graph,) = run.graphs
+    assert [edge.state for edge in graph.edges] == [
+        LinkState.ELSEWHERE,
+        LinkState.ONE_WAY_DOWN,
+        LinkState.ELSEWHERE,
+    ]
+    assert not graph.is_broken
+    found = sorted(codes(check(tmp_path / "1/top", Level.STRUCTURE, roots=roots)))
+    assert found == ["F020", "F020", *["L011"] * 3, "L029", "Z007"]
+
+
+def test_several_packages_are_checked_once_each_with_their_names(tmp_path: Path) -> None:
+    root = four(tmp_path / "package")
+    one, two = moved(root, 1, "disk1"), moved(root, 2, "disk2")
+    run = check([one, root, two])
+    assert codes(run) == ["L011", "L011"]
+    assert run.summary.packages == 5
+    assert [graph.path for graph in run.graphs] == [str(root)]
+    (one / "note").touch()
+    paths = [each.path for each in check([two, one, root]) if each.code == "F010"]
+    assert paths == [f"{root}/Northwind_lobseg_1/note"]
+    assert weight([one, root]) == weight(one) + weight(root)
+
+
+def test_packages_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
+    first, second = forge.forge(tmp_path / "first"), forge.forge(tmp_path / "second")
+    for path in second.rglob("mets.xml"):
+        forge.edit(path, "0018", "0099")
+    forge.seal(second)
+    (second / "note").touch()
+    found = ordered(check([first, second], Level.STRUCTURE))
+    assert {each.path for each in found} == {f"{second}/note"}
+
+
+def test_one_child_of_two_packages(tmp_path: Path) -> None:
+    first = aip(tmp_path / "first", "urn:x:1", children=["urn:x:c"])
+    second = aip(tmp_path / "second", "urn:x:2", children=["urn:x:c"])
+    aip(tmp_path / "c", "urn:x:c")
+    found = codes(check([first, second], Level.LINKS, roots=[tmp_path / "c"]))
+    assert sorted(found) == ["L011", "L011", "L028", "L029", "L029"]
+
+
+def test_a_child_alone_with_its_parent_among_the_roots_is_clean(package: Path, tmp_path: Path) -> None:
+    child = moved(package, 0, "disk")
+    assert codes(check(child, roots=[tmp_path])) == []
+    assert codes(check(child)) == ["L022"]
+
+
+def test_a_package_in_a_zip_or_tar_is_checked_where_it_is(package: Path, tmp_path: Path) -> None:
+    packed = zipped(package, tmp_path / "package.zip", inside="package", keep=True)
+    assert codes(check(packed)) == ["Z023"]
+    assert weight(packed) == packed.stat().st_size
+    (package / "note").touch()
+    packed = tarred(package, tmp_path / "package.tar")
+    assert sorted(codes(check(packed))) == ["F010", "F024", "F024"]
+
+
+def test_a_packed_file_without_a_package(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a/b.txt", "x")
+    assert "M001" in codes(check(tmp_path / "x.zip"))
+    (tmp_path / "y.zip").write_bytes(b"PK")
+    with pytest.raises(SourceError, match=r"y\.zip: "):
+        next(check(tmp_path / "y.zip"))
+
+
+def test_what_cannot_be_read_in_a_root_is_told_and_the_rest_goes_on(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved(package, 1, "disk/b")
+    (tmp_path / "disk/a").mkdir()
+    (tmp_path / "disk/c").mkdir()
+    (tmp_path / "disk/c/mets.xml").write_text("<not closed")
+    (tmp_path / "disk/d.zip").write_bytes(b"PK\3\4")
+    original = reading.opened_folder
+
+    def refused(root: Path, segments: Iterable[str] = ()) -> int:
+        if tuple(segments) == ("a",):
+            raise PermissionError(13, "Permission denied", "a")
+        return original(root, tuple(segments))
+
+    monkeypatch.setattr(reading, "opened_folder", refused)
+    found = ordered(check(package, roots=[tmp_path / "disk"]))
+    assert sorted(each.code for each in found) == ["L011", "P007", "P007", "P011"]
+    assert {Path(each.path).name for each in found if each.code != "L011"} == {"a", "mets.xml", "d.zip"}
+
+
+def test_a_packed_file_over_its_budget_is_not_looked_into(package: Path, tmp_path: Path) -> None:
+    tarred(moved(package, 0, "disk"), tmp_path / "disk/x.tar")
+    found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"], budgets=Budgets(entries=2)))
+    assert sorted(found) == ["L002", "L030", "P011"]
+
+
+def test_orphans_that_name_the_parent_are_links_one_way(package: Path) -> None:
+    shutil.copytree(package / "Northwind_lobseg_1", package / "Northwind_lobseg_2")
+    forge.edit(package / "Northwind_lobseg_2/mets.xml", "lobseg_1_mets", "lobseg_2_mets")
+    run = check(package, Level.LINKS)
+    assert codes(run) == ["L006"]
+    assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK, LinkState.ONE_WAY_UP]
+    assert run.graphs[0].is_broken
+
+
+def test_more_packed_segments_than_are_kept_open(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "package", forge.lobs(24, 12))
+    for number in range(12):
+        zipped(moved(root, number, "disk"), tmp_path / f"disk/{number}.zip")
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert codes(check(root, roots=[tmp_path / "disk"])) == ["L011"] * 12
+    after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert after <= before
+
+
+# --- links upward ---------------------------------------------------------------------------------------
+
+
+def url(href: str) -> str:
+    return f'<mets:mptr LOCTYPE="URL" xlink:href="{href}"/>'
+
+
+def beside(tmp_path: Path, *maps: str) -> Path:
+    """A parent with one child in a folder of its own, whose links up are given."""
+    down = structmap("child AIPs", url("c/METS.xml"))
+    (tmp_path / "p/c").mkdir(parents=True)
+    (tmp_path / "p/METS.xml").write_text(mets("urn:x:top", structmap("parent IP", urn("urn:x:above")), down))
+    (tmp_path / "p/c/METS.xml").write_text(mets("child", *maps))
+    return tmp_path / "p"
+
+
+@pytest.mark.parametrize(
+    ("maps", "expected"),
+    [
+        ([structmap("parent AIP", urn("urn:uuid:top"))], []),
+        ([structmap("parent AIP", url("../METS.xml"))], []),
+        ([structmap("parent AIP", url("../METS.xml") + urn("top"))], []),
+        ([structmap("parent AIP", url("../../out/METS.xml") + urn("top"))], []),
+        ([structmap("parent AIP", url("../../out/METS.xml"))], ["L020"]),
+        ([structmap("parent AIP", urn("urn:x:tops"))], ["L020"]),
+        ([structmap("RODA structural map", urn("top"))], []),
+        ([structmap("RODA structural map", urn("urn:x:above"), urn("more"))], []),
+        ([structmap("RODA structural map", urn("other"))], ["L020"]),
+        ([structmap("RODA structural map", urn("other")), structmap("parent", urn("top"))], ["L026"]),
+        ([structmap("parent", urn("urn:x:child")), structmap("parent", urn("top"))], ["L009"]),
+        ([structmap("above", url("../METS.xml"))], []),
+        ([structmap("CSIP", url("representations/rep1/METS.xml"))], ["L002", "L021"]),
+        ([], ["L021"]),
+    ],
+)
+def test_links_up_from_a_child(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
+    found = codes(check(beside(tmp_path, *maps), Level.LINKS))
+    assert sorted(each for each in found if each != "L022") == expected
+
+
+@pytest.mark.parametrize(
+    ("maps", "expected"),
+    [
+        ([structmap("parent", url("../METS.xml"))], ["L022"]),
+        ([structmap("parent", url("../METS.xml") + urn("top"))], ["L022"]),
+        ([structmap("parent", urn("urn:x:top")), structmap("parent AIP", urn("top"))], ["L022"]),
+        ([structmap("parent", urn("top")), structmap("parent AIP", urn("other"))], ["L022", "L026"]),
+        ([structmap("RODA structural map", urn("top"), urn("above"))], ["L022"]),
+        ([structmap("parent", urn("child"))], ["L009"]),
+    ],
+)
+def test_links_up_from_a_child_alone(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
+    assert sorted(codes(check(beside(tmp_path, *maps) / "c", Level.LINKS))) == expected
+
+
+# --- identity and location together ---------------------------------------------------------------------
+
+
+def test_a_location_and_an_objid_in_one_div_are_one_link(tmp_path: Path) -> None:
+    root = beside(tmp_path, structmap("parent AIP", urn("top")))
+    both = structmap("child AIPs", urn("urn:x:child") + url("c/METS.xml"))
+    (root / "METS.xml").write_text(mets("top", both))
+    assert codes(check(root, Level.LINKS)) == []
+    (root / "METS.xml").write_text(mets("top", both.replace("urn:x:child", "urn:x:Child")))
+    (found,) = check(root, Level.LINKS)
+    assert found.code == "L003"
+    assert found.message.endswith("(differs only in case)")
+
+
+def test_a_location_outside_is_no_fault_where_the_objid_is_found(tmp_path: Path) -> None:
+    root = beside(tmp_path, structmap("parent AIP", urn("top")))
+    (root / "c").rename(tmp_path / "c")
+    both = structmap("child AIPs", urn("urn:x:child") + url("../c/METS.xml"))
+    (root / "METS.xml").write_text(mets("top", both))
+    assert codes(check(root, Level.LINKS, roots=[tmp_path])) == ["L011"]
+    (root / "METS.xml").write_text(mets("top", both.replace("../c/METS.xml", "c/METS.xml")))
+    assert codes(check(root, Level.LINKS, roots=[tmp_path])) == ["L011"]
+    assert codes(check(root, Level.LINKS)) == ["L002"]
+
+
+def test_a_child_beside_the_package_is_where_its_parent_has_it(package: Path, tmp_path: Path) -> None:
+    moved(package, 1, "disk")
+    forge.edit(
+        package / "mets.xml", 'xlink:href="Northwind_lobseg_1/', 'xlink:href="../disk/Northwind_lobseg_1/'
+    )
+    found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
+    assert sorted(found) == ["L011"]
+    # Found there, it is held against what the parent says of it.
+    with (tmp_path / "disk/Northwind_lobseg_1/mets.xml").open("a") as file:
+        file.write("<!-- -->")
+    found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
+    assert sorted(found) == ["F011", "F012", "L011"]
+    assert sorted(codes(check(package, Level.LINKS))) == ["P003"]
+
+
+def test_a_child_may_be_named_in_every_style(package: Path) -> None:
+    both = structmap("child AIPs", *(urn(f"urn:x:ID_Northwind_lobseg_{each}_mets") for each in range(2)))
+    forge.edit(package / "mets.xml", "</mets:mets>", f"{both}</mets:mets>")
+    forge.seal(package)
+    run = check(package)
+    assert codes(run) == []
+    assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK]

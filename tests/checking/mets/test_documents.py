@@ -1,0 +1,168 @@
+"""A METS document in the catalogue: the same whether its files are taken in runs or one by one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.mets import documents
+from metspack.checking.mets.documents import DocumentReader
+from metspack.checking.options import Looking
+from metspack.checking.tree import CheckedTree
+from metspack.mets.fastreader import Sink, condensed
+from metspack.mets.reader import METS, XLINK, Fact, read
+from metspack.mets.runs import Run
+from metspack.model import Budgets, Finding
+from metspack.packages.files import FolderTree
+from tests.laws import law
+
+MD5, SHA1 = "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr", "siard")]  # noqa: S608
+
+Values = dict[str, str]
+
+
+def one_by_one(blocks: Iterable[bytes], budgets: Budgets, *, sink: Sink) -> Iterator[Fact]:
+    def told() -> Iterator[bytes]:
+        for block in blocks:
+            yield block
+            sink(block)
+
+    return read(told(), budgets)
+
+
+def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any, ...]]]]:
+    """Return the findings of a document in the folder ``a b``, and what is in the catalogue then."""
+    path = root / "a b" / "mets.xml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(document)
+    with Catalogue() as catalogue:
+        number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
+        found = list(
+            DocumentReader(
+                catalogue, CheckedTree(FolderTree(root)), number, b"a b/mets.xml", Looking()
+            ).findings()
+        )
+        return found, [list(catalogue.rows(sql)) for sql in TABLES]
+
+
+def mets(
+    files: Iterable[Values],
+    group: str,
+    order: Iterable[str],
+    *,
+    located: bool = True,
+    unpointed: Sequence[str] = (),
+) -> str:
+    names = tuple(order)
+    said = [" ".join(f'{name}="{each[name]}"' for name in names) for each in files]
+    listed = "".join(
+        f'<file {text}><FLocat LOCTYPE="URL" x:href="{each["href"]}"/></file>\n'
+        if located
+        else f"<file {text}/>\n"
+        for text, each in zip(said, files, strict=True)
+    )
+    pointers = "".join(f'<fptr FILEID="{each["ID"]}"/>' for each in files if each["ID"] not in unpointed)
+    return (
+        f'<mets xmlns="{METS}" xmlns:x="{XLINK}" OBJID="P"><fileSec>'
+        f'<fileGrp ID="{group}">\n{listed}</fileGrp>'
+        f"</fileSec><structMap><div>{pointers}</div></structMap></mets>"
+    )
+
+
+NAMES = ("ID", "SIZE", "CHECKSUM", "CHECKSUMTYPE", "GROUPID")
+PLAIN = {
+    "ID": "f{}",
+    "SIZE": "{}",
+    "CHECKSUM": MD5,
+    "CHECKSUMTYPE": "MD5",
+    "GROUPID": "g",
+    "href": "lob/r{}.bin",
+}
+TWELVE = [{**PLAIN, "ID": f"f{number}"} for number in range(12)]
+ODD = {
+    "ID": ["f", "", " f1"],
+    "SIZE": ["", " 7", "x", "-1", "1" * 18, "1" * 19, "٣"],
+    "CHECKSUM": ["", MD5.upper(), SHA1, MD5[:-1], MD5[:-1] + "g", f" {MD5}", "1B2M2Y8AsgTpgAmY7PhCfg=="],
+    "CHECKSUMTYPE": ["SHA-1", "md5", "HAVAL", ""],
+    "GROUPID": ["h", ""],
+    "href": [
+        "",
+        ".",
+        "../up.bin",
+        "/root.bin",
+        "file:///x/y.bin",
+        "a%20b",
+        "a b",
+        "é",
+        "x.SIARD",
+        "http://h/x",
+        "a//b",
+    ],
+}
+
+
+@st.composite
+def many(draw: st.DrawFn) -> list[Values]:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from(sorted(ODD)))
+        odd = draw(st.sampled_from(ODD[name]))
+        for each in draw(st.sampled_from([files, files[5:6]])):
+            each[name] = odd
+    return files
+
+
+@law(60)
+@given(
+    files=many(),
+    group=st.sampled_from(["seg_0", "ID_SIARD_DDL"]),
+    order=st.sampled_from([NAMES, NAMES[::-1], NAMES[:4], NAMES[:2], NAMES[:1], NAMES[1:]]),
+    located=st.booleans(),
+    unpointed=st.sampled_from([(), ("f3",), tuple(f"f{number}" for number in range(12))]),
+)
+@example(files=TWELVE, group="seg_0", order=NAMES, located=True, unpointed=())
+@example(files=TWELVE, group="seg_0", order=NAMES, located=False, unpointed=("f3",))
+def test_runs_make_no_difference(
+    tmp_path_factory: pytest.TempPathFactory,
+    *,
+    files: list[Values],
+    group: str,
+    order: tuple[str, ...],
+    located: bool,
+    unpointed: tuple[str, ...],
+) -> None:
+    root = tmp_path_factory.mktemp("root")
+    document = mets(files, group, order, located=located, unpointed=unpointed)
+    fast = taken(root, document)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(documents, "condensed", one_by_one)
+        assert taken(root, document) == fast
+
+
+def test_a_run_of_usual_files_is_taken_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    monkeypatch.setattr(Run, "facts", None)
+    findings, (entries, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES))
+    assert findings == []
+    assert [row[-2] for row in entries] == [b"a b/lob/r%d.bin" % number for number in range(12)]
+    assert pointers == []
+    whole = mets(files, "seg_0", NAMES)
+    assert sum(each.count for each in condensed([whole.encode()]) if isinstance(each, Run)) == 22
+
+
+def test_fptrs_are_kept_one_by_one_only_where_they_are_not_the_files(tmp_path: Path) -> None:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    _, (_, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES, unpointed=["f3"]))
+    assert [fileid for _, fileid, _ in pointers] == [f"f{number}" for number in range(12) if number != 3]
+
+
+def test_an_empty_id_is_an_id_that_an_fptr_can_miss(tmp_path: Path) -> None:
+    files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
+    files[3]["ID"] = ""
+    _, (_, pointers, *_) = taken(tmp_path, mets(files, "seg_0", NAMES, unpointed=[""]))
+    assert len(pointers) == 11

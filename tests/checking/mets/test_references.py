@@ -1,0 +1,250 @@
+"""References inside a METS document, kinds called OTHER, and names as hrefs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack.checking.mets import references, schema
+from metspack.errors import TargetError
+from metspack.files import tempdb
+from metspack.mets.reader import METS, XLINK
+from tests.checking import grammar_corpus as corpus
+from tests.laws import law
+
+HEAD = f'<m:mets xmlns:m="{METS}" xmlns:l="{XLINK}">\n'
+EVERYTHING = corpus.BASES["everything"].read_bytes()
+
+
+def document(body: str) -> Callable[[], list[bytes]]:
+    return lambda: [f"{HEAD}{body}</m:mets>".encode()]
+
+
+def said(body: str) -> list[tuple[str, int, str]]:
+    return [(each.code, each.line, each.message) for each in references.findings("mets.xml", document(body))]
+
+
+def codes(body: str) -> list[str]:
+    return [code for code, _line, _message in said(body)]
+
+
+def test_a_document_without_fault_gives_nothing() -> None:
+    assert not [each for each in references.findings("mets.xml", lambda: [EVERYTHING]) if each.code < "M024"]
+    assert not list(references.findings("mets.xml", lambda: [corpus.BASES["csip"].read_bytes()]))
+
+
+def test_a_reference_to_nothing_names_attribute_element_line_and_count() -> None:
+    body = '<m:file ADMID="gone"/>\n<m:file ADMID="gone"/>\n<m:div ADMID="gone"/>'
+    assert said(body) == [
+        (
+            "M022",
+            2,
+            "ADMID of file names 'gone', which this METS does not have (references: 2)",
+        ),
+        ("M022", 4, "ADMID of div names 'gone', which this METS does not have (references: 1)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('<m:techMD ID="a"/><m:div ADMID="a"/>', []),
+        ('<m:div ADMID="a"/><m:techMD ID="a"/>', []),
+        ('<m:amdSec ID="a"/><m:div ADMID="a"/>', []),
+        ('<m:techMD ID=" a "/><m:div ADMID="  a  "/>', []),
+        ('<m:techMD ID="a"/><m:div ADMID="a b"/>', ["M022"]),
+        ('<m:dmdSec ID="a"/><m:div ADMID="a"/>', ["M023"]),
+        ('<m:dmdSec ID="a"/><m:div DMDID="a"/>', []),
+        ('<m:techMD ID="a"/><m:div DMDID="a"/>', ["M023"]),
+        ('<m:div ID="a"/><m:behavior STRUCTID="a"/>', []),
+        ('<m:behaviorSec/><m:file ID="a"/><m:behavior STRUCTID="a"/>', ["M023"]),
+        ('<m:behavior ID="a"/><m:transformFile TRANSFORMBEHAVIOR="a"/>', []),
+        ('<m:mechanism ID="a"/><m:transformFile TRANSFORMBEHAVIOR="a"/>', ["M023"]),
+        ('<x xmlns="urn:x" ADMID="nothing"/>', []),
+        ('<x xmlns="urn:x" ID="a"/><m:div ADMID="a"/>', ["M022"]),
+    ],
+)
+def test_a_reference_wants_an_id_of_its_kind(body: str, found: list[str]) -> None:
+    assert codes(body) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('<m:div l:label="a"/><m:div l:label="b"/><m:smLink l:from="a" l:to="b"/>', []),
+        ('<m:div ID="a"/><m:div ID="b"/><m:smLink l:from="a" l:to="b"/>', []),
+        ('<m:div l:label="a"/><m:smLink l:from="a" l:to="b"/>', ["M022"]),
+        ('<m:smLinkGrp><m:smLocatorLink l:label="a"/><m:smArcLink l:from="a" l:to="a"/></m:smLinkGrp>', []),
+        (
+            '<m:smLinkGrp><m:smLocatorLink l:label="a"/><m:smArcLink l:from="a" l:to="b"/></m:smLinkGrp>',
+            ["M022"],
+        ),
+        (
+            (
+                '<m:smLinkGrp><m:smLocatorLink l:label="a"/></m:smLinkGrp>'
+                '<m:smLinkGrp><m:smArcLink l:from="a"/></m:smLinkGrp>'
+            ),
+            ["M022"],
+        ),
+        ('<m:div l:label="a"/><m:smLinkGrp><m:smArcLink l:from="a"/></m:smLinkGrp>', ["M022"]),
+    ],
+)
+def test_links_between_divisions_want_a_label(body: str, found: list[str]) -> None:
+    assert codes(f"<m:structLink>{body}</m:structLink>") == found
+
+
+@pytest.mark.parametrize(
+    ("element", "found"),
+    [
+        ('mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"', []),
+        ('mptr LOCTYPE="OTHER"', ["M024"]),
+        ('FLocat LOCTYPE="OTHER" OTHERLOCTYPE=" "', ["M024"]),
+        ('FLocat LOCTYPE="URL" OTHERLOCTYPE="OBJID"', ["M025"]),
+        ('mdRef LOCTYPE="URL" MDTYPE="OTHER"', ["M024"]),
+        ('mdRef LOCTYPE="URL" MDTYPE="OTHER" OTHERMDTYPE="own"', []),
+        ('mdWrap MDTYPE="DC" OTHERMDTYPE="own"', ["M025"]),
+        ('agent ROLE="OTHER" TYPE="OTHER"', ["M024", "M024"]),
+        ('agent ROLE="CREATOR" TYPE="INDIVIDUAL" OTHERTYPE="SOFTWARE"', ["M025"]),
+        ('agent ROLE="CREATOR" OTHERTYPE="SOFTWARE"', []),
+        ('div TYPE="OTHER"', []),
+    ],
+)
+def test_other_says_what_it_is_and_nothing_else_does(element: str, found: list[str]) -> None:
+    assert codes(f"<m:{element}/>") == found
+
+
+def test_two_kinds_at_once_names_both() -> None:
+    ((_code, line, message),) = said('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
+    assert line == 2
+    assert message == "LOCTYPE of FLocat is 'URL', yet OTHERLOCTYPE names another kind (elements: 1)"
+
+
+@pytest.mark.parametrize(
+    ("loctype", "right", "wrong"),
+    [
+        ("URN", ["urn:uuid:1", "URN:isbn:0-395-36341-1"], ["uuid:1", "urn:x", "urn::a", "http://a/"]),
+        ("URL", ["child/mets.xml", "http://a/b?c#d", "a%20b", ""], ["a b", "a%2", "é", "a\\b"]),
+        ("PURL", ["http://purl.org/x"], ["purl.org/x"]),
+        (
+            "DOI",
+            ["10.1000/182", "doi:10.1/x", "https://doi.org/10.1/x", "info:doi/10.1/x"],
+            ["11.1/x", "doi:x"],
+        ),
+        ("HANDLE", ["4263537/4000", "https://hdl.handle.net/1/2", "urn:uuid:1"], ["a b", ""]),
+        ("ARK", ["ark:/12025/654", "https://n2t.net/ark:/1/2"], ["12025/654"]),
+        ("OTHER", ["anything at all"], []),
+        ("nonsense", ["anything at all"], []),
+    ],
+)
+def test_an_href_is_of_its_loctype(loctype: str, right: list[str], wrong: list[str]) -> None:
+    for quote in "\"'":
+        for href in (*right, *wrong):
+            other = f'<m:mptr LOCTYPE={quote}{loctype}{quote} OTHERLOCTYPE="" l:href="{href}"/>'
+            assert ("M026" in codes(other)) == (href in wrong), href
+
+
+def test_paths_of_files_are_judged_elsewhere() -> None:
+    assert not codes('<m:FLocat LOCTYPE="URL" l:href="a b"/><m:mdRef LOCTYPE="URL" l:href="a b"/>')
+    assert codes('<m:FLocat LOCTYPE="URN" l:href="a b"/>') == ["M026"]
+    assert not codes('<m:mptr LOCTYPE="URL"/>')
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("size", [1, 5, 64, 1 << 16])
+def test_blocks_and_encodings_make_no_difference(size: int, encoding: str) -> None:
+    filler = '<m:file ID="f%d"><m:FLocat LOCTYPE="URL" l:href="a"/></m:file>\n'
+    body = "".join(filler % number for number in range(20))
+    text = f'{HEAD}{body}<m:div ADMID="gone"/>{body}<m:FLocat LOCTYPE="URN" l:href="x"/></m:mets>'
+    data = text.encode(encoding)
+    blocks = [data[start : start + size] for start in range(0, len(data), size)]
+    found = [(each.code, each.line) for each in references.findings("mets.xml", lambda: blocks)]
+    assert found == [("M022", 22), ("M026", 42)]
+
+
+def test_a_tag_over_many_blocks_is_not_missed() -> None:
+    start, end = f'{HEAD}<m:div ADMID="gone" LABEL="', '"/><m:div/></m:mets>'
+    blocks = [start.encode(), *[b"x" * 1000] * 50, end.encode()]
+    assert [each.code for each in references.findings("mets.xml", lambda: blocks)] == ["M022"]
+    cut = [start.encode(), *[b"x" * 1000] * 50, end.encode()[:-9], end.encode()[-9:]]
+    assert [each.code for each in references.findings("mets.xml", lambda: cut)] == ["M022"]
+
+
+def test_an_undeclared_prefix_is_said() -> None:
+    assert codes('<m:div ADMID="a" x:y="1"/>') == ["X001"]
+
+
+def test_many_references_are_told_once_for_each_value() -> None:
+    body = "".join(f'<m:file ID="f{number}" ADMID="t{number % 3}"/>\n' for number in range(5_000))
+    assert [message.rpartition("(")[2] for *_, message in said(f"{body}<m:techMD ID='t0'/>")] == [
+        "references: 1,667)",
+        "references: 1,666)",
+    ]
+
+
+def test_a_full_disk_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(cache: int) -> sqlite3.Connection:
+        database = opened(cache)
+        database.execute("PRAGMA max_page_count = 20")
+        return database
+
+    opened = tempdb.opened
+    monkeypatch.setattr(tempdb, "opened", limited)
+    body = "".join(f'<m:file ID="file{number}" ADMID="tech{number}"/>' for number in range(5_000))
+    with pytest.raises(TargetError, match="cannot keep the IDs"):
+        list(references.findings("mets.xml", document(body)))
+
+
+_IDREF = re.compile(r"IDREF '(.*?)'")
+
+
+def dangling(data: bytes) -> set[str]:
+    """Return the values that the library xmlschema finds to be no ID."""
+    faults = (each.message for each in schema.strict_findings("mets.xml", lambda: [data]))
+    return {found[1] for fault in faults if (found := _IDREF.search(fault))}
+
+
+def renamed() -> Iterator[bytes]:
+    """Yield the document that has everything with one ID after the other called otherwise."""
+    root = etree.fromstring(EVERYTHING)
+    for element in root.iter(etree.Element):
+        if (value := element.get("ID")) is not None:
+            element.set("ID", "renamed")
+            yield etree.tostring(root)
+            element.set("ID", value)
+
+
+def test_xmlschema_finds_the_same_references_dangling() -> None:
+    total = 0
+    for data in renamed():
+        ours = {
+            each.place
+            for each in references.findings("mets.xml", lambda data=data: [data])  # type: ignore[misc]
+            if each.code == "M022" and dict(each.facts)["attribute"][:5] != "xlink"
+        }
+        # FILEIDs are the business of M005.
+        theirs = {value for value in dangling(data) if not re.fullmatch(r"f\d", value)}
+        assert ours == theirs
+        total += len(ours)
+    assert total >= 8
+
+
+@law(40)
+@given(
+    st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True),
+    st.lists(st.sampled_from("abcdefgh"), max_size=12),
+    st.integers(min_value=1, max_value=80),
+)
+def test_exactly_the_values_without_an_id_are_found(ids: list[str], named: list[str], size: int) -> None:
+    body = "".join(f'<m:techMD ID="{each}"/>' for each in ids) + "".join(
+        f'<m:div ADMID="{each}"/>' for each in named
+    )
+    data = f"{HEAD}{body}</m:mets>".encode()
+    blocks = [data[start : start + size] for start in range(0, len(data), size)]
+    found = {each.place: dict(each.facts)["count"] for each in references.findings("m", lambda: blocks)}
+    assert found == {each: str(named.count(each)) for each in set(named) - set(ids)}

@@ -1,0 +1,133 @@
+"""The walk over a package: what it takes, and that it may end long after the METS documents are read."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import Level, check, disk
+from metspack.checking.catalogue import Catalogue, folded_name
+from metspack.checking.tree import CheckedTree
+from metspack.errors import TargetError
+from metspack.files.walking import Lot
+from metspack.model import Finding
+from metspack.packages.files import FolderTree
+from tests.findings import ordered
+from tests.laws import law
+from tests.packages import forge
+from tests.packages.cases import Case, cases
+
+LINKED = [each for each in cases() if each.code[0] in "LPS"]
+
+
+class Late:
+    """A process that is ahead of nothing: it begins when it is waited for."""
+
+    begun = 0
+    ended = 0
+
+    def __init__(self, work: Callable[..., Iterable[Lot]], *given: object) -> None:
+        self._lots = work(*given)
+        type(self).begun += 1
+
+    def come(self) -> Iterator[Lot]:
+        yield from ()
+
+    def rest(self) -> Iterator[Lot]:
+        yield from self._lots
+
+    def close(self) -> None:
+        type(self).ended += 1
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> type[Late]:
+    """Have whatever lies below the package's own folder be found when it is asked for, and no sooner."""
+    Late.begun = Late.ended = 0
+    monkeypatch.setattr(disk, "_LONG", -1)
+    monkeypatch.setattr("metspack.processes.Ahead", Late)
+    return Late
+
+
+def found(package: Path, jobs: int, roots: Iterable[Path] = ()) -> list[Finding]:
+    return ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs))
+
+
+@pytest.mark.parametrize("case", LINKED, ids=[each.id for each in LINKED])
+def test_a_walk_that_ends_late_finds_the_same(case: Case, tmp_path: Path, late: type[Late]) -> None:
+    package = case.made(tmp_path)
+    roots = [package.with_name(each) for each in case.roots]
+    assert found(package, 2, roots) == found(package, 1, roots)
+    assert late.begun <= 1
+
+
+def test_a_walk_that_is_not_waited_for_is_given_up(tmp_path: Path, late: type[Late]) -> None:
+    package = forge.forge(tmp_path / "package")
+    checking = check(package, Level.STRUCTURE, jobs=2)
+    (package / "mets.xml").write_bytes(b"<mets")
+    next(checking)
+    checking._findings.close()  # type: ignore[attr-defined]
+    assert (late.begun, late.ended) == (1, 1)
+
+
+def test_a_process_that_was_ended_is_no_fault_of_a_document(
+    tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(_: Late) -> Iterator[Lot]:
+        raise TargetError("a worker process was ended from outside")
+
+    monkeypatch.setattr(late, "rest", ended)
+    with pytest.raises(TargetError, match="ended from outside"):
+        found(forge.forge(tmp_path / "package"), 2)
+    assert late.ended == 1
+
+
+@pytest.mark.parametrize("level", [Level.LINKS, Level.STRUCTURE])
+def test_a_process_beside_finds_the_same(
+    tmp_path: Path, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = forge.forge(tmp_path / "package")
+    (package / "odd").mkdir()
+    (package / "odd" / "CON.bin").touch()
+    (package / "odd" / "x").symlink_to("y")
+    (package / "odd" / "mets.xml").write_bytes(b"<mets")
+    (package / "nothing").mkdir()
+    alone = ordered(check(package, level))
+    assert {each.path for each in alone} >= {"odd/mets.xml"}
+    monkeypatch.setattr(disk, "_LONG", -1)
+    assert ordered(check(package, level, jobs=2)) == alone
+
+
+def test_more_folders_than_a_process_can_be_given_are_walked_without_one(
+    tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "_MOST_AHEAD", 1)
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").touch()
+    with Catalogue() as catalogue:
+        assert list(disk.findings(catalogue, CheckedTree(FolderTree(tmp_path)), whole=True, jobs=2)) == []
+        assert late.begun == 1
+        catalogue.settle()
+        assert catalogue.number("SELECT count(*) FROM disk") == 6
+
+
+NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filter(lambda each: "/" not in each)
+
+
+@law(100)
+@given(names=st.lists(st.one_of(NAME, st.sampled_from(["con", "lpt1.a", "b.", "nul", "aux.x"])), min_size=1))
+def test_usual_names_are_those_that_nothing_is_to_be_said_of(names: list[str]) -> None:
+    raw = [os.fsencode(each) for each in names]
+    if disk._are_usual(b"/".join(raw)):
+        for name in raw:
+            assert folded_name(name) == name
+            assert not disk._NOT_FOR_WINDOWS.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", ["record0.bin", "0", "a.b", "s0-t1_c2", ".x", "connect.bin"])
+def test_names_as_archives_have_them_are_usual(name: str) -> None:
+    assert disk._are_usual(f"a/{name}/b".encode())

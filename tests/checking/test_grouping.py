@@ -1,0 +1,161 @@
+"""What one folder does to many files is said once, with how many; files at fault alone are each told."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import check
+from metspack.checking.codes import Code
+from metspack.checking.grouping import FindingGroups, climbing, moved
+from metspack.model import Finding
+from tests.packages import forge
+from tests.packages.placed import describe
+
+SEGMENT = "Northwind_lobseg_1"
+LOBS = "content/schema0/table2/lob4"
+NAMES = st.lists(st.sampled_from("ab"), min_size=1, max_size=5).map(lambda names: "/".join(names).encode())
+
+
+def gone(root: Path) -> None:
+    shutil.rmtree(root / SEGMENT)
+
+
+def renamed(root: Path) -> None:
+    (root / SEGMENT / "content").rename(root / SEGMENT / "Content")
+
+
+def elsewhere(root: Path) -> None:
+    (root / SEGMENT).rename(root / "seg1")
+
+
+def added(root: Path) -> None:
+    shutil.copytree(root / SEGMENT / "content", root / "notes")
+
+
+def exchanged(root: Path) -> None:
+    other = root / "Northwind_lobseg_0/content"
+    other.rename(root / "held")
+    (root / SEGMENT / "content").rename(other)
+    (root / "held").rename(root / SEGMENT / "content")
+
+
+@pytest.mark.parametrize(
+    ("damage", "counts"),
+    [
+        (gone, {"L002": 1, "F023": 2, "Z010": 1}),
+        (renamed, {"F014": 1, "F023": 2, "F024": 2, "Z010": 1}),
+        (elsewhere, {"L002": 1, "L006": 1, "F023": 2, "F024": 2, "Z010": 1}),
+        (added, {"F010": 1, "F024": 2}),
+        (exchanged, {"F014": 2, "F023": 4, "F024": 4, "Z010": 2}),
+    ],
+)
+def test_a_folder_of_many_files_is_one_fault(
+    tmp_path: Path, damage: Callable[[Path], None], counts: dict[str, int]
+) -> None:
+    package = forge.forge(tmp_path / "package", forge.lobs(60, 3))
+    damage(package)
+    found = list(check(package))
+    assert Counter(each.code for each in found) == counts
+    more = {each.code: dict(each.facts).get("more") for each in found}
+    assert more.items() >= {"F024": "19"}.items() if damage is added else more["Z010"] == "19"
+
+
+def test_files_that_two_folders_have_exchanged_are_one_fault(tmp_path: Path) -> None:
+    names = [f"c/record{number}.bin" for number in range(5)]
+    for folder in ("seg_0", "seg_1"):
+        (tmp_path / folder / "c").mkdir(parents=True)
+        for name in names:
+            (tmp_path / folder / name).write_text(f"{folder} {name}")
+    segments = {
+        folder: {name: f"{folder}.{number}" for number, name in enumerate(names)}
+        for folder in ("seg_0", "seg_1")
+    }
+    describe(tmp_path, "", segments)
+    (tmp_path / "seg_0/c").rename(tmp_path / "held")
+    (tmp_path / "seg_1/c").rename(tmp_path / "seg_0/c")
+    (tmp_path / "held").rename(tmp_path / "seg_1/c")
+    found = [each for each in check(tmp_path) if each.code != "Z007"]
+    assert [(each.code, each.path) for each in found] == [("F004", "seg_0/c/record0.bin")]
+    assert found[0].message.endswith("they are swapped; likewise 4 more below 'seg_0'")
+
+
+def test_what_is_said_together_says_how_much_and_where(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package", forge.lobs(60, 3))
+    gone(package)
+    (lost,) = [each for each in check(package) if each.code == "Z010"]
+    assert lost.place == "s0.t2.c4.r2"
+    assert lost.message == (
+        f"the cell's LOB should be '{SEGMENT}/{LOBS}/record1.bin', which is not there; "
+        f"likewise 19 more below '{SEGMENT}'"
+    )
+    assert dict(lost.facts)["folder"] == SEGMENT
+
+
+def test_files_of_a_folder_that_is_there_are_each_told(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package", forge.lobs(60, 3))
+    for number in (1, 4, 7):
+        (package / SEGMENT / LOBS / f"record{number}.bin").unlink()
+    counts = Counter(each.code for each in check(package))
+    assert counts == {"F001": 3, "F023": 6, "Z010": 3}
+
+
+def test_lost_entries_of_an_archive_are_said_together(tmp_path: Path) -> None:
+    lobs = forge.lobs(12, 1)
+    package = forge.forge(tmp_path / "package", lobs)
+    shutil.rmtree(package / "Northwind_lobseg_0")
+    rows = forge.table(lobs, "Northwind").replace(b'file="Northwind_lobseg_0/', b'file="')
+    (package / "Northwind.siard").write_bytes(forge.siard(rows, database="", column="", rows=12))
+    found = [each for each in check(package) if each.code == "Z011"]
+    assert [dict(each.facts)["more"] for each in found] == ["11"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, *(f"{n}".encode() for n in range(1200))]), st.booleans())))
+def test_no_finding_is_lost(taken: list[tuple[bytes | None, bool]]) -> None:
+    together = FindingGroups()
+    findings: list[Finding] = []
+    for number, (folder, alike) in enumerate(taken):
+        finding = Code.UNLISTED.at(f"{number}", found="1")
+        findings += together.take(folder, finding, alike)
+    findings += together.release()
+    counts = [1 + int(dict(each.facts).get("more", "0").replace(",", "")) for each in findings]
+    assert sum(counts) == len(taken)
+    assert not list(together.release())
+
+
+def test_as_many_folders_as_are_kept_are_told_apart() -> None:
+    together = FindingGroups()
+    finding = Code.UNLISTED.at("x", found="1")
+    found = [each for n in range(1001) for each in together.take(b"%d" % n, finding)]
+    assert len(found) == 1000
+    assert len(list(together.release())) == 1
+
+
+@given(NAMES, NAMES)
+def test_what_moved_with_a_file_is_what_stands_before_the_names_both_end_with(path: bytes, to: bytes) -> None:
+    folders = moved(path, to)
+    if folders is None:
+        assert path.rpartition(b"/")[2] != to.rpartition(b"/")[2] or path.endswith(to) or to.endswith(path)
+    else:
+        before, now = folders
+        assert path[len(before) :] == to[len(now) :]
+        assert before.rpartition(b"/")[2] != now.rpartition(b"/")[2]
+
+
+@given(NAMES, st.sets(NAMES))
+def test_the_uppermost_folder_of_those_that_share_the_fault(path: bytes, shared: set[bytes]) -> None:
+    folder = climbing(shared.__contains__)(path)
+    names = path.split(b"/")[:-1]
+    above = [b"/".join(names[:count]) for count in range(len(names), 0, -1)]
+    expected = None
+    for each in above:
+        if each not in shared:
+            break
+        expected = each
+    assert folder == expected

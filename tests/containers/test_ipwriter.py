@@ -1,0 +1,259 @@
+"""IPs packed as one file each: what comes out is the package that is not packed, and checks as it does."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from metspack import checking
+from metspack.building import build
+from metspack.building.build import BuildOptions
+from metspack.building.placing import MANIFESTS
+from metspack.containers import ipwriter, zipwriter
+from metspack.containers.ipwriter import Packing
+from metspack.digests import Hashers
+from metspack.errors import ConfigError, MetspackError
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits
+from tests import siards
+from tests.trees import names, tree
+
+CREATED = "2023-11-14T22:13:21Z"
+CONTENTS = (b"a" * 40, b"b" * 30, b"c" * 250, b"d", b"")
+DIALECTS = {"recommendation": "MD5", "csip": "SHA-256"}
+MANIFEST = {"manifest-md5.txt", "manifest-sha256.txt"}
+
+
+def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOptions:
+    return BuildOptions(
+        created=CREATED,
+        software=Software(name="metspack", version="metspack 0"),
+        limits=Limits(files=3, bytes=100),
+        dialect=dialect,
+        checksum=DIALECTS[dialect],
+        layout=layout,
+        pack=pack,
+    )
+
+
+def built(folder: Path, wanted: BuildOptions, target: str = "out") -> Path:
+    source = folder / "N.siard"
+    if not source.exists():
+        siards.siard(source, *CONTENTS)
+    build.build(source, folder / target, wanted)
+    return folder / target
+
+
+def unpacked(package: Path, target: Path) -> Path:
+    """Unpack every IP where it lies, in a copy of the package, by Python's own modules."""
+    shutil.copytree(package, target)
+    for path in sorted(target.rglob("*")):
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as file:
+                assert file.testzip() is None
+                file.extractall(path.parent)  # noqa: S202 -- made a moment ago
+        elif path.suffix == ".tar":
+            with tarfile.open(path) as packed:
+                packed.extractall(path.parent, filter="data")
+        else:
+            continue
+        path.unlink()
+    return target
+
+
+def without_manifests(package: Path) -> dict[str, bytes]:
+    return {name: data for name, data in tree(package).items() if name not in MANIFEST}
+
+
+@pytest.mark.parametrize("pack", ipwriter.FORMS)
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_unpacked_a_package_is_the_one_that_was_never_packed(
+    tmp_path: Path, dialect: str, layout: str, pack: str
+) -> None:
+    plain = built(tmp_path, options(dialect, None, layout), "plain")
+    package = built(tmp_path, options(dialect, pack, layout))
+    found = list(checking.check(package))
+    assert {each.code for each in found} <= {"S010"}  # a split LOB
+    assert found == list(checking.check(plain))
+    inside = {each.suffix for each in package.rglob("*") if each.is_file()}
+    kept = {".siard", ".xml"} if dialect == "recommendation" else set()
+    assert inside == {f".{pack}", ".txt", *kept}
+    assert without_manifests(unpacked(package, tmp_path / "un")) == without_manifests(plain)
+
+
+@pytest.mark.parametrize("pack", ipwriter.FORMS)
+def test_what_is_packed_has_one_root_fixed_times_and_no_owner(tmp_path: Path, pack: str) -> None:
+    package = built(tmp_path, options("csip", pack))
+    files = [each for each in package.iterdir() if each.name not in MANIFEST]
+    assert len(files) > 2
+    for path in files:
+        assert path.name.startswith("urn+uuid+")
+        if pack == "zip":
+            with zipfile.ZipFile(path) as file:
+                entries = file.infolist()
+            assert {each.date_time for each in entries} == {(2023, 11, 14, 22, 13, 20)}
+            assert {each.compress_type for each in entries} == {zipfile.ZIP_STORED}
+            inside = [each.filename for each in entries]
+        else:
+            with tarfile.open(path) as packed:
+                members = packed.getmembers()
+            assert {each.mtime for each in members} == {1_700_000_001}
+            assert {(each.mode, each.uid, each.gid, each.uname, each.gname) for each in members} == {
+                (0o644, 0, 0, "", "")
+            }
+            inside = [each.name for each in members]
+        assert {each.partition("/")[0] for each in inside} == {path.stem}
+        assert f"{path.stem}/METS.xml" in inside
+
+
+@pytest.mark.parametrize("pack", ipwriter.FORMS)
+def test_the_same_bytes_come_out_anywhere_and_with_any_number_of_processes(
+    tmp_path: Path, pack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tree(built(tmp_path, options("csip", pack), "one"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    os.umask(os.umask(0o077))
+    try:
+        two = tree(built(tmp_path, replace(options("csip", pack), jobs=2), "two"))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert one == two
+
+
+@pytest.mark.parametrize(("pack", "command"), [("zip", ["unzip", "-tq"]), ("tar", ["tar", "-tvf"])])
+def test_the_usual_tools_read_what_is_packed(tmp_path: Path, pack: str, command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    package = built(tmp_path, options("recommendation", pack))
+    for path in package.glob(f"*.{pack}"):
+        subprocess.run([*command, path], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("pack", "expected"),
+    [
+        ("zip", "ac597c16cec0309c4bb218165fc5559b8f22872fe6f1477f65e8b1f2b24b34c7"),
+        ("tar", "caf105aaa992a48834bc94a38b47b47237faeafcb52e83bde4662436c7ce5f08"),
+    ],
+)
+def test_the_bytes_are_those_of_every_version_so_far(tmp_path: Path, pack: str, expected: str) -> None:
+    package = built(tmp_path, options("recommendation", pack))
+    found = hashlib.sha256((package / f"N_lobseg_0.{pack}").read_bytes()).hexdigest()
+    assert found == expected
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_manifests_list_the_packed_files(tmp_path: Path, dialect: str) -> None:
+    package = built(tmp_path, options(dialect, "tar"))
+    for manifest in MANIFEST:
+        listed = [line.split("  ")[1] for line in (package / manifest).read_text().splitlines()]
+        assert listed == sorted(names(package) - MANIFEST)
+        algorithm = manifest.removeprefix("manifest-").removesuffix(".txt")
+        subprocess.run([f"{algorithm}sum", "-c", "--quiet", manifest], cwd=package, check=True)
+
+
+def test_a_manifest_of_lobs_does_not_go_with_packing(tmp_path: Path) -> None:
+    wanted = replace(options("recommendation", "zip", "siard22"), lob_manifest=True)
+    with pytest.raises(ConfigError, match=r"those are packed"):
+        built(tmp_path, wanted)
+
+
+def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'7z' is no form to pack in"):
+        built(tmp_path, options("csip", "7z"))
+
+
+def pack_of(folder: Path, form: str, files: Iterable[tuple[str, bytes]]) -> Path:
+    (folder / "work").mkdir()
+    with Packing(form=form, created=CREATED).opened(folder, "ip", folder / "work", MANIFESTS) as pack:
+        for name, data in files:
+            pack.below("").put(name, iter([data]), len(data))
+        pack.finished()
+    return folder / f"ip.{form}"
+
+
+LONG = "/".join(["b" * 50] * 5)
+
+
+def test_tar_names_of_any_length_and_script(tmp_path: Path) -> None:
+    files = [("a" * 90, b"1"), (LONG, b"2"), ("ä/ö", b"3"), ("z" * 200, b"4" * 600)]
+    path = pack_of(tmp_path, "tar", files)
+    assert path.stat().st_size % tarfile.RECORDSIZE == 0
+    with tarfile.open(path) as packed:
+        read = packed.extractfile
+        found = {each.name: b"".join(read(each) or ()) for each in packed.getmembers()}
+    assert found == {f"ip/{name}": data for name, data in files}
+
+
+def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
+    def fails() -> Iterator[bytes]:
+        yield b"1"
+        raise MetspackError("gone", hint="")
+
+    for form in ipwriter.FORMS:
+        (tmp_path / form).mkdir()
+        (tmp_path / form / "work").mkdir()
+        packs = Packing(form=form, created=CREATED)
+        with (
+            pytest.raises(MetspackError, match="gone"),
+            packs.opened(tmp_path / form, "ip", tmp_path / form / "work", ("MD5",)) as pack,
+        ):
+            pack.put("x", fails(), 2)
+        assert names(tmp_path / form) == {"work"}
+
+
+def test_a_file_of_another_size_than_said_is_a_fault_of_the_program(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="has 1 bytes; expected 2"):
+        Packing(form="tar", created=CREATED).opened(tmp_path, "ip", tmp_path, ("MD5",)).put("x", [b"1"], 2)
+
+
+def test_digests_are_those_of_the_whole_file(tmp_path: Path) -> None:
+    for form in ipwriter.FORMS:
+        with Packing(form=form, created=CREATED).opened(tmp_path, "a/ip", tmp_path, ("MD5",)) as pack:
+            pack.below("f").put("x", [b"1" * 70_000, b"2"], 70_001)
+            found = pack.finished()
+        whole = Hashers(("MD5",))
+        whole.update((tmp_path / "a" / f"ip.{form}").read_bytes())
+        assert found.digest("MD5") == whole.digest("MD5")
+
+
+@pytest.mark.parametrize(
+    ("year", "expected"), [(1970, (0, 0x21)), (2023, (0xB9AA, 0x576E)), (2200, (0xB9AA, 0xFF6E))]
+)
+def test_the_time_that_a_zip_file_can_hold(year: int, expected: tuple[int, int]) -> None:
+    assert zipwriter.moment(datetime(year, 11, 14, 23, 13, 20, tzinfo=UTC)) == expected
+
+
+def test_there_must_be_room_for_the_archive_and_the_packed_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(build, "check_space", lambda _, **what: asked.append(what["bytes_"]))
+    source = siards.siard(tmp_path / "N.siard", b"a")
+    for number, (dialect, pack) in enumerate(product(("csip", "recommendation"), ("zip", None))):
+        options = BuildOptions(
+            created="2020-01-01T00:00:00Z",
+            software=Software(name="metspack", version="metspack 0"),
+            limits=Limits(),
+            dialect=dialect,
+            pack=pack,
+        )
+        build.build(source, tmp_path / str(number), options)
+    assert asked[0] - asked[1] == source.stat().st_size - 1  # without the LOB, which leaves the archive
+    assert asked[2] == asked[3]

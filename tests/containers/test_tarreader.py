@@ -1,0 +1,186 @@
+"""The directory of tar files, against those that Python's own tarfile writes."""
+
+import io
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from metspack.containers.tarreader import Tar
+from metspack.errors import SourceError
+from metspack.files.byteranges import Below
+from metspack.model import Budgets
+from tests.laws import law
+
+FORMS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
+Members = dict[str, bytes | None]
+
+
+def written(path: Path, members: Members, form: int) -> Path:
+    with tarfile.open(path, "w", format=form) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            if data is None:
+                info.type = tarfile.DIRTYPE
+            info.size = len(data or b"")
+            archive.addfile(info, io.BytesIO(data or b""))
+    return path
+
+
+def opened(path: Path, budgets: Budgets | None = None) -> Tar:
+    return Tar(Below(root=path, segments=()), budgets or Budgets())
+
+
+def read(path: Path) -> Members:
+    with opened(path) as tar:
+        return {
+            each.name.decode().rstrip("/"): None if each.kind == "d" else b"".join(tar.contents(each))
+            for each in tar.members()
+        }
+
+
+NAMES = st.lists(st.text("abü ._-", min_size=1, max_size=30), min_size=1, max_size=6).map("/".join)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@law(20, HealthCheck.function_scoped_fixture)
+@given(members=st.dictionaries(NAMES, st.binary(max_size=1500), max_size=5))
+def test_what_tarfile_writes_is_read(tmp_path: Path, form: int, members: dict[str, bytes]) -> None:
+    expected: Members = {}
+    for name, data in members.items():
+        names = [each for each in name.split("/") if each != "."]
+        if names and ".." not in names:
+            expected.setdefault("/".join(names), data)
+    fine = {name: data for name, data in expected.items() if len(name.encode()) < 90 or form != FORMS[0]}
+    assert read(written(tmp_path / "x.tar", fine, form)) == fine
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_folders_come_before_what_they_hold_and_dots_are_nothing(tmp_path: Path, form: int) -> None:
+    members: Members = {".": None, "./a": None, "./a-b": b"2", "./a/x": b"1", "./a/y": b""}
+    path = written(tmp_path / "x.tar", members, form)
+    with opened(path) as tar:
+        assert [(each.name, each.kind) for each in tar.members()] == [
+            (b"a-b", "f"),
+            (b"a/", "d"),
+            (b"a/x", "f"),
+            (b"a/y", "f"),
+        ]
+        assert tar.member(b"a/z") is None
+        member = tar.member(b"a/x")
+        assert member is not None
+        assert list(tar.contents(member)) == [b"1"]
+
+
+def test_links_and_devices_are_told_and_not_followed(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w", format=tarfile.GNU_FORMAT) as archive:
+        for name, kind in (("l", tarfile.SYMTYPE), ("h", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "long" * 40
+            archive.addfile(info)
+    with opened(tmp_path / "x.tar") as tar:
+        assert [(each.name, each.kind) for each in tar.members()] == [(b"h", "l"), (b"l", "l"), (b"p", "s")]
+
+
+def test_a_global_header_is_passed_over(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w", format=tarfile.PAX_FORMAT, pax_headers={"a": "b"}) as archive:
+        archive.addfile(tarfile.TarInfo("f"))
+    assert read(tmp_path / "x.tar") == {"f": b""}
+
+
+def test_sizes_beyond_octal_digits(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("big")
+    info.size = 9 << 30
+    header = info.tobuf(tarfile.GNU_FORMAT)
+    with (tmp_path / "x.tar").open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + info.size + 1024)
+    with opened(tmp_path / "x.tar") as tar:
+        assert [each.size for each in tar.members()] == [9 << 30]
+    info.pax_headers = {}
+    header = info.tobuf(tarfile.PAX_FORMAT)
+    with (tmp_path / "x.tar").open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + info.size)
+    with opened(tmp_path / "x.tar") as tar:
+        assert [each.size for each in tar.members()] == [9 << 30]
+
+
+def sealed(block: bytes) -> bytes:
+    """Put the right checksum into a header."""
+    block = block[:148] + b" " * 8 + block[156:]
+    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
+
+
+def header(name: bytes = b"f", size: bytes = b"00000000000\0", kind: bytes = b"0") -> bytes:
+    block = name.ljust(100, b"\0") + b"0000644\0" * 3 + size + b"0" * 12 + b" " * 8 + kind
+    return sealed(block.ljust(512, b"\0"))
+
+
+def pax(text: bytes) -> bytes:
+    return header(b"x", b"%011o\0" % len(text), b"x") + text.ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"x" * 512, "no header at byte 0"),
+        (header()[:300], "no header at byte 0"),
+        (header() + header(b"g")[:148] + b"0" * 364, "no header at byte 512"),
+        (header(size=b"zzzzzzzzzzz\0"), "without a size"),
+        (header(size=b"00000002000\0"), "is cut off"),
+        (header(size=b"\x80" + b"\xff" * 11), "is cut off"),
+        (header(b"a") * 2, "'a' twice"),
+        (header(b"../a"), "outside its folder"),
+        (header(b"/a"), "outside its folder"),
+        (pax(b"12 path=a\0b\n") + header(), "outside its folder"),
+        (pax(b"99 path=x\n") + header(), "damaged extended header"),
+        (pax(b"path=x\n") + header(), "damaged extended header"),
+        (pax(b"11 size=-1\n") + header(), "has a member of b'-1' bytes"),
+        (pax(b"22 GNU.sparse.major=1\n") + header(), "sparse"),
+        (header(b"x", b"%011o\0" % (2 << 20), b"x"), "more than 1,048,576"),
+        (header(b"x", b"00000000777\0", b"L"), "cut off within"),
+    ],
+)
+def test_what_is_damaged_or_misleading_is_refused(tmp_path: Path, data: bytes, problem: str) -> None:
+    (tmp_path / "x.tar").write_bytes(data)
+    with pytest.raises(SourceError, match=problem) as caught:
+        opened(tmp_path / "x.tar")
+    assert caught.value.hint
+    assert str(tmp_path) in caught.value.message
+
+
+def test_a_folder_may_be_there_twice(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(header(b"a", kind=b"5") * 2)
+    assert read(tmp_path / "x.tar") == {"a": None}
+
+
+def test_a_budget_of_members(tmp_path: Path) -> None:
+    written(tmp_path / "x.tar", {"a": b"", "b": b""}, FORMS[0])
+    with pytest.raises(SourceError, match="more than 1 members"):
+        opened(tmp_path / "x.tar", Budgets(entries=1))
+
+
+def test_a_file_cut_off_while_it_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"x" * 2000}, FORMS[0])
+    with opened(path) as tar:
+        member = tar.member(b"a")
+        assert member is not None
+        with path.open("r+b") as file:
+            file.truncate(1000)
+        with pytest.raises(SourceError, match="1,512 bytes are missing"):
+            list(tar.contents(member))
+
+
+@law(80, HealthCheck.function_scoped_fixture)
+@given(at=st.integers(0, 3071), byte=st.integers(0, 255), cut=st.integers(0, 10240))
+def test_no_damage_makes_anything_else_happen(tmp_path: Path, at: int, byte: int, cut: int) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"1" * 600, "ü" * 60: b"2"}, tarfile.PAX_FORMAT)
+    data = bytearray(path.read_bytes())
+    data[at] = byte
+    path.write_bytes(bytes(data[:cut]))
+    with suppress(SourceError):
+        read(path)

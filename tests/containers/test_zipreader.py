@@ -1,0 +1,1015 @@
+import errno
+import gzip
+import io
+import os
+import random
+import sqlite3
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import strategies as st
+
+from metspack.containers import zipreader
+from metspack.containers.zipformat import central_row, kind
+from metspack.containers.zipreader import ZipContainer, contents, span
+from metspack.errors import SourceError, TargetError
+from metspack.files import tempdb
+from metspack.model import Budgets
+from tests.laws import law
+from tests.shared_data import shared
+from tests.siard.zips import MAX32, Entry, central_header, deflated, forged, local_header, zip64_extra
+
+Written = Callable[[bytes], Path]
+TEXT = b"Sturdy boots keep the rain out. " * 40
+REAL = (
+    "northwind/Northwind.siard",
+    "siard/dbptk-example.siard",
+    "siard/sample-datalink-2.2.siard",
+    "siard/sfdbsakila-2.1.siard",
+    "siard/sfdbsakila-2.2.siard",
+    "siard/sql2008/sql2008.siard",
+)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    def write(data: bytes) -> Path:
+        path = tmp_path / "a.siard"
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+def refused(path: Path, budgets: Budgets = Budgets()) -> SourceError:  # noqa: B008 - frozen
+    """Return the error with which an archive is refused, when opened or when all of it is read."""
+    with pytest.raises(SourceError) as caught, ZipContainer.opened(path, budgets) as archive:
+        everything(archive)
+    assert caught.value.message.startswith(str(path))
+    assert caught.value.hint
+    return caught.value
+
+
+def everything(archive: ZipContainer) -> dict[str, bytes]:
+    return {each.extent.name: b"".join(archive.contents(each.extent)) for each in archive.records()}
+
+
+# What is taken
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_archives_read_as_the_standard_library_reads_them(name: str) -> None:
+    path = shared("data", *name.split("/"))
+    with zipfile.ZipFile(path) as expected, ZipContainer.opened(path) as archive:
+        infos = {info.filename: info for info in expected.infolist()}
+        assert len(archive) == len(infos)
+        assert list(archive.names()) == sorted(infos)
+        assert archive.comment == expected.comment
+        records = list(archive.records())
+        assert [each.extent.offset for each in records] == sorted(
+            each.header_offset for each in infos.values()
+        )
+        raw = path.read_bytes()
+        stop = 0
+        for record in records:
+            extent, info = record.extent, infos[record.extent.name]
+            assert archive.extent(info.filename) == extent
+            assert b"".join(archive.contents(extent)) == expected.read(info)
+            assert (extent.crc, extent.size, extent.compressed) == (
+                info.CRC,
+                info.file_size,
+                info.compress_size,
+            )
+            assert record.is_directory == info.is_dir()
+            assert record.raw in raw
+            place = span(archive.medium, extent, what="it")
+            assert (place.start, place.end_of_data - place.data) == (stop, extent.compressed)
+            assert place.stop == extent.limit  # no gaps in any of them
+            stop = place.stop
+        assert b"".join(each.raw for each in records) == raw[stop : stop + sum(len(r.raw) for r in records)]
+        archive.unchanged()
+
+
+@pytest.mark.parametrize(("name", "zip64"), [("sfdbsakila-2.1", True), ("sfdbsakila-2.2", False)])
+def test_zip64_is_known_from_the_version_an_entry_asks_for(name: str, zip64: bool) -> None:
+    with ZipContainer.opened(shared("data", "siard", f"{name}.siard")) as archive:
+        assert archive.zip64 is zip64
+
+
+def test_an_archive_without_entries_is_empty(written: Written) -> None:
+    with ZipContainer.opened(written(forged(comment=b"nothing"))) as archive:
+        assert (len(archive), archive.comment, archive.zip64) == (0, b"nothing", False)
+        assert not list(archive.records())
+        assert not list(archive.names())
+        assert archive.extent("x") is None
+
+
+def test_names_are_exact_sorted_and_in_their_own_encoding(written: Written) -> None:
+    entries = [
+        Entry(name="header/"),
+        Entry(name="b/Ä.txt", flags=0x800, data=b"1"),
+        Entry(name="b/ü.txt".encode("cp437"), data=b"2"),
+        Entry(name="b/U.txt", data=b"3"),
+        Entry(name="b/u.txt", data=b"4"),
+        Entry(name="b/.hidden", data=b"5"),
+        Entry(name="c d:e", data=b"6", central={"made": 0x0014, "attributes": 0xA0000000}),
+        Entry(name="bc", data=b"7", local={"extra": struct.pack("<HHI", 9, 4, 5)}),
+    ]
+    with ZipContainer.opened(written(forged(*entries))) as archive:
+        assert [*archive.names()] == [
+            "b/.hidden",
+            "b/U.txt",
+            "b/u.txt",
+            "b/Ä.txt",
+            "b/ü.txt",
+            "bc",
+            "c d:e",
+            "header/",
+        ]
+        assert [*archive.names("b/")] == ["b/.hidden", "b/U.txt", "b/u.txt", "b/Ä.txt", "b/ü.txt"]
+        assert [*archive.names("x")] == []
+        assert archive.extent("b/Ü.txt") is None
+        assert archive.extent("\ud800") is None
+        assert b"".join(everything(archive).values()) == b"1234567"
+        assert [each.extent.name for each in archive.records() if each.is_directory] == ["header/"]
+
+
+def test_a_directory_listed_in_another_order_is_read_in_physical_order(written: Written) -> None:
+    entries = [Entry(name=f"e{number}", data=bytes([number])) for number in range(100)]
+    order = random.Random(4).sample(range(100), 100)  # noqa: S311
+    data = forged(*entries, order=order)
+    with ZipContainer.opened(written(data)) as archive:
+        records = list(archive.records())
+        assert [each.extent.name for each in records] == [f"e{number}" for number in range(100)]
+        assert all(each.raw[46:] == each.extent.name.encode() for each in records)
+        limits = [each.extent.limit for each in records]
+        assert limits == [*(each.extent.offset for each in records[1:]), data.index(b"PK\x01\x02")]
+        assert archive.extent("e5") == records[5].extent
+        assert everything(archive)["e99"] == b"c"
+
+
+@pytest.mark.parametrize("extra", [b"", struct.pack("<HHI", 9, 4, 0), struct.pack("<HHQ", 9, 8, 0)])
+def test_an_offset_in_zip64_form_makes_an_archive_zip64(written: Written, extra: bytes) -> None:
+    central = {"offset": MAX32, "extra": extra + zip64_extra(0)}
+    with ZipContainer.opened(written(forged(Entry(name="e", data=b"1", central=central)))) as archive:
+        assert archive.zip64
+        assert everything(archive) == {"e": b"1"}
+
+
+def test_entries_beyond_4_gib_are_found(tmp_path: Path) -> None:
+    path, far = tmp_path / "large.zip", (1 << 32) + 35
+    first = Entry(name="hole")
+    last = Entry(name="far", data=b"found", central={"offset": MAX32, "extra": zip64_extra(far)})
+    directory = central_header(first, 0) + central_header(last, 0)
+    start = far + len(local_header(last)) + 5
+    tail = forged(
+        zip64=True,
+        end64={"here": 2, "entries": 2, "length": len(directory), "start": start},
+        locator={"position": start + len(directory)},
+    )
+    with open(path, "wb") as file:
+        file.write(local_header(first))
+        file.seek(far)
+        file.write(local_header(last) + b"found" + directory + tail)
+    with ZipContainer.opened(path) as archive:
+        extent = archive.extent("far")
+        assert extent is not None
+        assert (extent.offset, extent.limit) == (far, start)
+        assert b"".join(archive.contents(extent)) == b"found"
+        assert [each.extent.limit for each in archive.records()] == [far, start]
+
+
+def test_more_than_65535_entries_need_zip64(tmp_path: Path) -> None:
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(66_000):
+            archive.writestr(f"content/schema0/table{number % 7}/lob/record{number}.bin", b"")
+    with ZipContainer.opened(path) as many:
+        assert (len(many), many.zip64) == (66_000, True)
+        assert sum(1 for _ in many.records()) == sum(1 for _ in many.names()) == 66_000
+        raw = path.read_bytes()
+        end = raw.index(b"PK\x06\x06")
+        assert b"".join(each.raw for each in many.records()) == raw[raw.index(b"PK\x01\x02") : end]
+        found = many.extent("content/schema0/table5/lob/record65987.bin")
+        assert found is not None
+        assert not b"".join(many.contents(found))
+
+
+CENTRAL_ZIP64 = {
+    "size": ({"size": MAX32}, "s"),
+    "compressed": ({"compressed": MAX32}, "c"),
+    "offset": ({"offset": MAX32}, "o"),
+    "sizes": ({"size": MAX32, "compressed": MAX32}, "sc"),
+    "size and offset": ({"size": MAX32, "offset": MAX32}, "so"),
+    "compressed and offset": ({"compressed": MAX32, "offset": MAX32}, "co"),
+    "three": ({"size": MAX32, "compressed": MAX32, "offset": MAX32}, "sco"),
+    "four": ({"size": MAX32, "compressed": MAX32, "offset": MAX32, "disk": 0xFFFF}, "scod"),
+    "disk": ({"disk": 0xFFFF}, "d"),
+    "all, though one was needed": ({"size": MAX32}, "sco"),
+    "both sizes, though one was needed": ({"size": MAX32}, "sc"),
+    "all four, though one was needed": ({"offset": MAX32}, "scod"),
+}
+
+
+@pytest.mark.parametrize("case", CENTRAL_ZIP64)
+def test_zip64_fields_of_the_central_directory_in_every_subset(written: Written, case: str) -> None:
+    short, held = CENTRAL_ZIP64[case]
+    first = Entry(name="first", data=b"1")
+    values = {"s": len(TEXT), "c": len(deflated(TEXT)), "o": len(local_header(first)) + 1}
+    data = b"".join(struct.pack("<Q", values[each]) if each != "d" else bytes(4) for each in held)
+    extra = struct.pack("<HHB", 0x7777, 1, 0) + struct.pack("<HH", 1, len(data)) + data
+    second = Entry(name="second", data=TEXT, method=8, central={"needed": 45, "extra": extra, **short})
+    with ZipContainer.opened(written(forged(first, second, zip64=True))) as archive:
+        assert archive.zip64
+        assert everything(archive) == {"first": b"1", "second": TEXT}
+
+
+DESCRIPTORS = {
+    "signature, 4-byte sizes": "<4sIII",
+    "signature, 8-byte sizes": "<4sIQQ",
+    "4-byte sizes": "<III",
+    "8-byte sizes": "<IQQ",
+}
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "zeros": {"crc": 0, "compressed": 0, "size": 0},
+    "compressed size zero": {"crc": 0, "compressed": 0},
+    "all known": {},
+    "zip64 zeros": {"crc": 0, "compressed": MAX32, "size": MAX32, "extra": zip64_extra(0, 0)},
+    "zip64 maxima": {"crc": 0, "compressed": MAX32, "size": MAX32, "extra": zip64_extra(MAX32, MAX32)},
+    "maxima": {"crc": 0, "compressed": MAX32, "size": MAX32},
+    "half a zip64 field": {"crc": 0, "compressed": MAX32, "size": MAX32, "extra": zip64_extra(0)},
+}
+
+
+def described(form: str, *values: int) -> bytes:
+    return struct.pack(form, *([b"PK\x07\x08"] if "s" in form else []), *values)
+
+
+@pytest.mark.parametrize("data", [TEXT, b""])
+@pytest.mark.parametrize("method", [0, 8])
+@pytest.mark.parametrize("local", UNKNOWN)
+@pytest.mark.parametrize("form", DESCRIPTORS)
+def test_data_descriptors_in_every_form(
+    written: Written, form: str, local: str, method: int, data: bytes
+) -> None:
+    size = len(deflated(data) if method else data)
+    descriptor = described(DESCRIPTORS[form], zlib.crc32(data), size, len(data))
+    entry = Entry(name="e", data=data, method=method, flags=8, descriptor=descriptor, local=UNKNOWN[local])
+    with ZipContainer.opened(written(forged(entry, Entry(name="f", data=b"f")))) as archive:
+        assert everything(archive) == {"e": data, "f": b"f"}
+        extent = archive.extent("e")
+        assert extent is not None
+        place = span(archive.medium, extent, what="it")
+        assert place.stop - place.end_of_data == len(descriptor)
+        assert place.stop == extent.limit
+
+
+def test_a_gap_behind_an_entry_is_not_taken_for_its_descriptor(written: Written) -> None:
+    descriptor = described("<4sIQQ", zlib.crc32(TEXT), len(TEXT), len(TEXT))
+    entry = Entry(name="e", data=TEXT, flags=8, descriptor=descriptor + b"gap")
+    with ZipContainer.opened(written(forged(entry))) as archive:
+        extent = archive.extent("e")
+        assert extent is not None
+        place = span(archive.medium, extent, what="it")
+        assert (place.stop - place.end_of_data, extent.limit - place.stop) == (24, 3)
+
+
+def test_sizes_unknown_in_zip64_form_may_lack_the_flag(written: Written) -> None:
+    descriptor = described("<4sIQQ", zlib.crc32(TEXT), len(deflated(TEXT)), len(TEXT))
+    entry = Entry(name="e", data=TEXT, method=8, descriptor=descriptor, local=UNKNOWN["zip64 zeros"])
+    with ZipContainer.opened(written(forged(entry))) as archive:
+        assert everything(archive) == {"e": TEXT}
+
+
+def test_a_descriptor_may_be_missing_when_nothing_is_unknown_and_nothing_follows(written: Written) -> None:
+    with ZipContainer.opened(written(forged(Entry(name="e/", flags=8), Entry(name="f")))) as archive:
+        assert everything(archive) == {"e/": b"", "f": b""}
+
+
+def test_local_zip64_sizes_that_are_known_are_compared(written: Written) -> None:
+    local = {"compressed": MAX32, "size": MAX32, "extra": zip64_extra(len(TEXT), len(TEXT))}
+    with ZipContainer.opened(written(forged(Entry(name="e", data=TEXT, local=local)))) as archive:
+        assert everything(archive) == {"e": TEXT}
+    local = {"compressed": len(TEXT), "size": MAX32, "extra": zip64_extra(len(TEXT), 0)}
+    with ZipContainer.opened(written(forged(Entry(name="e", data=TEXT, local=local)))) as archive:
+        assert everything(archive) == {"e": TEXT}
+
+
+def test_large_entries_come_in_blocks_that_stay_small(written: Written) -> None:
+    noise = random.Random(1).randbytes(3_000_000)  # noqa: S311
+    zeros = bytes(5_000_000)
+    descriptor = described("<4sIII", zlib.crc32(noise), len(noise), len(noise))
+    path = written(
+        forged(
+            Entry(name="noise", data=noise, flags=8, descriptor=descriptor),
+            Entry(name="zeros", data=zeros, method=8),
+            Entry(name="deflated", data=noise, method=8),
+        )
+    )
+    with ZipContainer.opened(path, Budgets(ratio=1032)) as archive:
+        for name, expected in (("noise", noise), ("zeros", zeros), ("deflated", noise)):
+            extent = archive.extent(name)
+            assert extent is not None
+            blocks = list(contents(archive.medium, extent, what="it"))
+            assert b"".join(blocks) == expected
+            assert max(map(len, blocks)) <= 1 << 20
+
+
+def test_names_and_extra_fields_may_be_long(written: Written) -> None:
+    name = "/".join(["x" * 250] * 100)
+    entries = [
+        Entry(name=f"{name}{number}", data=b"x", local={"extra": struct.pack("<HH", 9, 9000) + bytes(9000)})
+        for number in range(30)
+    ]
+    with ZipContainer.opened(written(forged(*entries))) as archive:
+        assert set(everything(archive).values()) == {b"x"}
+        extent = archive.extent(f"{name}7")
+        assert extent is not None
+        place = span(archive.medium, extent, what="it")
+        assert place.data - place.start == 30 + len(name) + 1 + 9004
+
+
+# What is no zip
+
+
+def tar_bytes() -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("a.txt"))
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(60), "a 7z archive"),
+        (gzip.compress(b"x", mtime=0), "gzip data"),
+        (b"BZh91AY&SY", "bzip2 data"),
+        (b"\xfd7zXZ\0\0\4", "xz data"),
+        (b"\x28\xb5\x2f\xfd\x04", "zstd data"),
+        (b"Rar!\x1a\x07\x01\0", "a RAR archive"),
+        (tar_bytes(), "a tar archive"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE file (an old Word, Excel or Outlook file)"),
+        (b'<?xml version="1.0"?><siardArchive/>', "an XML document"),
+        ("<?xml".encode("utf-16"), "an XML document"),
+        (b"<html><body>Not found", "an XML or HTML document"),
+        (b"Dear archivist,\n", "text"),
+        ("Grüße, ".encode() * 200, "text"),
+        (bytes(3000), "nothing but zero bytes so far"),
+        (
+            b"\x89\x01\xfe\xff\x00\x10\x80\x81\x82",
+            "something else (it begins with the bytes 89 01 fe ff 00 10 80 81)",
+        ),
+    ],
+)
+def test_what_is_no_zip_is_named(written: Written, data: bytes, words: str) -> None:
+    error = refused(written(data))
+    assert error.message.endswith(f"is not a zip file but {words}")
+    assert "G_4.1-1" in error.hint
+
+
+def test_control_characters_are_not_text() -> None:
+    assert kind(b"abc\x1b[2J").startswith("something else")
+
+
+def test_an_empty_file_a_missing_one_and_a_folder_are_refused(written: Written, tmp_path: Path) -> None:
+    assert "is empty; expected a zip file" in refused(written(b"")).message
+    assert "cannot be opened: No such file or directory" in refused(tmp_path / "none.siard").message
+    assert "cannot be opened: Is a directory" in refused(tmp_path).message
+
+
+# What is damaged or misleading: the frame
+
+TWO = (Entry(name="a", data=b"aaaa"), Entry(name="b", data=b"bb"))
+GOOD = forged(*TWO)
+
+
+def test_every_cut_off_archive_is_refused(written: Written) -> None:
+    data = forged(*TWO, comment=b"a comment")
+    for length in range(4, len(data)):
+        message = refused(written(data[:length])).message
+        assert "is cut off" in message, length
+    assert "is cut off in its comment: it has" in refused(written(data[:-1])).message
+
+
+def changed(data: bytes, position: int, new: bytes) -> bytes:
+    return data[:position] + new + data[position + len(new) :]
+
+
+FRAMES = {
+    "other bytes before": (b"junk" + GOOD, "4 bytes stand before the archive (text); expected none"),
+    "another archive before": (
+        GOOD + GOOD,
+        f"{len(GOOD):,} bytes stand before the archive (another zip file); expected none",
+    ),
+    "other bytes before a ZIP64 archive": (
+        b"junk" + forged(*TWO, zip64=True),
+        "expected a ZIP64 end record, signature 0x06064b50",
+    ),
+    "other bytes before, offsets right": (
+        forged(
+            Entry(name="a", local={"signature": 0x4B4E554A}), TWO[0], order=[1], end={"here": 1, "entries": 1}
+        ),
+        "31 bytes stand before the first entry; expected a local header at byte 0",
+    ),
+    "other bytes before none": (
+        b"junk" + forged(end={"start": 4}),
+        "4 bytes stand before the first entry",
+    ),
+    "bytes after": (
+        GOOD + b"\0" * 9,
+        f"9 bytes follow the end of the archive at byte {len(GOOD):,}; expected none",
+    ),
+    "bytes after a ZIP64 archive": (forged(*TWO, zip64=True) + b"x", "1 bytes follow the end of the archive"),
+    "another file's end in a cut off archive": (
+        forged(TWO[0])[:-22] + forged(TWO[1])[-22:] + b"more",
+        "is cut off: it begins as a zip file",
+    ),
+    "an end record in the comment": (
+        forged(*TWO, comment=b"..." + forged(TWO[0])[-22:]),
+        f"byte {len(GOOD) + 3}: another end record inside the archive's comment, which begins at byte 184",
+    ),
+    "fewer entries than said": (
+        forged(*TWO, end={"here": 3, "entries": 3}),
+        "its end record says 3 entries; found at most 2 in the central directory",
+    ),
+    "entries that cannot be": (
+        forged(Entry(name="n" * 100), end={"here": 2, "entries": 2}),
+        "its end record says 2 entries; found 1 in",
+    ),
+    "more entries than said": (forged(*TWO, end={"here": 1, "entries": 1}), "says 1 entries; found 2 in"),
+    "a directory said to lie too early": (
+        forged(*TWO, end={"start": 3}),
+        "the central directory would lie at byte 3 with 94 bytes; expected it to end at byte 162",
+    ),
+    "a directory said to lie too late": (
+        forged(*TWO, end={"start": 71}),
+        "the central directory would lie at byte 71 with 94 bytes; expected it to end at byte 162",
+    ),
+    "a directory said to be too long": (
+        forged(*TWO, end={"length": 99}),
+        "the central directory would lie at byte 68 with 99 bytes; expected it to end at byte",
+    ),
+    "a directory said to be too short": (
+        forged(*TWO, end={"length": 47}),
+        "would lie at byte 68 with 47 bytes; expected it to end at byte 162",
+    ),
+    "no directory": (
+        changed(GOOD, GOOD.index(b"PK\x01\x02"), b"PK\x01\x03"),
+        "byte 68: expected a central directory record with signature 0x02014b50; found 0x03014b50",
+    ),
+    "a record that is not whole": (
+        forged(Entry(name="a", central={"comment": b"c" * 9}))[:-31]
+        + forged(Entry(name="a"), end={"length": 47})[-22:],
+        "byte 31: the last record of the central directory is not whole; expected it to end at byte 78",
+    ),
+    "half a record": (
+        changed(GOOD, 68 + 47 + 28, b"\2"),
+        "the last record of the central directory is not whole",
+    ),
+    "several disks": (
+        forged(*TWO, end={"disk": 1, "directory_disk": 0, "here": 1}),
+        "the archive lies on several disks (this is disk 2, with 1 of 2 entries); expected one",
+    ),
+    "the first of several disks": (b"PK\x07\x08" + GOOD[:-9], "is the first of several disks of a zip file"),
+    "ZIP64 on several disks": (forged(*TWO, zip64=True, locator={"disks": 3}), "the archive lies on 3 disks"),
+    "ZIP64 on another disk": (forged(*TWO, zip64=True, locator={"disk": 3}), "the archive lies on 4 disks"),
+    "ZIP64 end record elsewhere": (
+        forged(*TWO, zip64=True, locator={"position": 1 << 63}),
+        "the ZIP64 end record would lie at byte 9,223,372,036,854,775,808; expected at most 162",
+    ),
+    "no ZIP64 end record": (
+        forged(*TWO, zip64=True, end64={"signature": 0x06064B51}),
+        "44 bytes to follow; found 0x06064b51 and 44",
+    ),
+    "a ZIP64 end record of another length": (
+        forged(*TWO, zip64=True, end64={"size": 43}),
+        "44 bytes to follow; found 0x06064b50 and 43",
+    ),
+    "end records that differ": (
+        forged(*TWO, zip64=True, end={"entries": 3}),
+        "the end record says entries 3; expected 2 as in the ZIP64 end record",
+    ),
+    "a ZIP64 directory that lies elsewhere": (
+        forged(*TWO, zip64=True, end64={"start": 1 << 60}),
+        "expected it to end at byte 162, where the end record begins",
+    ),
+    "ZIP64 entries that cannot be": (
+        forged(*TWO, zip64=True, end64={"here": 1 << 60, "entries": 1 << 60}),
+        "says 1,152,921,504,606,846,976 entries; found at most 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FRAMES)
+def test_frames_that_lie_are_refused(written: Written, case: str) -> None:
+    data, words = FRAMES[case]
+    assert words in refused(written(data)).message
+
+
+def test_a_zip64_end_record_may_stand_beside_a_full_short_one(written: Written) -> None:
+    short = {"here": 2, "entries": 2, "length": 94, "start": 68}
+    with ZipContainer.opened(written(forged(*TWO, zip64=True, end=short))) as archive:
+        assert archive.zip64
+        assert everything(archive) == {"a": b"aaaa", "b": b"bb"}
+
+
+def test_more_entries_than_the_budget_are_refused(written: Written) -> None:
+    assert "has 2 entries; expected at most 1" in refused(written(GOOD), Budgets(entries=1)).message
+
+
+# What is damaged or misleading: the entries
+
+
+def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
+    for name, words in (
+        ("", "has no name"),
+        ("../x", "its name holds the segment '..'"),
+        ("a/../x", "its name holds the segment '..'"),
+        ("a/..", "its name holds the segment '..'"),
+        ("./x", "its name holds the segment '.'"),
+        ("a//b", "its name holds the segment ''"),
+        ("a//", "its name holds the segment ''"),
+        ("/", "its name is an absolute path"),
+        ("/etc/passwd", "its name is an absolute path"),
+        ("a\\b", "its name holds a backslash"),
+        ("a\0b", "its name holds a NUL character"),
+        ("C:/x", "its name begins with a drive letter"),
+    ):
+        yield (
+            f"name {name!r}",
+            (Entry(name="ok"), Entry(name=name)),
+            f"entry {name!r}: {words} (central record at byte",
+        )
+    yield (
+        "long name",
+        (Entry(name="../" + "x" * 500),),
+        f"entry {'../' + 'x' * 117!r}... (503 characters): its name holds",
+    )
+    yield (
+        "name not UTF-8",
+        (Entry(name=b"a\xff", flags=0x800),),
+        "entry 'aÿ': its name is marked as UTF-8 (flag bit 11) and is not, at byte 1",
+    )
+    for mode, words in (
+        (0o120777, "a symbolic link (Unix mode 0o120777)"),
+        (0o010644, "a special file (Unix mode"),
+    ):
+        yield words, (Entry(name="e", central={"attributes": mode << 16}),), f"entry 'e': is {words}"
+    yield (
+        "directory with data",
+        (Entry(name="e/", data=b"x"),),
+        "entry 'e/': is a directory and has 1 bytes of data",
+    )
+    for flags in (0x1, 0x41, 0x2000):
+        yield (
+            f"encrypted {flags:#x}",
+            (Entry(name="e", flags=flags),),
+            f"entry 'e': is encrypted (flags {flags:#06x}",
+        )
+    yield "AES", (Entry(name="e", method=99),), "entry 'e': is encrypted (flags 0x0000, method 99)"
+    yield "patched", (Entry(name="e", flags=0x20),), "entry 'e': holds compressed patched data"
+    for method, words in (
+        (9, "9 (deflate64)"),
+        (12, "12 (bzip2)"),
+        (14, "14 (lzma)"),
+        (93, "93 (zstd)"),
+        (55, "55"),
+    ):
+        yield (
+            f"method {method}",
+            (Entry(name="e", method=method),),
+            f"entry 'e': is compressed with method {words}; expected 0 (stored) or 8 (deflate)",
+        )
+    yield (
+        "disk",
+        (Entry(name="e", central={"disk": 1}),),
+        "entry 'e': lies on disk 2; expected the first and only one",
+    )
+    yield "stored", (Entry(name="e", central={"size": 3}),), "entry 'e': is stored in 0 bytes and has size 3"
+    yield (
+        "ratio",
+        (Entry(name="e", method=8, payload=b"123", central={"size": 3301}),),
+        "entry 'e': would grow from 3 to 3,301 bytes; at most 1,100 times expected",
+    )
+    yield (
+        "twice",
+        (Entry(name="e"), Entry(name="f"), Entry(name="e")),
+        "entry 'e': is in the central directory more",
+    )
+    yield (
+        "one entry listed twice",
+        (Entry(name="e"), Entry(name="e", central={"offset": 0})),
+        "entry 'e': is in the central directory more than once",
+    )
+    yield (
+        "one place listed twice",
+        (Entry(name="e"), Entry(name="f", central={"offset": 0})),
+        "entry 'f': overlaps entry 'e': its local header is at byte 0",
+    )
+    yield (
+        "overlap",
+        (Entry(name="e", data=b"x" * 9), Entry(name="f", central={"offset": 39})),
+        "entry 'f': its local header is at byte 0 and it takes at least 40 bytes; expected it to end",
+    )
+    yield (
+        "overlap with the directory",
+        (Entry(name="e", method=8, data=b"x", central={"compressed": 99}),),
+        "entry 'e': overlaps the central directory",
+    )
+    yield (
+        "outside",
+        (Entry(name="e"), Entry(name="f", central={"offset": 40})),
+        "'f': its local header would lie at byte 40; expected it before the central directory at byte 62",
+    )
+    yield (
+        "far outside",
+        (Entry(name="e"), Entry(name="f", central={"offset": MAX32, "extra": zip64_extra(1 << 63)})),
+        "entry 'f': has size 0, compressed size 0 at byte 9,223,372,036,854,775,808: too much for a file",
+    )
+    for words, extra in (
+        ("has a size, offset or disk at its maximum and no ZIP64 extra field", b""),
+        ("has a size, offset or disk at its maximum and no ZIP64 extra field", struct.pack("<HHI", 1, 8, 0)),
+        ("its ZIP64 extra field has 0 bytes; expected 8", zip64_extra()),
+        ("its ZIP64 extra field has 12 bytes; expected 8", struct.pack("<HHQI", 1, 12, 0, 0)),
+        ("its ZIP64 extra field has 24 bytes; expected 8", zip64_extra(0, 1, 0)),
+        ("its ZIP64 extra field has 32 bytes; expected 8", zip64_extra(0, 0, 0, 0)),
+    ):
+        yield f"zip64 {words} {extra!r}", (Entry(name="e", central={"size": MAX32, "extra": extra}),), words
+    yield (
+        "zip64 too short",
+        (
+            Entry(
+                name="e", central={"size": MAX32, "offset": MAX32, "disk": 0xFFFF, "extra": zip64_extra(0, 0)}
+            ),
+        ),
+        "its ZIP64 extra field has 16 bytes; expected 20",
+    )
+
+
+def content_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
+    for thing, local, words in (
+        ("signature", {"signature": 0x08074B50}, "has signature 0x08074b50; expected 0x04034b50"),
+        ("name", {"name": b"f"}, "has name b'f'; expected b'e'"),
+        ("method", {"method": 8}, "has method 8; expected 0"),
+        ("encryption", {"flags": 1}, "has flags 0x0001; expected 0x0000"),
+        ("encoding", {"flags": 0x800}, "has flags 0x0800; expected 0x0000"),
+        ("crc", {"crc": 5}, "has CRC-32 00000005, compressed size 4, size 4; expected CRC-32"),
+        ("size", {"size": 5}, "has CRC-32 adf3f363, compressed size 4, size 5; expected"),
+        ("compressed size", {"compressed": 5}, "has CRC-32 adf3f363, compressed size 5, size 4; expected"),
+        (
+            "zero sizes",
+            {"size": 0, "compressed": 0},
+            "has CRC-32 adf3f363, compressed size 0, size 0; expected",
+        ),
+        (
+            "streamed, other size",
+            {"flags": 8, "size": 5},
+            "has CRC-32 adf3f363, compressed size 4, size 5; expected",
+        ),
+        ("streamed, other crc", {"flags": 8, "crc": 5}, "has CRC-32 00000005, compressed size 4, size 4"),
+        (
+            "zip64 size",
+            {"size": MAX32, "compressed": MAX32, "extra": zip64_extra(5, 4)},
+            "has CRC-32 adf3f363, compressed size 4, size 5; expected",
+        ),
+    ):
+        entry = Entry(name="e", data=b"data", local=local)
+        yield f"local {thing}", (entry,), f"entry 'e': its local header at byte 0 {words}"
+    wrong = described("<4sIII", 1, 4, 4)
+    for words, descriptor in (
+        ("missing", b""),
+        ("wrong", wrong),
+        ("short", wrong[:7]),
+        ("unmarked", bytes(20)),
+    ):
+        yield (
+            f"descriptor {words}",
+            (
+                Entry(name="e", data=b"data", flags=8, local={"crc": 0, "size": 0}, descriptor=descriptor),
+                Entry(name="f"),
+            ),
+            "entry 'e': its data descriptor at byte 35 is missing or wrong; expected CRC-32 adf3f363",
+        )
+    yield (
+        "crc",
+        (Entry(name="e", payload=b"dbta", data=b"data"),),
+        "entry 'e': has CRC-32 afb54d3a; expected adf3f363",
+    )
+    for words, payload in (
+        ("does not inflate: Error", b"\xff" * 9),
+        ("does not inflate: its 5 bytes end in the middle of the deflate stream", deflated(TEXT)[:5]),
+        ("has 3 bytes after the end of its deflate stream; expected none", deflated(TEXT) + b"abc"),
+        ("inflates to more than the 1,280 bytes expected", deflated(TEXT + b"x")),
+        ("inflates to 1,279 bytes; expected 1,280", deflated(TEXT[:-1])),
+        ("inflates to more than the 1,280 bytes expected", deflated(bytes(1 << 24))),
+    ):
+        yield words, (Entry(name="e", method=8, data=TEXT, payload=payload),), f"entry 'e': {words}"
+    yield (
+        "surplus blocks",
+        (Entry(name="e", method=8, data=TEXT, payload=deflated(TEXT) + bytes(3 << 20)),),
+        "entry 'e': has 3,145,728 bytes after the end of its deflate stream",
+    )
+    yield (
+        "empty directory with deflate data",
+        (Entry(name="e/", method=8, payload=deflated(b"x")),),
+        "inflates to more than the 0 bytes expected",
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"), [pytest.param(*rest, id=name) for name, *rest in entry_cases()]
+)
+def test_entries_that_must_not_be_are_refused(
+    written: Written, entries: tuple[Entry, ...], words: str
+) -> None:
+    path = written(forged(*entries))
+    with pytest.raises(SourceError):
+        ZipContainer.opened(path).close()
+    assert words in refused(path).message
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"), [pytest.param(*rest, id=name) for name, *rest in content_cases()]
+)
+def test_contents_that_are_not_as_promised_are_refused(
+    written: Written, entries: tuple[Entry, ...], words: str
+) -> None:
+    path = written(forged(*entries))
+    ZipContainer.opened(path).close()
+    assert words in refused(path).message
+
+
+def test_encryption_and_methods_are_refused_with_the_clause(written: Written) -> None:
+    assert "G_4.1-3" in refused(written(forged(Entry(name="e", flags=1)))).hint
+    assert "G_4.1-2" in refused(written(forged(Entry(name="e", method=12)))).hint
+
+
+def test_a_local_header_that_reaches_into_other_data_is_refused(written: Written) -> None:
+    data = forged(Entry(name="e", data=b"data"), Entry(name="f"))
+    longer = changed(data, 28, struct.pack("<H", 2))  # two bytes more of extra field
+    assert "its data ends at byte 37; expected at most 35" in refused(written(longer)).message
+    longest = changed(data, 28, struct.pack("<H", 60_000))
+    assert "its local header takes 60,031 bytes; expected at most 35" in refused(written(longest)).message
+
+
+# What happens while reading
+
+
+def test_a_file_that_changes_is_noticed(written: Written) -> None:
+    path = written(forged(Entry(name="e", data=bytes(3_000_000))))
+    with ZipContainer.opened(path) as archive:
+        archive.unchanged()
+        extent = archive.extent("e")
+        assert extent is not None
+        os.truncate(path, 2_000_000)
+        with pytest.raises(SourceError, match="was changed while it was read"):
+            archive.unchanged()
+        with pytest.raises(
+            SourceError, match="ends at byte 2,000,000; expected an entry's data up to byte 3,000,031"
+        ):
+            list(archive.contents(extent))
+        with pytest.raises(SourceError, match="expected 47 bytes from byte 3,000,031 on; found 0"):
+            list(archive.records())
+        os.truncate(path, 5)
+        with pytest.raises(SourceError, match="expected 30 bytes from byte 0 on; found 5"):
+            list(archive.contents(extent))
+
+
+def test_a_directory_record_that_changes_is_noticed(written: Written) -> None:
+    path = written(GOOD)
+    with ZipContainer.opened(path) as archive:
+        path.write_bytes(changed(GOOD, 68 + 28, b"\xff\xff"))
+        with pytest.raises(SourceError, match="byte 68: a central directory record is no longer whole"):
+            list(archive.records())
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_disk_that_fails_is_said(written: Written, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    path = written(forged(Entry(name="e", data=bytes(3_000_000))))
+    pread, calls = os.pread, iter(range(1, 100))
+
+    def failing(descriptor: int, length: int, offset: int) -> bytes:
+        if next(calls) == number:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return pread(descriptor, length, offset)
+
+    with ZipContainer.opened(path) as archive:
+        extent = archive.extent("e")
+        assert extent is not None
+        monkeypatch.setattr(os, "pread", failing)
+        with pytest.raises(SourceError, match=r"cannot be read at byte [\d,]+: Input/output error") as caught:
+            list(archive.contents(extent))
+        assert "copy the file to another disk" in caught.value.hint
+    calls = iter([1])
+    with pytest.raises(SourceError, match="cannot be read at byte"):
+        failing_open(path, monkeypatch)
+
+
+def failing_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_descriptor: int, _length: int, _offset: int) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", failing)
+    ZipContainer.opened(path)
+
+
+def test_a_full_temporary_disk_is_the_environments_fault(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = (*tempdb._SETTINGS, "PRAGMA max_page_count = 2")
+    monkeypatch.setattr(tempdb, "_SETTINGS", limited)
+    path = written(forged(*(Entry(name=f"e{number:05}") for number in range(2000))))
+    with pytest.raises(TargetError, match=r"cannot keep the index of .*: database or disk is full") as caught:
+        ZipContainer.opened(path)
+    assert "SQLITE_TMPDIR" in caught.value.hint
+
+
+def test_opening_leaves_no_descriptor_behind(written: Written) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    before = descriptors()
+    for data in (GOOD[:-1], GOOD, forged(TWO[0], TWO[0]), forged(Entry(name="../x"))):
+        path = written(data)
+        with suppress(SourceError):
+            ZipContainer.opened(path).close()
+    assert descriptors() == before
+
+
+def test_a_closed_container_answers_no_more(written: Written) -> None:
+    with ZipContainer.opened(written(GOOD)) as archive:
+        pass
+    with pytest.raises(sqlite3.ProgrammingError):
+        archive.extent("a")
+
+
+class Held:
+    """An inflater that hands out a byte at a time and keeps the rest, as zlib may."""
+
+    def __init__(self, wbits: int) -> None:
+        self._inner = zlib.decompressobj(wbits)
+        self._held = b""
+        self.unconsumed_tail = self.unused_data = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof and not self._held
+
+    def decompress(self, data: bytes, limit: int) -> bytes:
+        self._held += self._inner.decompress(data)
+        out, self._held = self._held[:limit], self._held[limit:]
+        return out
+
+
+def test_output_held_back_by_the_inflater_is_fetched(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Module:
+        decompressobj = Held
+        error = zlib.error
+        crc32 = staticmethod(zlib.crc32)
+
+    monkeypatch.setattr(zipreader, "inflating", Module)
+    data = bytes(3_000_000)
+    with ZipContainer.opened(written(forged(Entry(name="e", method=8, data=data)))) as archive:
+        assert everything(archive) == {"e": data}
+
+
+# Laws
+
+SEGMENT = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\\\0:", exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=8,
+).filter(lambda text: text not in {".", ".."})
+NAME = st.lists(SEGMENT, min_size=1, max_size=4).map("/".join)
+CONTENT = st.one_of(st.binary(max_size=300), st.integers(0, 30_000).map(bytes))
+
+
+@law(100, HealthCheck.function_scoped_fixture)
+@given(
+    st.dictionaries(NAME, st.tuples(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]), CONTENT)),
+    st.binary(max_size=30).filter(lambda comment: b"PK" not in comment),
+    st.booleans(),
+)
+def test_what_the_standard_library_writes_is_read_back(
+    tmp_path: Path, held: dict[str, tuple[int, bytes]], comment: bytes, streamed: bool
+) -> None:
+    path = tmp_path / "law.zip"
+    with open(path, "wb") as file, zipfile.ZipFile(Unseekable(file) if streamed else file, "w") as archive:
+        archive.comment = comment
+        for name, (method, data) in held.items():
+            archive.writestr(name, data, compress_type=method)
+    with ZipContainer.opened(path, Budgets(ratio=1100)) as read:
+        assert read.comment == comment
+        assert everything(read) == {name: data for name, (_, data) in held.items()}
+        assert list(read.names()) == sorted(held)
+
+
+class Unseekable(io.RawIOBase):
+    """A file that only goes forward, so that zipfile writes data descriptors."""
+
+    def __init__(self, file: io.BufferedWriter) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        return self._file.write(data)
+
+
+LAW = forged(
+    Entry(name="a/", central={"attributes": 0o040755 << 16}),
+    Entry(name="a/x", data=TEXT, method=8, central={"comment": b"note"}),
+    Entry(
+        name="a/ä",
+        data=b"stored",
+        flags=0x808,
+        local=UNKNOWN["zip64 zeros"],
+        descriptor=described("<4sIQQ", zlib.crc32(b"stored"), 6, 6),
+    ),
+    Entry(name="b", data=TEXT[:90], method=8, central={"size": MAX32, "extra": zip64_extra(90)}),
+    comment=b"the end",
+    zip64=True,
+)
+LAW_CONTENTS = {"a/": b"", "a/x": TEXT, "a/ä": b"stored", "b": TEXT[:90]}
+
+
+def test_every_byte_changed_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "law.zip"
+    path.write_bytes(LAW)
+    with ZipContainer.opened(path) as archive:
+        assert everything(archive) == LAW_CONTENTS
+    errors = 0
+    for position in range(len(LAW)):
+        for bits in (0x01, 0x02, 0x08, 0x20, 0x80, 0xFF):
+            path.write_bytes(changed(LAW, position, bytes([LAW[position] ^ bits])))
+            try:
+                with ZipContainer.opened(path) as archive:
+                    assert everything(archive) == LAW_CONTENTS, (position, bits)
+            except SourceError:
+                errors += 1
+    assert errors > 3 * len(LAW)
+
+
+@law(80, HealthCheck.function_scoped_fixture)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(LAW)), st.integers(0, 9), st.binary(max_size=9)), min_size=1, max_size=5
+    )
+)
+@example([(0, 0, b"PK")])
+def test_no_damage_makes_any_other_exception(tmp_path: Path, cuts: list[tuple[int, int, bytes]]) -> None:
+    data = LAW
+    for start, length, new in cuts:
+        data = data[:start] + new + data[start + length :]
+    path = tmp_path / "law.zip"
+    path.write_bytes(data)
+    with suppress(SourceError), ZipContainer.opened(path) as archive:
+        everything(archive)
+
+
+@given(NAME, st.binary(max_size=50), st.sampled_from([0, 8]), st.integers(0, 0xFFFFFFFF))
+def test_the_quick_way_and_the_thorough_way_agree(
+    tmp_path_factory: pytest.TempPathFactory, name: str, data: bytes, method: int, attributes: int
+) -> None:
+    entry = Entry(
+        name=name, data=data, method=method, flags=0x800, central={"attributes": attributes & 0x8FFF_FFFF}
+    )
+    path = tmp_path_factory.getbasetemp() / "quick.zip"
+    path.write_bytes(forged(entry))
+    record = central_header(entry, 0)
+    with ZipContainer.opened(path) as archive:
+        extent = archive.extent(name)
+        row = central_row(record, 7, "it", Budgets())
+        assert extent is not None
+        assert (row.name, row.offset, row.compressed, row.size) == (name, 0, extent.compressed, extent.size)
+        assert (row.crc, row.method, row.flags, row.at) == (extent.crc, extent.method, extent.flags, 7)
+
+
+def test_a_folder_that_no_entry_is_in_is_asked_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/b", b"x")
+        archive.writestr("ab/c", b"x")
+    with ZipContainer.opened(path) as opened:
+        for number in range(5000):  # more than are remembered
+            assert opened.extent(f"a{number}/b") is None
+            assert opened.extent(f"a{number}/b") is None
+        for _time in range(2):
+            assert opened.extent("a/none") is None
+            assert opened.extent("none") is None
+            assert opened.extent("\ud800/x") is None
+            assert opened.extent("a/b") is not None
+            assert opened.extent("ab/c") is not None

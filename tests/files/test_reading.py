@@ -1,0 +1,140 @@
+import gc
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metspack.errors import SourceError
+from metspack.files import reading
+
+
+@pytest.fixture(autouse=True)
+def _no_descriptor_is_left_open() -> Iterator[None]:
+    gc.collect()  # what other tests dropped
+    before = os.listdir("/dev/fd")
+    yield
+    assert os.listdir("/dev/fd") == before
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "root" / "a" / "b" / "file").write_bytes(b"0123456789")
+    (tmp_path / "outside").write_bytes(b"secret")
+    return tmp_path / "root"
+
+
+def contents(where: Path | int, *segments: str) -> bytes:
+    with reading.opening(where, segments) as descriptor:
+        return b"".join(reading.chunks(descriptor))
+
+
+def test_a_file_is_opened_below_a_root(root: Path) -> None:
+    assert contents(root, "a", "b", "file") == b"0123456789"
+    assert contents(root / "a" / "b" / "file") == b"0123456789"
+
+
+def test_a_file_is_opened_below_a_descriptor(root: Path) -> None:
+    folder = reading.opened_folder(root, ("a",))
+    try:
+        assert contents(folder, "b", "file") == b"0123456789"
+        assert os.listdir(folder) == ["b"]
+    finally:
+        os.close(folder)
+    with reading.opening(root, ("a", "b", "file")) as descriptor:
+        assert contents(descriptor) == b"0123456789"
+
+
+def test_the_root_may_be_a_link(root: Path) -> None:
+    (root / "link").symlink_to(root / "a" / "b" / "file")
+    (root.parent / "other").symlink_to(root)
+    assert contents(root / "link") == b"0123456789"
+    assert contents(root.parent / "other", "a", "b", "file") == b"0123456789"
+    os.close(reading.opened_folder(root.parent / "other", ("a", "b")))
+
+
+@pytest.mark.parametrize("segments", [("link",), ("folder", "file"), ("a", "up", "file"), ("dangling",)])
+def test_no_link_is_followed_below_it(root: Path, segments: tuple[str, ...]) -> None:
+    (root / "link").symlink_to(root / "a" / "b" / "file")
+    (root / "folder").symlink_to(root / "a" / "b")
+    (root / "a" / "up").symlink_to("b")
+    (root / "dangling").symlink_to("nowhere")
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+        reading.opened(root, segments)
+    if len(segments) > 1:
+        with pytest.raises(NotADirectoryError):
+            reading.opened_folder(root, segments[:-1])
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b"])
+@pytest.mark.parametrize("before", [(), ("a",)])
+def test_what_is_no_name_is_refused(root: Path, name: str, before: tuple[str, ...]) -> None:
+    with pytest.raises(SourceError, match="is no name of a file or folder"):
+        reading.opened(root, (*before, name))
+
+
+def test_what_is_missing_is_an_oserror(root: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        reading.opened(root, ("a", "none"))
+    with pytest.raises(FileNotFoundError):
+        reading.opened(root / "none")
+    with pytest.raises(NotADirectoryError):
+        reading.opened(root, ("a", "b", "file", "below"))
+    with pytest.raises(FileNotFoundError):
+        reading.opened_folder(root, ("a", "none"))
+
+
+@pytest.mark.parametrize("segments", [(), ("a",), ("a", "b")])
+def test_a_folder_is_no_file(root: Path, segments: tuple[str, ...]) -> None:
+    with pytest.raises(IsADirectoryError) as caught:
+        reading.opened(root, segments)
+    assert caught.value.filename == ("/".join(segments) or str(root))
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with pytest.raises(SourceError, match=r"^pipe is not a regular file but a named pipe$"):
+        reading.opened(root, ("pipe",))
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(SourceError, match=r"^/dev/null is not a regular file but a character device$"):
+        reading.opened(Path("/dev/null"))
+
+
+def test_other_kinds_are_named() -> None:
+    assert reading._kind(stat.S_IFSOCK) == "a socket"
+    assert reading._kind(stat.S_IFBLK) == "a block device"
+    assert reading._kind(0) == "something else"
+
+
+def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s")
+        with pytest.raises(OSError, match="No such device or address"):
+            reading.opened(Path("s"))
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ((0, None), b"0123456789"),
+        ((3, 7), b"3456"),
+        ((3, None), b"3456789"),
+        ((8, 99), b"89"),
+        ((10, None), b""),
+        ((5, 5), b""),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 4, 1 << 20])
+def test_bytes_are_read_between_offsets(
+    root: Path, monkeypatch: pytest.MonkeyPatch, between: tuple[int, int | None], expected: bytes, block: int
+) -> None:
+    monkeypatch.setattr(reading, "CHUNK", block)
+    with reading.opening(root, ("a", "b", "file")) as descriptor:
+        assert b"".join(reading.chunks(descriptor, *between)) == expected
+        assert os.lseek(descriptor, 0, os.SEEK_CUR) == 0

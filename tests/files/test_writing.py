@@ -1,0 +1,248 @@
+import errno
+import gc
+import json
+import os
+import posix
+import resource
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from metspack.errors import TargetError
+from metspack.files import writing
+from metspack.files.writing import Journal, NewFile
+from tests.trees import put_in_the_way
+
+
+@pytest.fixture(autouse=True)
+def _no_descriptor_is_left_open() -> Iterator[None]:
+    gc.collect()  # what other tests dropped
+    before = os.listdir("/dev/fd")
+    yield
+    assert os.listdir("/dev/fd") == before
+
+
+@pytest.fixture(autouse=True)
+def _what_is_written_is_synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", posix.fsync)
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# --- NewFile ------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_from_start_to_end(tmp_path: Path) -> None:
+    with NewFile(tmp_path / "new") as file:
+        for block in (b"one", b"", b"two", b"x" * (1 << 19), b"three"):
+            file.write(block)
+        assert file.size == 11 + (1 << 19)
+    assert (tmp_path / "new").read_bytes() == b"onetwo" + b"x" * (1 << 19) + b"three"
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) & 0o600 == 0o600
+
+
+@pytest.mark.parametrize("in_the_way", ["file", "folder", "link", "dangling"])
+def test_what_exists_is_not_overwritten(tmp_path: Path, in_the_way: str) -> None:
+    path = tmp_path / "new"
+    put_in_the_way(path, in_the_way)
+    with pytest.raises(TargetError, match=f"cannot write {path}: File exists"):
+        NewFile(path)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_bytes_are_patched_in_place(tmp_path: Path) -> None:
+    with NewFile(tmp_path / "new") as file:
+        file.write(b"0123456789")
+        file.patch(2, b"ab")
+        file.write(b"X")
+        assert file.size == 11
+    assert (tmp_path / "new").read_bytes() == b"01ab456789X"
+
+
+def test_a_patch_cut_short_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with NewFile(tmp_path / "new") as file:
+        file.write(b"0123")
+        monkeypatch.setattr(os, "pwrite", lambda *_: 1)
+        with pytest.raises(TargetError, match="short write"):
+            file.patch(0, b"ab")
+
+
+def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
+    with NewFile(tmp_path / "new") as file:
+        file.write(b"0123456789")
+        assert b"".join(file.read_back(2, 5)) == b"234"
+        assert list(file.read_back(5, 5)) == []
+        file.write(b"x")
+        assert b"".join(file.read_back(0, file.size)) == b"0123456789x"
+        with pytest.raises(TargetError, match="it ends at byte 11"):
+            list(file.read_back(0, 12))
+
+
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, block: whole(descriptor, bytes(block[:3])))
+    with NewFile(tmp_path / "new") as file:
+        file.write(b"0123456789")
+        file.write(b"abc")
+    assert (tmp_path / "new").read_bytes() == b"0123456789abc"
+
+
+def test_an_error_inside_the_block_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("nothing is to be kept"))
+
+    def interrupted() -> None:
+        with NewFile(tmp_path / "new") as file:
+            file.write(b"lost")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path: Path) -> None:
+    file = NewFile(tmp_path / "new")
+    file.close()
+    other = NewFile(tmp_path / "other")  # takes the number that the first one had
+    file.discard()
+    file.discard()
+    other.write(b"still open")
+    other.close()
+    assert (tmp_path / "other").read_bytes() == b"still open"
+
+
+def test_a_file_too_large_for_the_disk_is_explained(tmp_path: Path) -> None:
+    refused = pytest.raises(TargetError, match="File too large")
+    with files_no_larger_than(1 << 19), refused as caught, NewFile(tmp_path / "new") as file:
+        file.write(b"x" * (1 << 20))
+    assert "Free space or choose another target" in caught.value.hint
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def full(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "write", full)
+    refused = pytest.raises(TargetError, match=f"cannot write {tmp_path / 'new'}: {os.strerror(number)}")
+    with refused as caught, NewFile(tmp_path / "new") as file:
+        file.write(b"x")
+    assert "disk or quota is full" in caught.value.hint
+
+
+def test_a_disk_that_fails_at_last_is_an_error_and_leaves_the_file_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(TargetError, match="Input/output error"), NewFile(tmp_path / "new") as file:
+        file.write(b"x")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(errno.EACCES, "may write to"), (errno.EROFS, "may write to"), (errno.EIO, "")]
+)
+def test_hints_follow_the_error(tmp_path: Path, number: int, words: str) -> None:
+    with pytest.raises(TargetError) as caught, writing.explained(tmp_path):
+        raise OSError(number, "said")
+    assert caught.value.message == f"cannot write {tmp_path}: said"
+    assert words in caught.value.hint
+    assert bool(words) == bool(caught.value.hint)
+
+
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"cannot write .*: just so"), writing.explained(tmp_path):
+        raise OSError("just so")
+
+
+# --- folders ------------------------------------------------------------------------------------------
+
+
+def test_folders_are_made_once_or_as_needed(tmp_path: Path) -> None:
+    writing.make_directory(tmp_path / "a")
+    with pytest.raises(TargetError, match="File exists"):
+        writing.make_directory(tmp_path / "a")
+    writing.make_directories(tmp_path / "a" / "b" / "c")
+    writing.make_directories(tmp_path / "a" / "b" / "c")
+    assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
+def test_the_deepest_folder_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    synced: list[Path] = []
+    monkeypatch.setattr(writing, "sync_directory", synced.append)
+    writing.sync_tree(tmp_path)
+    assert synced == [tmp_path / "a" / "b", tmp_path / "a", tmp_path]
+
+
+def test_a_folder_that_cannot_be_put_on_disk_is_an_error(tmp_path: Path) -> None:
+    writing.sync_directory(tmp_path)
+    with pytest.raises(TargetError, match="No such file"):
+        writing.sync_directory(tmp_path / "none")
+
+
+def test_everything_below_is_removed_and_no_link_followed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_bytes(b"")
+    gone = tmp_path / "gone"
+    (gone / "a" / "b").mkdir(parents=True)
+    (gone / "a" / "file").write_bytes(b"")
+    (gone / "a" / "folder-link").symlink_to(kept)
+    (gone / "file-link").symlink_to(kept / "file")
+    (gone / "dangling").symlink_to("nowhere")
+    writing.remove(gone)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["kept"]
+    assert (kept / "file").exists()
+
+
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_bytes(b"")
+    (tmp_path / "link").symlink_to(kept)
+    writing.remove(tmp_path / "link")
+    assert (kept / "file").exists()
+    assert not os.path.lexists(tmp_path / "link")
+
+
+def test_a_file_and_what_is_gone_already_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    writing.remove(tmp_path / "file")
+    writing.remove(tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the journal --------------------------------------------------------------------------------------
+
+
+def test_the_journal_holds_a_line_an_event(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    journal.record(event="begin", source="é")
+    journal.record(event="end")
+    journal.close()
+    lines = (tmp_path / "journal").read_bytes().splitlines()
+    assert [json.loads(line) for line in lines] == [{"event": "begin", "source": "é"}, {"event": "end"}]
+
+
+def test_the_journal_is_never_half_written_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "journal")
+    monkeypatch.setattr(os, "write", lambda *_: 1)
+    with pytest.raises(TargetError, match="short write"):
+        journal.record(event="begin")
+    journal.close()

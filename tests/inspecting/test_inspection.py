@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.errors import SourceError
+from metspack.inspecting.inspection import Inspection, inspected
+from metspack.inspecting.survey import LevelKind
+from metspack.locations.errors import LobMissing
+from metspack.sources import opening
+from metspack.sources.archive import Archive, Grants
+from tests.shared_data import shared
+from tests.siard.convention_archives import PACKED, SAMPLES, Sample
+from tests.siard.forging import Table, column, field, siard
+
+MD5 = f"digestType='MD5' digest='{'0' * 32}'"
+SHA = f"digestType='SHA-1' digest='{'0' * 40}'"
+TABLES = [
+    Table(
+        folder="table1",
+        name="people",
+        columns=(
+            column("ID", "INTEGER"),
+            column("PHOTO").replace("</type>", "</type><mimeType>image/png</mimeType>"),
+            column("S", fields=field("f") + field("g")),
+            column("OUT", lob_folder="./lobs/"),
+        ),
+        rows=(
+            f"<c1>1</c1><c2 file='content/1' {MD5}/><c3><u2 file='content/2'/></c3><c4 file='x'/>",
+            "<c1>2</c1><c2 file='content/3'/><c3><u2 file='content/none'/></c3><c4 file='/y'/>",
+            "<c1>3</c1><c2>0A0B</c2><c3><u2 file='content/never'/></c3>",
+            f"<c2 file='content/0' {SHA}/><c4 dlurlpathonly='http://localhost/x'/>",
+        ),
+    ),
+    Table(folder="table2", name="empty"),
+]
+LOBS = {"content/0": b"", "content/1": b"x" * 10, "content/2": b"x" * 30, "content/3": b"x" * 20}
+
+
+def inspection(path: Path, base: Path | None = None, **grants: tuple[Path, ...]) -> Inspection:
+    with opening.opened(path, None, Grants(**grants), base) as source:  # type: ignore[arg-type]
+        return inspected(source)
+
+
+def written(path: Path, data: bytes = b"x") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    written(tmp_path / "lobs" / "x", b"outside")
+    return siard(tmp_path / "s.siard", tables=TABLES, lobs=LOBS)
+
+
+def test_an_archive_is_summed_up(archive: Path) -> None:
+    found = inspection(archive)
+    assert (found.version, found.dbname, found.product) == ("2.2", "Näme & more", "")
+    assert (found.tables, found.rows, found.inline, found.datalinks) == (2, 4, 1, 1)
+    assert (found.inside, found.outside, found.lost, found.bytes) == (4, 1, 3, 67)
+    assert found.lob_folder is not None
+    assert (found.lob_folder.said, found.lob_folder.text) == (LevelKind.NIL, "")
+
+
+def test_each_column_with_lobs_is_summed_up(archive: Path) -> None:
+    photo, nested, outside = inspection(archive).columns
+    assert (photo.found.id, photo.label, photo.found.type) == ("s0.t1.c2", "s.people.PHOTO", "BLOB")
+    assert (photo.found.media_type, photo.inside, photo.bytes) == ("image/png", 3, 30)
+    assert (photo.digests, dict(photo.algorithms), photo.undigested) == (2, {"MD5": 1, "SHA-1": 1}, 1)
+    assert (photo.largest, photo.largest_lob) == (20, "s0.t1.c2.r2")
+    assert (nested.found.id, nested.found.name, nested.found.type) == ("s0.t1.c3.u2", "S.g", "")
+    assert (nested.inside, nested.missing, nested.lost) == (1, 2, 2)
+    assert (outside.found.name, outside.outside, outside.inside, outside.refused) == ("OUT", 1, 0, 1)
+    assert (outside.bytes, outside.bytes_inside) == (7, 0)
+
+
+def test_the_lobs_that_cannot_be_had_are_named(archive: Path) -> None:
+    _photo, nested, outside = inspection(archive).columns
+    assert [lob for lob, _error in nested.errors] == ["s0.t1.c3.u2.r2", "s0.t1.c3.u2.r3"]
+    assert all(isinstance(error, LobMissing) for _lob, error in nested.errors)
+    ((lob, refused),) = outside.errors
+    assert lob == "s0.t1.c4.r2"
+    assert "table s.people row 2, cell c4 (s0.t1.c4.r2), file '/y'" in refused.message
+
+
+def test_no_more_errors_are_kept_than_are_read(tmp_path: Path) -> None:
+    table = Table(rows=tuple(f"<c1 file='content/{n}'/>" for n in range(25)))
+    (only,) = inspection(siard(tmp_path / "s.siard", tables=[table])).columns
+    assert (only.missing, len(only.errors), only.errors[-1][0]) == (25, 20, "s0.t0.c1.r20")
+
+
+def test_what_can_be_two_things_is_ambiguous(tmp_path: Path) -> None:
+    columns = (column("F", lob_folder="a/"),)
+    table = Table(columns=columns, rows=("<c1 file='x'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={"a/x": b"one", "x": b"two"})
+    (only,) = inspection(path).columns
+    assert (only.ambiguous, only.lost, only.missing) == (1, 1, 0)
+
+
+def test_what_each_level_says_is_kept(tmp_path: Path) -> None:
+    columns = (
+        column("S", lob_folder="a b/", fields=field("f", lob_folder="file:///x/")),
+        column("OLD", folder="lob2"),
+        column("BAD", lob_folder="http://localhost/"),
+    )
+    rows = (
+        "<c1><u1 file='r'/></c1><c2 file='one'/><c3 file='r'/>",
+        "<c2 file='/one'/>",
+        "<c2 file='http:x'/>",
+        "<c2 file='a b'/>",
+    )
+    path = siard(tmp_path / "s.siard", tables=[Table(columns=columns, rows=rows)], lob_folder="./l/")
+    found = inspection(path)
+    assert found.lob_folder is not None
+    assert (found.lob_folder.said, found.lob_folder.text) == (LevelKind.RELATIVE, "./l/")
+    nested, old, bad = found.columns
+    assert [(each.said, each.text) for each in nested.found.levels] == [
+        (LevelKind.RELATIVE, "a b/"),
+        (LevelKind.ABSOLUTE, "file:///x/"),
+    ]
+    assert (old.found.folder, old.found.levels[0].said) == ("lob2", LevelKind.NIL)
+    assert dict(old.cells) == {LevelKind.RELATIVE: 2, LevelKind.ABSOLUTE: 1, LevelKind.UNREADABLE: 1}
+    assert bad.found.levels[0].said is LevelKind.UNREADABLE
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> None:
+    sample = SAMPLES[name]
+    found = inspection(sample.build(tmp_path))
+    (only,) = found.columns
+    letters = {each.letter: number for each, number in only.conventions.items()}
+    assert sum(letters.values()) == only.lobs == 2
+    assert sample.letter in letters
+    assert bool(found.warnings) == (sample.letter not in {"C", "F"})
+
+
+def test_the_elements_of_an_array_are_one_column(northwind_full: Path) -> None:
+    last = inspection(northwind_full).columns[-1]
+    assert (last.found.id, last.found.name, last.lobs) == ("s0.t8.c14.a", "Letters.Letters[]", 11)
+
+
+def test_a_convention_that_found_elements_of_an_array_is_said(tmp_path: Path) -> None:
+    fields = field("A[1]") + field("A[2]")
+    table = Table(
+        columns=(column("A", fields=fields),), rows=("<c1><a1 file='../l/ 1'/><a2 file='../l/2'/></c1>",)
+    )
+    written(tmp_path / "l" / " 1")
+    written(tmp_path / "l" / "2")
+    by_convention, repaired = inspection(siard(tmp_path / "s.siard", tables=[table])).warnings
+    assert by_convention.startswith("column s.t.A.A[] (s0.t0.c1.a): 2 LOBs found by convention A")
+    assert repaired.startswith("column s.t.A.A[] (s0.t0.c1.a): 1 reference not well written")
+
+
+def test_elements_with_levels_of_their_own_are_columns_of_their_own(tmp_path: Path) -> None:
+    fields = field("A[1]") + field("A[2]", lob_folder="./x/") + field("A[3]")
+    cell = "".join(f"<a{n} file='content/{n}'/>" for n in (1, 2, 3))
+    table = Table(columns=(column("A", fields=fields),), rows=(f"<c1>{cell}</c1>",))
+    written(tmp_path / "x" / "content" / "2")
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={"content/1": b"1", "content/3": b"3"})
+    assert [(each.found.id, each.found.name, each.lobs) for each in inspection(path).columns] == [
+        ("s0.t0.c1.a", "A.A[]", 2),
+        ("s0.t0.c1.a2", "A.A[2]", 1),
+    ]
+
+
+def test_very_long_arrays_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.inspecting.survey._REMEMBERED", 2)
+    cell = "".join(f"<a{n} file='content/{n}'/>" for n in range(1, 8))
+    lobs = {f"content/{n}": b"x" for n in range(1, 8)}
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c1>{cell}</c1>",))], lobs=lobs)
+    (only,) = inspection(path).columns
+    assert (only.found.id, only.inside) == ("s0.t0.c1.a", 7)
+
+
+def test_sizes_are_spread_over_classes(archive: Path) -> None:
+    found = [(each.label, each.lobs) for each in inspection(archive).sizes.classes()]
+    assert found == [("empty", 1), ("below 1 kB", 4)]
+
+
+def test_the_column_with_the_largest_lob_is_known(archive: Path) -> None:
+    largest = inspection(archive).largest
+    assert largest is not None
+    assert (largest.found.id, largest.largest) == ("s0.t1.c3.u2", 30)
+
+
+def test_an_empty_lob_alone_is_the_largest(tmp_path: Path) -> None:
+    table = Table(rows=("<c1 file='content/0'/>",))
+    largest = inspection(siard(tmp_path / "s.siard", tables=[table], lobs={"content/0": b""})).largest
+    assert largest is not None
+    assert (largest.largest, largest.largest_lob) == (0, "s0.t0.c1.r1")
+
+
+def test_without_lobs_nothing_is_the_largest(tmp_path: Path) -> None:
+    found = inspection(siard(tmp_path / "s.siard", tables=TABLES[1:]))
+    assert (found.largest, found.columns, found.tables) == (None, [], 1)
+
+
+def test_progress_counts_the_bytes_of_the_documents(archive: Path) -> None:
+    class Heard:
+        def __init__(self) -> None:
+            self.stages: list[tuple[str, int | None]] = []
+            self.amount = 0
+
+        def stage(self, name: str, total: int | None) -> None:
+            self.stages.append((name, total))
+
+        def advance(self, amount: int) -> None:
+            self.amount += amount
+
+    heard = Heard()
+    with Archive(archive) as opened:
+        inspected(opened, heard)
+    assert heard.stages == [("Reading tables", sum(len(each.data) for each in TABLES))]
+    assert heard.amount == heard.stages[0][1]
+
+
+def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(document=b"<table>")])
+    with pytest.raises(SourceError, match="not well-formed"):
+        inspection(path)
+
+
+# --- Files that no cell names -----------------------------------------------------------------------------
+
+
+def test_entries_that_no_cell_names_are_counted(tmp_path: Path) -> None:
+    lobs = LOBS | {"content/9": b"no cell", "content/schema0/table1/lob2/z.bin": b"", "other/1": b"not below"}
+    path = siard(tmp_path / "s.siard", tables=TABLES, lobs=lobs, folders=("content/empty/",))
+    inside = inspection(path).unreferenced.inside
+    assert (inside.files, inside.bytes) == (2, 7)
+    assert inside.names == ("content/9", "content/schema0/table1/lob2/z.bin")
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1000])
+def test_names_are_kept_in_batches(batch: int, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.inspecting.unreferenced._BATCH", batch)
+    found = inspection(archive).unreferenced
+    assert (found.inside.files, found.outside.files, found.twice) == (0, 0, 0)
+
+
+def test_twenty_of_them_are_named_in_order(tmp_path: Path) -> None:
+    lobs = {f"content/{n:02}": b"x" for n in range(30)}
+    inside = inspection(siard(tmp_path / "s.siard", lobs=lobs)).unreferenced.inside
+    assert (inside.files, inside.names) == (30, tuple(sorted(lobs)[:20]))
+
+
+def test_files_outside_that_no_cell_names_are_counted(archive: Path) -> None:
+    folder = archive.parent
+    written(folder / "lobs" / "deep" / "er" / "stray.bin", b"12345")
+    written(folder / "lobs" / "a", b"1")
+    for name in ("mets.xml", "METS.xml", "manifest-md5.txt", "manifest.txt"):
+        written(folder / "lobs" / name)
+    written(folder / "beside.bin")
+    written(folder / "other" / "no folder of LOBs.bin")
+    outside = inspection(archive).unreferenced.outside
+    assert (outside.files, outside.bytes) == (2, 6)
+    assert outside.names == (str(folder / "lobs" / "a"), str(folder / "lobs" / "deep" / "er" / "stray.bin"))
+
+
+def test_more_than_twenty_files_outside_are_named_by_name(archive: Path) -> None:
+    names = sorted(str(written(archive.parent / "lobs" / f"z{n:02}")) for n in range(25))
+    outside = inspection(archive).unreferenced.outside
+    assert (outside.files, outside.names) == (25, tuple(names[:20]))
+
+
+def test_a_lob_beside_the_archive_gives_no_folder_to_look_through(tmp_path: Path) -> None:
+    table = Table(columns=(column("OUT", lob_folder="./"),), rows=("<c1 file='x'/>",))
+    written(tmp_path / "x")
+    written(tmp_path / "y")
+    assert inspection(siard(tmp_path / "s.siard", tables=[table])).unreferenced.outside.files == 0
+
+
+def test_a_file_in_two_granted_folders_is_one(archive: Path) -> None:
+    lobs = archive.parent / "lobs"
+    written(lobs / "sub" / "x")
+    table = Table(columns=(column("OUT", lob_folder="./none/"),), rows=("<c1 file='sub/x'/>",))
+    path = siard(archive.parent / "t.siard", tables=[table, *TABLES])
+    outside = inspection(path, lob_roots=(lobs,)).unreferenced.outside
+    assert outside.files == 0
+
+
+def test_the_archive_itself_is_not_a_stray_file(tmp_path: Path) -> None:
+    table = Table(columns=(column("OUT", lob_folder="./"),), rows=("<c1 file='in/x'/>",))
+    (tmp_path / "in").mkdir()
+    written(tmp_path / "in" / "x")
+    path = siard(tmp_path / "in" / "s.siard", tables=[table])
+    found = inspection(path, lob_roots=(tmp_path,))
+    assert (found.outside, found.unreferenced.outside.files) == (1, 0)
+
+
+@pytest.mark.parametrize("name", sorted(PACKED))
+def test_packed_segments_are_named_by_the_cells_in_them(name: str, tmp_path: Path) -> None:
+    sample: Sample = PACKED[name]
+    found = inspection(sample.build(tmp_path))
+    assert (found.outside, found.unreferenced.outside.files, found.unreferenced.twice) == (2, 0, 0)
+
+
+def test_a_folder_that_cannot_be_looked_through_is_said(archive: Path) -> None:
+    (archive.parent / "lobs" / "link").symlink_to(archive)
+    found = inspection(archive)
+    (warning,) = found.warnings
+    assert warning.startswith("not looked through for files that no cell names")
+    assert "'link' is a symbolic link" in warning
+
+
+def test_a_file_that_two_cells_name_is_said(tmp_path: Path) -> None:
+    table = Table(rows=("<c1 file='content/1'/>", "<c1 file='content/1'/>", "<c1 file='content/0'/>"))
+    found = inspection(siard(tmp_path / "s.siard", tables=[table], lobs=LOBS))
+    assert (found.unreferenced.twice, found.unreferenced.example) == (1, "content/1")
+    assert found.warnings == ("1 file is named by more than one cell, such as 'content/1'",)
+
+
+# --- Other sources ----------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_lobs_is_inspected(tmp_path: Path) -> None:
+    written(tmp_path / "content" / "schema0" / "table2" / "lob4" / "record0.bin", b"one")
+    written(tmp_path / "content" / "schema0" / "table3" / "lob1" / "u2" / "record1.bin", b"three")
+    found = inspection(tmp_path)
+    assert (found.version, found.tables, found.outside, found.bytes) == (None, 2, 2, 8)
+    assert (found.rows, found.inline, found.datalinks, found.lob_folder) == (None, None, None, None)
+    first, second = found.columns
+    assert (first.found.id, first.label) == ("s0.t2.c4", "schema0.table2.c4")
+    assert (second.found.id, dict(second.cells), dict(second.conventions)) == ("s0.t3.c1.u2", {}, {})
+
+
+def test_a_list_of_lobs_is_inspected(tmp_path: Path) -> None:
+    written(tmp_path / "base" / "a" / "1.bin", b"one")
+    written(tmp_path / "base" / "a" / "2.bin", b"two")
+    written(tmp_path / "base" / "b" / "3.bin", b"three")
+    rows = b"schema,table,column,row,path\n0,1,2,1,a/1.bin\n"
+    path = written(tmp_path / "base" / "a" / "list.csv", rows)
+    found = inspection(path, base=tmp_path / "base")
+    assert (found.tables, found.outside) == (1, 1)
+    assert found.unreferenced.outside.names == (str(tmp_path / "base" / "a" / "2.bin"),)
+
+
+def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:
+    packed = siard(tmp_path / "s.siard", tables=TABLES, lobs=LOBS)
+    folder = tmp_path / "unpacked"
+    with Archive(packed) as archive:
+        for name in archive.tree.names():
+            if not name.endswith("/"):
+                extent = archive.tree.extent(name)
+                written(folder / name, b"".join(archive.tree.contents(extent)))
+    written(folder / "content" / "stray")
+    found = inspection(folder)
+    assert (found.inside, found.outside) == (4, 0)
+    assert found.unreferenced.inside.names == ("content/stray",)
+    assert found.unreferenced.outside.files == 0
+
+
+def test_a_real_archive_with_lobs_inside_and_outside_is_inspected() -> None:
+    path = shared("data", "siard", "sql2008", "sql2008.siard")
+    found = inspection(path)
+    assert (found.inside, found.outside, found.lost) == (5, 3, 0)
+    assert found.unreferenced.outside.names == (str(path.parent / "lobs" / "field" / "record0.bin"),)
+
+
+def test_the_sample_is_inspected(northwind: Path) -> None:
+    found = inspection(northwind)
+    assert (found.inside, found.outside, found.lost, found.warnings) == (8, 0, 0, ())
+    assert found.unreferenced.inside.files == 0

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metspack.errors import SourceError
+from metspack.inspecting import survey
+from metspack.inspecting.verification import Fault, Verdict, Verification, Verifier, failures
+from metspack.model import LobRef
+from metspack.sources import opening
+from metspack.sources.archive import Archive
+from metspack.sources.lobstream import PART_DIGEST
+from tests.shared_data import shared
+from tests.siard.convention_archives import PACKED, SAMPLES, Row, Sample
+from tests.siard.forging import Table, column, siard
+
+PARTS = {"lobs/seg_1/r.bin_part001": b"first", "lobs/seg_2/r.bin_part002": b"last"}
+
+
+def md5(data: bytes) -> str:
+    return f"digestType='MD5' digest='{hashlib.md5(data, usedforsecurity=False).hexdigest()}'"
+
+
+def archive(path: Path, sql: str = "CLOB", **lobs: tuple[bytes, str]) -> Path:
+    """Write an archive with one LOB for each name: its bytes and what its cell says of them."""
+    rows = tuple(f"<c1 file='content/{name}' {said}/>" for name, (_data, said) in lobs.items())
+    table = Table(columns=(column(sql=sql),), rows=rows)
+    return siard(path / "s.siard", tables=[table], lobs={f"content/{k}": v[0] for k, v in lobs.items()})
+
+
+def split(folder: Path, digest: str | None) -> Path:
+    """Write an archive with a LOB in two parts beside it."""
+    row = Row(file="seg_1/r.bin", data=b"firstlast", digest=digest)
+    return Sample(letter="C", column="./lobs/", rows=(row,), outside=PARTS).build(folder)
+
+
+def verified(path: Path, *accepted: str) -> tuple[list[Verdict], Verification]:
+    with opening.opened(path) as source, Verifier(source, frozenset(accepted)) as verifier:
+        return list(failures(source, verifier)), verifier.counts
+
+
+def test_what_proves_each_lob_is_counted(tmp_path: Path) -> None:
+    text = "é😀".encode()
+    path = archive(
+        tmp_path,
+        a=(b"abc", f"length='3' {md5(b'abc')}"),
+        b=(text, f"length='2' {md5(text)}"),
+        c=(text, "length='3'"),
+        d=(b"abc", "length='3' messageDigest='SHA1A9993E364706816ABA3E25717850C26C9CD0D89D'"),
+        e=(b"nothing", ""),
+    )
+    faults, counts = verified(path)
+    assert faults == []
+    assert (counts.lobs, counts.bytes, counts.failed) == (5, 3 + 6 + 6 + 3 + 7, 0)
+    assert dict(counts.algorithms) == {"MD5": 2, "SHA-1": 1}
+    assert dict(counts.units) == {"bytes": 2, "characters": 1, "UTF-16 units": 1}
+    assert (counts.undigested, counts.unmeasured, counts.part_digests) == (2, 1, 0)
+
+
+def test_faults_are_told_apart_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = archive(
+        tmp_path,
+        a=(b"abc", f"length='3' {md5(b'other')}"),
+        b=("ééé".encode(), "length='4'"),
+        c=(b"fine", f"length='4' {md5(b'fine')}"),
+    )
+    faults, counts = verified(path)
+    assert [(each.lob, each.fault) for each in faults] == [
+        ("s0.t0.c1.r1", Fault.DIGEST),
+        ("s0.t0.c1.r2", Fault.LENGTH),
+    ]
+    assert "has the MD5 900150983cd24fb0d6963f7d28e17f72, but its cell says" in faults[0].message
+    assert "has 6 bytes, 3 characters, 3 UTF-16 units, but its cell says length 4" in faults[1].message
+    assert (counts.lobs, counts.failed, dict(counts.algorithms)) == (3, 2, {"MD5": 1})
+
+
+def test_an_entry_with_a_wrong_crc_is_unreadable(tmp_path: Path) -> None:
+    path = archive(tmp_path, sql="BLOB", a=(b"A" * 50, "length='50'"), b=(b"fine", "length='4'"))
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"A" * 50, b"A" * 49 + b"B"))
+    (fault,), counts = verified(path)
+    assert (fault.fault, fault.lob, counts.lobs, counts.failed) == (Fault.UNREADABLE, "s0.t0.c1.r1", 2, 1)
+    assert "CRC" in fault.message
+
+
+def test_a_lob_that_cannot_be_had_is_not_read(tmp_path: Path) -> None:
+    path = archive(tmp_path, a=(b"x", ""))
+    with_lost = siard(
+        tmp_path / "t.siard", tables=[Table(rows=("<c1 file='content/none'/>", "<c1 file='content/a'/>"))]
+    )
+    assert verified(path)[1].lobs == 1
+    assert verified(with_lost)[1].lobs == 0
+
+
+def test_a_digest_that_is_only_the_last_parts_is_named(tmp_path: Path) -> None:
+    path = split(tmp_path, hashlib.md5(b"last", usedforsecurity=False).hexdigest())
+    (fault,), counts = verified(path)
+    assert (fault.fault, counts.failed) == (Fault.PART_DIGEST, 1)
+    assert "is that of the last part alone" in fault.message
+    assert verified(path, PART_DIGEST)[0] == []
+    accepted = verified(path, PART_DIGEST)[1]
+    assert (accepted.part_digests, accepted.failed, dict(accepted.algorithms)) == (1, 0, {})
+
+
+def test_a_digest_of_neither_is_a_wrong_digest(tmp_path: Path) -> None:
+    (fault,), _counts = verified(split(tmp_path, "0" * 32))
+    assert fault.fault is Fault.DIGEST
+
+
+def test_parts_are_proven_as_the_whole(tmp_path: Path) -> None:
+    faults, counts = verified(split(tmp_path, ""))
+    assert (faults, counts.bytes, dict(counts.algorithms)) == ([], 9, {"MD5": 1})
+
+
+@pytest.mark.parametrize("name", sorted({**SAMPLES, **PACKED}))
+def test_lobs_are_proven_wherever_they_lie(name: str, tmp_path: Path) -> None:
+    faults, counts = verified({**SAMPLES, **PACKED}[name].build(tmp_path))
+    assert (faults, counts.lobs, dict(counts.algorithms)) == ([], 2, {"MD5": 2})
+
+
+def found(source: Archive) -> Iterator[LobRef]:
+    for batch in survey.batches(source):
+        yield from (each.lob for each in batch.lobs if each.lob is not None)
+
+
+def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None:
+    path = SAMPLES["C-outside"].build(tmp_path)
+    with Archive(path) as source, Verifier(source) as verifier:
+        lob = next(found(source))
+        (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").write_bytes(b"other")
+        verdict = verifier.verified(lob)
+    assert verdict.fault is Fault.UNREADABLE
+    assert "was changed since it was found" in verdict.message
+
+
+def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    path = archive(tmp_path, a=(b"x", ""))
+    with Archive(path) as source, Verifier(source) as verifier:
+        for lob in found(source):
+            verifier.verified(lob)
+        with path.open("ab") as file:
+            file.write(b"more")
+        with pytest.raises(SourceError, match="was changed while it was read"):
+            verifier.unchanged()
+
+
+def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
+    class Heard:
+        amount = 0
+
+        def stage(self, name: str, total: int | None) -> None:
+            """Not looked at."""
+
+        def advance(self, amount: int) -> None:
+            self.amount += amount
+
+    path = archive(tmp_path, a=(b"abc", ""), b=(b"defg", ""))
+    heard = Heard()
+    with Archive(path) as source, Verifier(source, progress=heard) as verifier:
+        assert list(failures(source, verifier)) == []
+    assert heard.amount == 7
+
+
+@pytest.mark.parametrize(
+    ("parts", "lobs"),
+    [
+        (("sfdbsakila-2.1.siard",), 2_604),
+        (("sample-datalink-2.2.siard",), 25),
+        (("sql2008", "sql2008.siard"), 8),
+    ],
+)
+def test_every_lob_of_a_real_archive_is_proven(parts: tuple[str, ...], lobs: int) -> None:
+    faults, counts = verified(shared("data", "siard", *parts))
+    assert (faults, counts.algorithms["MD5"], counts.unmeasured) == ([], lobs, 0)

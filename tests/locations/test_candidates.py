@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.locations import candidates as locations_candidates
+from metspack.locations.candidates import (
+    Candidate,
+    Candidates,
+    Convention,
+    Levels,
+    candidate,
+    candidates,
+    is_lob_folder,
+    lob_folders,
+    renamed,
+)
+from metspack.locations.statement import LocationError, Place
+from metspack.uris import ReferenceRefused, Repair
+from tests.laws import law
+from tests.siard.convention_archives import SAMPLES, TABLE, Sample
+
+PLAIN = Levels(database=None, column=None, table=TABLE, file="lobs/record0.bin")
+REAL = set(Convention) - {
+    Convention.SIARD_FOLDER,
+    Convention.LOB_ROOT,
+    Convention.RENAMED,
+}
+
+
+def names(levels: Levels) -> list[tuple[str, str]]:
+    return [(each.convention.letter, each.place.text) for each in candidates(levels)]
+
+
+def test_conventions_have_a_letter_of_their_own_and_say_what_they_are() -> None:
+    letters = [each.letter for each in Convention]
+    assert len(set(letters)) == len(letters)
+    assert {each.letter for each in REAL} == set("ABCDEFGHIJK")
+    for each in Convention:
+        assert each.text.endswith(".")
+        assert each.title
+        assert each.source
+
+
+def test_only_the_statement_and_the_repeated_content_need_no_warning() -> None:
+    assert {each for each in Convention if each.is_statement} == {Convention.C, Convention.F}
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
+def test_the_place_where_a_convention_puts_the_lob_is_a_candidate_under_its_letter(sample: Sample) -> None:
+    levels = Levels(
+        database=sample.database,
+        column=sample.column,
+        folder=sample.folder,
+        table=TABLE,
+        file=sample.rows[0].file,
+    )
+    found = names(levels)
+    where = next(iter(sample.inside)) if sample.inside else "./" + next(iter(sample.outside))
+    if sample.letter == "R":
+        where = where.replace("after", "before")
+    assert (sample.letter, where) in found
+
+
+def test_the_order_is_fixed() -> None:
+    levels = replace(PLAIN, database="../X_lobs/", column="s0_t2_c4/", file="seg_0/r.bin")
+    assert names(levels) == [
+        ("C", "../X_lobs/s0_t2_c4/seg_0/r.bin"),
+        ("A", "./X_lobs/s0_t2_c4/seg_0/r.bin"),
+        ("H", "seg_0/r.bin"),
+        ("G", "s0_t2_c4/seg_0/r.bin"),
+        ("G", "content/s0_t2_c4/seg_0/r.bin"),
+        ("I", "content/schema0/table2/s0_t2_c4/seg_0/r.bin"),
+        ("S", "./s0_t2_c4/seg_0/r.bin"),
+        ("S", "./seg_0/r.bin"),
+        ("L", "./X_lobs/s0_t2_c4/seg_0/r.bin"),
+        ("L", "./s0_t2_c4/seg_0/r.bin"),
+        ("L", "./seg_0/r.bin"),
+        ("R", "../X_lobs/s0_t2_c4/seg_0/r.bin"),
+        ("R", "./X_lobs/s0_t2_c4/seg_0/r.bin"),
+    ]
+
+
+def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
+    levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
+    found = names(levels)
+    assert found[0] == ("C", "../lobs/field/record0.txt")
+    assert ("H", "./lobs/field/record0.txt") in found
+
+
+def test_a_fields_folder_may_stand_for_the_whole_chain() -> None:
+    levels = replace(PLAIN, database="./lobs/", column="a/", fields=("b/",), file="r.bin")
+    assert names(levels)[:2] == [("C", "./lobs/a/b/r.bin"), ("C", "./lobs/b/r.bin")]
+    assert [each.stated for each in candidates(levels)][:3] == [True, True, False]
+
+
+def test_a_database_folder_that_means_nothing_does_not_hide_the_suite_of_the_sfa() -> None:
+    assert ("H", "./lobs/r.bin") in names(replace(PLAIN, database="./", column="../lobs/", file="r.bin"))
+
+
+def test_a_chain_that_ends_outside_without_a_step_up_in_the_column_is_a() -> None:
+    assert ("A", "./x/r.bin") in names(replace(PLAIN, column="lobs/../../x/", file="r.bin"))
+
+
+def test_an_absolute_column_with_its_cells_in_the_zip_is_still_looked_for_there() -> None:
+    found = names(replace(PLAIN, column="D:\\tmp\\lobs\\", file=f"{TABLE}/lob1/record0.bin"))
+    assert found[0] == ("C", f"D:/tmp/lobs/{TABLE}/lob1/record0.bin")
+    assert ("H", f"{TABLE}/lob1/record0.bin") in found
+
+
+def test_a_rooted_cell_keeps_the_drive_of_the_column() -> None:
+    found = names(replace(PLAIN, column="D:/tmp/", fields=("/lobs/",), file="r.bin"))
+    assert found[0] == ("C", "D:/lobs/r.bin")
+    assert ("L", "./lobs/r.bin") in found
+
+
+@pytest.mark.parametrize("folder", ["../lob1", "/lob1", "C:\\lob1"])
+def test_a_column_folder_that_leaves_the_table_gives_no_place(folder: str) -> None:
+    assert not [each for each in names(replace(PLAIN, folder=folder)) if each[0] == "I"]
+
+
+def test_the_refusal_of_one_level_leaves_the_others() -> None:
+    refusals: list[SourceError] = []
+    found = list(candidates(replace(PLAIN, database="http://host/lobs/", file=f"{TABLE}/r.bin"), refusals))
+    assert found[0].convention is Convention.C
+    assert found[0].place == Place(inside=True, segments=(*TABLE.split("/"), "r.bin"))
+    assert [each.message for each in refusals] == [
+        "the database's lobFolder: the reference 'http://host/lobs/' has the scheme 'http'"
+    ]
+
+
+def test_the_refusal_of_a_columns_folder_leaves_what_needs_none() -> None:
+    refusals: list[SourceError] = []
+    found = list(candidates(replace(PLAIN, column="http://host/lobs/", file=f"{TABLE}/r.bin"), refusals))
+    assert (found[0].convention, found[0].place.inside) == (Convention.H, True)
+    assert refusals[0].message.startswith("the column's lobFolder: ")
+
+
+@pytest.mark.parametrize("database", [None, "http://host/"])
+@pytest.mark.parametrize("file", ["/srv/record0.bin", "D:\\record0.bin", "file:///D:/record0.bin"])
+def test_an_absolute_cell_is_an_error_with_b_as_the_only_way_out(database: str | None, file: str) -> None:
+    refusals: list[SourceError] = []
+    found = list(candidates(replace(PLAIN, database=database, file=file), refusals))
+    assert [each.convention for each in found] == [Convention.B]
+    assert isinstance(refusals[0], LocationError)
+    assert refusals[0].rule == "cell-absolute"
+
+
+def test_a_pseudo_absolute_cell_is_an_error_with_b_and_k_as_the_ways_out() -> None:
+    assert names(replace(PLAIN, file="file:///Northwind_lobseg_0/r.bin")) == [
+        ("B", "/Northwind_lobseg_0/r.bin"),
+        ("K", "./Northwind_lobseg_0/r.bin"),
+    ]
+
+
+def test_a_pseudo_absolute_uri_says_that_it_was_repaired() -> None:
+    found = list(candidates(replace(PLAIN, file="file:///Northwind_lobseg_0/a b.bin")))[-1]
+    assert found.convention is Convention.K
+    assert found.repairs == (Repair.PSEUDO_ABSOLUTE, Repair.SPACE)
+
+
+def test_an_absolute_column_below_a_database_folder_is_an_error_too() -> None:
+    refusals: list[SourceError] = []
+    levels = replace(PLAIN, database="./lobs/", column="file:///X/", file="r.bin")
+    found = [(each.convention.letter, each.place.text) for each in candidates(levels, refusals)]
+    assert found == [("B", "/X/r.bin"), ("K", "./X/r.bin")]
+    assert isinstance(refusals[0], LocationError)
+    assert refusals[0].rule == "column-absolute-under-database"
+
+
+@pytest.mark.parametrize("file", ["lobs/", ".", "..", "lobs/.."])
+@pytest.mark.parametrize("database", [None, "http://host/"])
+def test_a_cell_that_names_a_folder_has_no_candidates(file: str, database: str | None) -> None:
+    refusals: list[SourceError] = []
+    assert not list(candidates(replace(PLAIN, database=database, file=file), refusals))
+    assert [each.rule for each in refusals if isinstance(each, LocationError)] == ["cell-names-folder"]
+
+
+@pytest.mark.parametrize(
+    ("file", "rule"),
+    [
+        ("%2e%2e/x", "dot-segment-encoded"),
+        ("a%2Fb", "slash-encoded"),
+        ("a%5cb", "backslash-encoded"),
+        ("a%00", "nul"),
+        ("file://host/x", "host"),
+        ("http://host/x", "scheme"),
+        ("\\\\server\\share\\x", "unc"),
+        ("C:x", "drive-relative"),
+        ("", "empty"),
+        ("a%zz", "percent"),
+    ],
+)
+def test_a_cell_that_is_no_reference_has_no_candidates(file: str, rule: str) -> None:
+    refusals: list[SourceError] = []
+    assert not list(candidates(replace(PLAIN, file=file), refusals))
+    assert [each.rule for each in refusals if isinstance(each, ReferenceRefused)] == [rule]
+    assert refusals[0].message.startswith("the cell's file: ")
+    assert candidate(replace(PLAIN, file=file), 2) is None
+
+
+def test_without_a_list_refusals_are_let_go() -> None:
+    assert not list(candidates(replace(PLAIN, file="")))
+
+
+def test_the_way_of_one_cell_makes_the_place_of_the_next() -> None:
+    levels = replace(PLAIN, database="../old.siard_lobs", column="s1_t1_c3", file="seg_0/r1.bin")
+    for each in candidates(levels):
+        again = candidate(replace(levels, file="seg_0/r2.bin"), each.way)
+        assert again is not None
+        assert again.convention is each.convention
+        assert again.place.segments == (*each.place.segments[:-1], "r2.bin")
+        assert again.renamed == each.renamed
+
+
+@pytest.mark.parametrize("file", ["lobs/", "/srv/r.bin"])
+def test_a_remembered_way_makes_nothing_of_an_error(file: str) -> None:
+    assert candidate(replace(PLAIN, file=file), 2) is None
+
+
+def test_a_remembered_way_that_no_longer_applies_makes_nothing() -> None:
+    levels = replace(PLAIN, file="r.bin")
+    assert candidate(levels, 11) is None
+    renamed_way = next(
+        each.way
+        for each in candidates(replace(levels, column="x.siard_lobs/"))
+        if each.convention is Convention.RENAMED
+    )
+    assert candidate(levels, renamed_way) is None
+
+
+def test_a_renamed_folder_is_that_of_the_archive_first() -> None:
+    siblings = ["zz.siard_lobs", "after.siard_lobs", "aa.siard_lobs", "old.siard_lobs", "lobs", "after.siard"]
+    assert renamed("old.siard_lobs", siblings, "after.siard") == [
+        "after.siard_lobs",
+        "aa.siard_lobs",
+        "zz.siard_lobs",
+    ]
+
+
+def test_a_renamed_segment_keeps_its_number() -> None:
+    siblings = ["after_lobseg_1", "after.siard_lobseg_12", "after.siard_lobseg_1", "after_lobs"]
+    assert renamed("old.siard_lobseg_1", siblings, "after.siard") == [
+        "after.siard_lobseg_1",
+        "after_lobseg_1",
+    ]
+
+
+def test_what_is_no_lob_folder_is_not_renamed() -> None:
+    assert renamed("content", ["other"], "x.siard") == []
+    assert is_lob_folder("Northwind_lobs")
+    assert is_lob_folder("WinMed 2.siard_documents")
+    assert not is_lob_folder("Northwind_lobseg_x")
+
+
+TEXTS = st.one_of(
+    st.none(),
+    st.lists(
+        st.sampled_from(
+            [
+                *("..", ".", "/", "\\", "content", "lobs", "a b", "x.siard_lobs", "n_lobseg_1", "seg_0"),
+                *("r.bin", "file:", "file://", "C:", "%2e", "%00", "http:", "host", "", "content/schema0"),
+            ]
+        ),
+        min_size=1,
+        max_size=5,
+    ).map("/".join),
+    st.text(max_size=8),
+)
+
+
+@given(
+    levels=st.builds(
+        Levels,
+        database=TEXTS,
+        column=TEXTS,
+        fields=st.lists(TEXTS, max_size=2).map(tuple),
+        folder=TEXTS,
+        table=st.just(TABLE),
+        file=TEXTS.map(lambda text: text or "r.bin"),
+    )
+)
+@law(500)
+def test_any_levels_give_places_that_are_names_and_each_once(levels: Levels) -> None:
+    refusals: list[SourceError] = []
+    found = list(candidates(levels, refusals))
+    assert found or refusals
+    seen: set[tuple[Convention | None, Place]] = set()
+    for each in found:
+        special = each.convention in {Convention.LOB_ROOT, Convention.RENAMED}
+        key = (each.convention if special else None, each.place)
+        assert key not in seen or each.convention is Convention.RENAMED
+        seen.add(key)
+        check(each)
+        if each.convention is not Convention.RENAMED:
+            assert candidate(levels, each.way) == each
+
+
+def check(found: Candidate) -> None:
+    segments = found.place.segments
+    steps = segments.count("..")
+    assert segments[:steps] == ("..",) * steps
+    assert not steps or not (found.place.inside or found.place.absolute)
+    assert len(segments) > steps
+    assert all(name and "/" not in name and "\0" not in name and name != "." for name in segments)
+    if found.renamed is not None:
+        assert is_lob_folder(segments[found.renamed])
+
+
+def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> None:
+    levels = replace(PLAIN, database="../old.siard_lobs", column="s1_t1_c3")
+    column = Candidates(levels)
+    for file in ("seg_0/r1.bin", "seg_0/r2.bin", "seg_1/r2.bin", "seg_0", "content", "r.bin", "q.bin", "a b"):
+        refusals: list[SourceError] = []
+        assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+
+
+def test_few_folders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locations_candidates, "_REMEMBERED", 2)
+    column = Candidates(PLAIN)
+    for number in range(9):
+        assert list(column.of(f"seg_{number}/r.bin", []))
+
+
+def test_the_folders_of_other_archives_are_theirs() -> None:
+    names = [
+        "a_lobseg_0",
+        "a.siard_lobs",
+        "b_lobseg_0",
+        "b.siard_lobs",
+        "b_documents",
+        "c_lobs",
+        "b_2_lobs",
+        "x",
+    ]
+    own = ["a_lobseg_0", "a.siard_lobs", "c_lobs", "b_2_lobs"]
+    assert lob_folders(names, ["a.siard", "b.siard"], "a.siard") == own
+    assert lob_folders(names, ["a.siard"], "a.siard") == names[:-1]

@@ -1,0 +1,574 @@
+"""LOBs in segments that are packed as zip files are found where their folders would be, and read there."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.files.byteranges import Below, Medium
+from metspack.locations import grantedroots, packedsegments
+from metspack.locations.packedsegments import Packed
+from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
+from metspack.model import Budgets, FileExtent, ZipExtent
+from metspack.siard import tables
+from metspack.sources.archive import Archive
+from metspack.sources.extents import Holdings, OpenHoldings
+from tests.laws import law
+from tests.locations.test_resolver import Entries, cell, field, md5, only_opening_below, table, written
+from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped
+
+
+def resolver(root: Path, *further: Path, **given: object) -> Resolver:
+    return Resolver(None, [root, *further], siard_name="Northwind.siard", **given)  # type: ignore[arg-type]
+
+
+def data_of(opened: Resolver, found: Resolution) -> bytes:
+    """Return a LOB's bytes, those of packed segments read with the standard library."""
+    pieces = []
+    for extent in found.extents:
+        if isinstance(extent, ZipExtent):
+            assert extent.archive >= 1
+            (path,) = opened.packed[extent.archive - 1].paths
+            with zipfile.ZipFile(str(path)) as archive:
+                pieces.append(archive.read(extent.name))
+        else:
+            pieces.append(opened.roots[extent.root].joinpath(*extent.path).read_bytes())
+        assert b"".join(opened.contents(extent)) == pieces[-1]
+    assert found.size == sum(map(len, pieces))
+    return b"".join(pieces)
+
+
+def resolve(root: Path, file: str, *, column: str = "./", **given: object) -> bytes:
+    with resolver(root) as opened:
+        found = opened.resolved(table(field(lob_folder=column)), cell(file, **given))  # type: ignore[arg-type]
+        return data_of(opened, found)
+
+
+def paths(opened: Resolver) -> list[str]:
+    return [str(path) for each in opened.packed for path in each.paths]
+
+
+# --- Where they are -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", PACKED.values(), ids=PACKED.keys())
+def test_packed_segments_are_found_as_their_folders_would_be(sample: Sample, tmp_path: Path) -> None:
+    with Archive(sample.build(tmp_path)) as archive:
+        (only,) = archive.metadata.tables
+        cells = tables.cells(archive.tree.contents(archive.document(only)), only)
+        with Resolver(
+            archive.tree,
+            [tmp_path],
+            siard_name=archive.path.name,
+            lob_folder=archive.metadata.lob_folder,
+        ) as opened:
+            for row, each in zip(sample.rows, cells, strict=True):
+                found = opened.resolved(only, each)
+                assert data_of(opened, found) == row.data
+                assert found.convention.letter == sample.letter
+            assert paths(opened) == [str(tmp_path / each) for each in sample.packed]
+            counted = opened.tally()[f"{TABLE}/table2.xml", "c1"]
+            assert (counted.inside, counted.outside) == (0, 2)
+
+
+@pytest.mark.parametrize("database", ["file:///d:/sips/sip1234.zip/", "D:\\sips\\sip1234.zip"])
+def test_a_uri_may_lead_into_a_zip_file(database: str, tmp_path: Path) -> None:
+    zipped(tmp_path / "drive/sips/sip1234.zip", {"lobs/r.bin": b"one", "sip1234/lobs/q.bin": b"two"})
+    root = tmp_path / "package"
+    root.mkdir()
+    with resolver(root, lob_folder=database, drives={"D:": tmp_path / "drive"}) as opened:
+        only = table(field(lob_folder="lobs/"))
+        assert data_of(opened, opened.resolved(only, cell("r.bin", length=3))) == b"one"
+        assert data_of(opened, opened.resolved(only, cell("q.bin", length=3))) == b"two"
+
+
+def test_a_zip_file_of_a_granted_root_is_read_and_no_other(tmp_path: Path) -> None:
+    zipped(tmp_path / "store/seg_0.zip", {"r.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    only, lob = table(field(lob_folder=f"{tmp_path}/store/")), cell("seg_0/r.bin")
+    with resolver(root) as opened, pytest.raises(SourceError, match="in no folder that was granted"):
+        opened.resolved(only, lob)
+    with resolver(root, tmp_path / "store") as opened:
+        assert data_of(opened, opened.resolved(only, lob)) == b"x"
+
+
+def test_a_folder_named_like_a_zip_file_is_a_folder(tmp_path: Path) -> None:
+    written(tmp_path, {"sip.zip/r.bin": b"file", "seg_0.zip/other": b""})
+    assert resolve(tmp_path, "sip.zip/r.bin") == b"file"
+    with pytest.raises(LobMissing):
+        resolve(tmp_path, "seg_0/r.bin")
+
+
+def test_the_file_at_the_end_of_a_path_is_the_lob_and_not_looked_into(tmp_path: Path) -> None:
+    data = zipped(tmp_path / "lobs/r.zip", {"r.bin": b"x"}).read_bytes()
+    assert resolve(tmp_path, "lobs/r.zip", length=len(data)) == data
+    with pytest.raises(LobMissing):
+        resolve(tmp_path, "lobs/r")
+
+
+# --- Numbers --------------------------------------------------------------------------------------------
+
+
+def test_numbers_count_zip_files_as_they_are_opened_and_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packedsegments, "_OPEN", 2)
+    monkeypatch.setattr(packedsegments, "_REMEMBERED", 3)
+    for n in range(6):
+        zipped(tmp_path / f"seg_{n}.zip", {"r.bin": b"%d" % n})
+    order = [3, 1, 5, 3, 0, 1, 2, 4, 3]
+    with resolver(tmp_path) as opened:
+        only = table(field(lob_folder="./"))
+        numbers = []
+        for n in order:
+            found = opened.resolved(only, cell(f"seg_{n}/r.bin"))
+            (extent,) = found.extents
+            assert isinstance(extent, ZipExtent)
+            numbers.append(extent.archive)
+            assert data_of(opened, found) == b"%d" % n
+            assert len(opened._packed._open) <= 2
+            assert len(opened._packed._levels) <= 3
+        assert numbers == [1, 2, 3, 1, 4, 2, 5, 6, 1]
+        assert paths(opened) == [str(tmp_path / f"seg_{n}.zip") for n in (3, 1, 5, 0, 2, 4)]
+
+
+def test_what_another_process_opens_is_the_same(tmp_path: Path) -> None:
+    zipped(tmp_path / "seg_0.zip", {"r.bin": b"x" * 5_000})
+    with resolver(tmp_path) as opened:
+        found = opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
+        held = opened.packed
+        assert held[0].paths == (Below(root=tmp_path, segments=("seg_0.zip",)),)
+    own = Holdings(archives=(held[0], *held), roots=(tmp_path,))
+    with OpenHoldings(own) as shelf:
+        assert b"".join(shelf.contents(found.extents[0], "it")) == b"x" * 5_000
+
+
+def test_entries_of_different_zip_files_are_different_things(tmp_path: Path) -> None:
+    zipped(tmp_path / "X_lobs/c.zip", {"r.bin": b"12345"})
+    zipped(tmp_path / "c.zip", {"r.bin": b"54321"})
+    only = table(field(lob_folder="c/"))
+    with resolver(tmp_path, lob_folder="../X_lobs/") as opened:
+        with pytest.raises(LobAmbiguous) as caught:
+            opened.resolved(only, cell("r.bin", length=5))
+        assert [each.partition(" ")[2] for each in caught.value.tried] == [
+            f"'in {tmp_path}/X_lobs/c.zip: r.bin': 5 bytes",
+            f"'in {tmp_path}/c.zip: r.bin': 5 bytes",
+        ]
+        found = opened.resolved(only, cell("r.bin", digest=md5(b"54321")))
+        assert data_of(opened, found) == b"54321"
+
+
+# --- More than one thing in one place -------------------------------------------------------------------
+
+
+def twice(root: Path, first: bytes, second: bytes, *, where: str) -> Path:
+    """Put a LOB in one place two times: packed twice in a zip file, in two, or packed and unpacked."""
+    if where == "one zip":
+        zipped(root / "lobs/seg_0.zip", {"r.bin": first, "seg_0/r.bin": second})
+    elif where == "two zips":
+        zipped(root / "lobs/seg_0.zip", {"r.bin": first})
+        zipped(root / "lobs.zip", {"lobs/seg_0/r.bin": second})
+    else:
+        written(root, {"lobs/seg_0/r.bin": first})
+        zipped(root / "lobs/seg_0.zip", {"r.bin": second})
+    return root
+
+
+WHERE = ["one zip", "two zips", "folder and zip"]
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("column", ["./lobs/", "../lobs/"])  # by the statement, and by another convention
+def test_a_lob_that_is_there_twice_is_an_error_when_it_differs(
+    where: str, column: str, tmp_path: Path
+) -> None:
+    root = twice(tmp_path, b"12345", b"54321", where=where)
+    with pytest.raises(LobAmbiguous, match="2 things can be its LOB, and they differ") as caught:
+        resolve(root, "seg_0/r.bin", column=column, length=5)
+    assert any(".zip: " in each for each in caught.value.tried)
+    with pytest.raises(LobAmbiguous, match="none of them has the cell's digest"):
+        resolve(root, "seg_0/r.bin", column=column, digest=md5(b""))
+    for data in (b"12345", b"54321"):
+        assert resolve(root, "seg_0/r.bin", column=column, digest=md5(data)) == data
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_lob_that_is_there_twice_alike_is_no_error(where: str, tmp_path: Path) -> None:
+    root = twice(tmp_path, b"12345", b"12345", where=where)
+    assert resolve(root, "seg_0/r.bin", column="./lobs/") == b"12345"
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_of_two_that_differ_in_size_the_one_that_fits_is_taken(where: str, tmp_path: Path) -> None:
+    root = twice(tmp_path, b"1234", b"54321", where=where)
+    assert resolve(root, "seg_0/r.bin", column="./lobs/", length=4) == b"1234"
+    assert resolve(root, "seg_0/r.bin", column="./lobs/", length=5) == b"54321"
+    with pytest.raises(LobMissing, match="has 4 bytes") as caught:
+        resolve(root, "seg_0/r.bin", column="./lobs/", length=6)
+    assert sum("; expected 6" in each for each in caught.value.tried) == 2
+    assert resolve(root, "seg_0/r.bin", column="./lobs/", length=6, digest=md5(b"54321")) == b"54321"
+
+
+# --- Parts ----------------------------------------------------------------------------------------------
+
+SPLIT: Mapping[str, tuple[str, str, Mapping[str, Mapping[str, bytes]]]] = {
+    "2.2": (
+        "lobs/",
+        "seg_0/r.bin",
+        {
+            "lobs/seg_0.zip": {"r.bin_part001": b"one-"},
+            "lobs/seg_1.zip": {"seg_1/r.bin_part002": b"two-"},
+            "lobs/seg_2.zip": {"r.bin_part003": b"three"},
+        },
+    ),
+    "0.28": (
+        "./",
+        "N_lobseg_8/c/r.bin",
+        {
+            "N_lobseg_8.zip": {"c/r.bin.0": b"one-"},
+            "N_lobseg_9.zip": {"N_lobseg_9/c/r.bin.1": b"two-"},
+            "N_lobseg_10.zip": {"c/r.bin.z": b"three"},
+        },
+    ),
+    "in one": ("./", "N_lobseg_0/r.bin", {"N_lobseg_0.zip": {"r.bin.0": b"one-two-", "r.bin.z": b"three"}}),
+    "zip files named": (
+        "./",
+        "N_lobseg_0.zip/r.bin",
+        {"N_lobseg_0.zip": {"r.bin.0": b"one-"}, "N_lobseg_1.zip": {"r.bin.z": b"two-three"}},
+    ),
+    "padded": ("lobs/", "seg_0/r.bin", {"lobs/seg_0.zip": {"r.bin.00": b"one-two-", "r.bin.01": b"three"}}),
+}
+WHOLE = b"one-two-three"
+
+
+def split(name: str, root: Path, *, take: str = "") -> tuple[str, str]:
+    column, file, archives = SPLIT[name]
+    for path, entries in archives.items():
+        if path != take:
+            zipped(root / path, entries)
+    return column, file
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_parts_in_packed_segments_are_read_as_the_whole(name: str, tmp_path: Path) -> None:
+    column, file = split(name, tmp_path)
+    assert resolve(tmp_path, file, column=column, length=len(WHOLE), digest=md5(WHOLE)) == WHOLE
+
+
+def test_parts_may_be_packed_and_unpacked(tmp_path: Path) -> None:
+    column, file = split("2.2", tmp_path, take="lobs/seg_1.zip")
+    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
+    with resolver(tmp_path) as opened:
+        found = opened.resolved(table(field(lob_folder=column)), cell(file))
+        assert [type(each) for each in found.extents] == [ZipExtent, FileExtent, ZipExtent]
+        assert data_of(opened, found) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("name", "take", "says"),
+    [
+        ("2.2", "lobs/seg_0.zip", "part r.bin_part001 is missing"),
+        ("2.2", "lobs/seg_1.zip", "part r.bin_part002 is missing"),
+        ("0.28", "N_lobseg_9.zip", "part r.bin.1 is missing"),
+        ("0.28", "N_lobseg_10.zip", "part r.bin.2 is missing"),
+    ],
+)
+def test_a_part_in_a_missing_zip_file_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
+    column, file = split(name, tmp_path, take=take)
+    with pytest.raises(LobMissing, match=says.replace(".", r"\.")):
+        resolve(tmp_path, file, column=column, length=len(WHOLE))
+
+
+def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tmp_path: Path) -> None:
+    column, file = split("2.2", tmp_path)
+    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"TWO-"})
+    with pytest.raises(LobAmbiguous, match="one part of a LOB is there 2 times: ") as caught:
+        resolve(tmp_path, file, column=column)
+    assert f"'in {tmp_path}/lobs/seg_1.zip: seg_1/r.bin_part002'" in caught.value.message
+    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
+    assert resolve(tmp_path, file, column=column) == WHOLE
+
+
+@pytest.mark.parametrize("unpacked", ["whole", "part", "neither"])
+def test_a_whole_beside_its_parts_is_an_error_unless_its_digest_proves_it(
+    unpacked: str, tmp_path: Path
+) -> None:
+    files = {"r.bin": b"whole", "r.bin.0": b"p"}
+    outside = {"whole": "r.bin", "part": "r.bin.0"}.get(unpacked, "")
+    zipped(tmp_path / "seg_0.zip", {name: data for name, data in files.items() if name != outside})
+    written(tmp_path, {f"seg_0/{name}": data for name, data in files.items() if name == outside})
+    with pytest.raises(LobAmbiguous, match=r"is there whole, and so is its part r\.bin\.0$|part r\.bin\.0\."):
+        resolve(tmp_path, "seg_0/r.bin")
+    assert resolve(tmp_path, "seg_0/r.bin", digest=md5(b"whole")) == b"whole"
+
+
+# --- What is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "file", "says"),
+    [
+        ("seg_0.zip", "seg_0/r.bin", "the packed segment '{root}/seg_0.zip' is a symbolic link"),
+        ("sip.zip", "sip.zip/r.bin", "lies beyond 'sip.zip', a symbolic link"),
+        ("lobs", "lobs/seg_0/r.bin", "lies beyond 'lobs', a symbolic link"),
+    ],
+)
+def test_a_zip_file_behind_a_link_is_refused(link: str, file: str, says: str, tmp_path: Path) -> None:
+    there = zipped(tmp_path / "there/seg_0.zip", {"r.bin": b"secret"})
+    root = tmp_path / "package"
+    root.mkdir()
+    (root / link).symlink_to(there.parent if link == "lobs" else there)
+    with pytest.raises(LobRefused) as caught:
+        resolve(root, file)
+    assert says.format(root=root) in caught.value.message
+    assert "no link" in caught.value.hint
+
+
+def test_a_link_put_in_after_the_look_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = zipped(tmp_path / "there.zip", {"r.bin": b"secret"})
+    root = tmp_path / "package"
+    path = zipped(root / "seg_0.zip", {"r.bin": b"x"})
+    real = grantedroots.mode_of
+
+    def swapped(name: str, folder: int) -> int | None:
+        mode = real(name, folder)
+        if name == "seg_0.zip":
+            path.unlink()
+            path.symlink_to(there)
+        return mode
+
+    monkeypatch.setattr("metspack.locations.packedsegments.mode_of", swapped)
+    with pytest.raises(LobRefused, match=r"seg_0\.zip: cannot be opened: ") as caught:
+        resolve(root, "seg_0/r.bin")
+    assert "no link" in caught.value.hint
+
+
+def damaged(path: Path) -> None:
+    path.write_bytes(zipped(path, {"r.bin": b"x" * 100}).read_bytes()[:-10])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def unfit(path: Path) -> None:
+    zipped(path, {"../r.bin": b"x"})
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("put", "says"),
+    [
+        (damaged, r"seg_0\.zip: "),
+        (empty, r"seg_0\.zip: is empty; expected a zip file"),
+        (unfit, r"'\.\./r\.bin'.* segment"),
+        (pipe, r"seg_0\.zip' is a named pipe"),
+    ],
+    ids=["damaged", "empty", "unfit", "pipe"],
+)
+def test_a_zip_file_that_cannot_be_read_is_named_with_the_reason(
+    put: object, says: str, tmp_path: Path
+) -> None:
+    assert callable(put)
+    put(tmp_path / "seg_0.zip")
+    with resolver(tmp_path) as opened:
+        for _again in range(2):
+            with pytest.raises(LobRefused, match=says) as caught:
+                opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
+            assert "the packed segment " in caught.value.message
+            assert f"{tmp_path}/seg_0.zip" in caught.value.message
+            assert caught.value.hint
+        assert opened.packed == ()
+
+
+def test_a_damaged_zip_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty(tmp_path / "seg_0.zip")
+    with resolver(tmp_path) as opened:
+        with pytest.raises(LobRefused):
+            opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
+        monkeypatch.setattr("metspack.locations.packedsegments.Container.opened", None)
+        with pytest.raises(LobRefused, match="is empty"):
+            opened.resolved(table(field(lob_folder="./")), cell("seg_0/q.bin"))
+
+
+def test_a_damaged_zip_file_does_not_hide_what_lies_elsewhere(tmp_path: Path) -> None:
+    empty(tmp_path / "lobs.zip")
+    zipped(tmp_path / "lobs/seg_0.zip", {"r.bin": b"packed"})
+    written(tmp_path, {"lobs/seg_1/r.bin": b"unpacked"})
+    assert resolve(tmp_path, "seg_0/r.bin", column="lobs/") == b"packed"
+    assert resolve(tmp_path, "seg_1/r.bin", column="lobs/") == b"unpacked"
+
+
+def test_the_budgets_are_those_that_are_given(tmp_path: Path) -> None:
+    zipped(tmp_path / "seg_0.zip", {"q.bin": b"x", "r.bin": b"x"})
+    with (
+        resolver(tmp_path, budgets=Budgets(entries=1)) as opened,
+        pytest.raises(LobRefused, match=r"seg_0\.zip: has 2 entries; expected at most 1"),
+    ):
+        opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
+
+
+def test_a_zip_file_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packedsegments, "_OPEN", 1)
+    path = zipped(tmp_path / "seg_0.zip", {"r.bin": b"x"})
+    zipped(tmp_path / "seg_1.zip", {"r.bin": b"y"})
+    only = table(field(lob_folder="./"))
+    with resolver(tmp_path) as opened:
+        (extent,) = opened.resolved(only, cell("seg_0/r.bin")).extents
+        opened.resolved(only, cell("seg_1/r.bin"))
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(SourceError, match=r"seg_0\.zip was changed since it was found"):
+            list(opened.contents(extent))
+        with pytest.raises(LobRefused, match=r"seg_0\.zip was changed since it was found"):
+            opened.resolved(only, cell("seg_0/r.bin"))
+        path.unlink()
+        with pytest.raises(SourceError, match=r"seg_0\.zip: cannot be opened: No such file") as caught:
+            list(opened.contents(extent))
+        assert caught.value.hint
+
+
+def test_an_entry_that_is_damaged_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "seg_0.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("r.bin", b"the bytes")
+    path.write_bytes(path.read_bytes().replace(b"the bytes", b"The bytes"))
+    with resolver(tmp_path) as opened:
+        (extent,) = opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin")).extents
+        with pytest.raises(SourceError, match=r"seg_0\.zip.*'r\.bin'.*CRC-32"):
+            list(opened.contents(extent))
+
+
+# --- What is not there ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", ["R.BIN", "r.BIN"])
+def test_an_entry_that_differs_in_case_alone_is_hinted_at(entry: str, tmp_path: Path) -> None:
+    zipped(tmp_path / "seg_0.zip", {entry: b"x"})
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, "seg_0/r.bin")
+    assert caught.value.hint.startswith(f"'in {tmp_path}/seg_0.zip: {entry}' differs in letter case alone")
+
+
+def test_what_no_zip_file_holds_is_missing(tmp_path: Path) -> None:
+    zipped(tmp_path / "seg_0.zip", {"other.bin": b"x"})
+    with pytest.raises(LobMissing, match="its LOB is not there"):
+        resolve(tmp_path, "seg_0/r.bin")
+
+
+def test_a_resolver_without_an_archive_gives_no_bytes_of_one() -> None:
+    with resolver(Path("/nowhere")) as opened:
+        extent = Entries({"r.bin": b"x"}).extent("r.bin")
+        assert extent is not None
+        assert list(opened.contents(extent)) == []
+
+
+# --- What it costs --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Give a list that every look at a zip file that may be there is put on."""
+    looked: list[str] = []
+    real = grantedroots.mode_of
+
+    def seen(name: str, folder: int) -> int | None:
+        looked.append(name)
+        return real(name, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("metspack.locations.packedsegments.mode_of", seen)
+        yield looked
+
+
+def test_that_there_is_no_zip_file_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, {f"lobs/seg_{n % 2}/r{n}.bin": b"x" for n in range(50)})
+    only = table(field(lob_folder="lobs/"))
+    with resolver(tmp_path) as opened, counted(monkeypatch) as looked:
+        for n in range(50):
+            opened.resolved(only, cell(f"seg_{n % 2}/r{n}.bin"))
+        assert sorted(looked) == [
+            f"{each}{end}" for each in ("lobs", "seg_0", "seg_1") for end in ("", ".tar", ".zip")
+        ]
+        for n in range(50):
+            with pytest.raises(LobMissing):
+                opened.resolved(only, cell(f"seg_{n % 2}/q{n}.bin"))
+        assert len(looked) < 40
+
+
+def test_names_that_cannot_be_and_folders_that_are_not_there_are_not_looked_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Packed([tmp_path], Budgets())
+    with counted(monkeypatch) as looked:
+        assert held.entries(0, ("a" * 300, "b", "r.bin")) == []
+        assert held.entries(0, (*["b"] * 5_000, "r.bin")) == []
+        assert held.entries(0, ("r.bin",)) == []
+    assert looked == ["b", "b.zip", "b.tar"]
+    assert held._levels.keys() == {(0, ("b",))}
+
+
+def test_a_root_that_is_gone_holds_nothing(tmp_path: Path) -> None:
+    assert Packed([tmp_path / "none"], Budgets()).entries(0, ("a", "r.bin")) == []
+
+
+# --- Nothing outside the roots is opened ------------------------------------------------------------------
+
+PIECE = st.sampled_from(["..", "seg_0", "seg_0.zip", "lobs", "lobs.zip", "out", "out.zip", "r.bin", "q.zip"])
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a package full of zip files, and of links that lead to zip files beside it."""
+    folder = tmp_path_factory.mktemp("packed")
+    secret = zipped(folder / "secret.zip", {"r.bin": b"secret", "lobs/r.bin": b"secret"})
+    zipped(folder / "lobs.zip", {"r.bin": b"secret"})
+    root = folder / "package"
+    zipped(root / "seg_0.zip", {"r.bin": b"fine", "seg_0/r.bin": b"fine", "lobs/seg_0/r.bin": b"fine"})
+    zipped(root / "lobs/seg_0.zip", {"r.bin": b"fine"})
+    empty(root / "q.zip")
+    (root / "out").symlink_to("..")
+    (root / "out.zip").symlink_to(secret)
+    (root / "lobs/lobs.zip").symlink_to("../../lobs.zip")
+    return root
+
+
+@given(st.lists(PIECE, min_size=1, max_size=5), st.sampled_from(["./", "../", "lobs/", "./out/"]))
+@law(150)
+def test_no_path_opens_a_zip_file_outside_the_roots(hostile: Path, pieces: list[str], column: str) -> None:
+    with only_opening_below(hostile), resolver(hostile) as opened:
+        try:
+            found = opened.resolved(table(field(lob_folder=column)), cell("/".join(pieces), length=4))
+        except SourceError:
+            return
+        data = b"".join(block for each in found.extents for block in opened.contents(each))
+    assert data == b"fine"
+
+
+# --- Below a root, a medium follows no link ---------------------------------------------------------------
+
+
+def test_a_medium_below_a_root_follows_no_link(tmp_path: Path) -> None:
+    written(tmp_path, {"there/a": b"one"})
+    (tmp_path / "link").symlink_to("there")
+    (tmp_path / "a").symlink_to("there/a")
+    with Medium((Below(root=tmp_path / "link", segments=("a",)), tmp_path / "a")) as medium:
+        assert medium.pread(9, 0) == b"oneone"
+        with Medium(medium.held.paths) as again:
+            assert again.held == medium.held
+    for segments in (("link", "a"), ("a",)):
+        with pytest.raises(OSError, match=r"Too many levels|Not a directory"):
+            Medium((Below(root=tmp_path, segments=segments),))

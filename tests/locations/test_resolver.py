@@ -1,0 +1,1234 @@
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import pickle
+import socket
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack import digests
+from metspack.errors import ConfigError, SourceError
+from metspack.locations.candidates import Convention, Levels, candidates
+from metspack.locations.resolver import (
+    LobAmbiguous,
+    LobMissing,
+    LobRefused,
+    LobUnresolved,
+    Resolution,
+    Resolver,
+    read_mapping,
+)
+from metspack.locations.search import Hit
+from metspack.locations.statement import LevelLocation, Outcome, outcome
+from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
+from metspack.siard import tables
+from metspack.siard.metadata import Field, Table
+from metspack.sources.archive import Archive
+from metspack.textlength import TextLength
+from metspack.uris import Repair
+from tests.laws import law
+from tests.shared_data import shared
+from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
+
+# --- Resolvers over a tree in memory and files on disk --------------------------------------------------
+
+
+class Entries:
+    """An archive's entries, held in memory; counts how often it is asked."""
+
+    def __init__(self, entries: Mapping[str, bytes]) -> None:
+        self.entries = entries
+        self.asked = 0
+
+    def extent(self, name: str) -> ZipExtent | None:
+        self.asked += 1
+        data = self.entries.get(name)
+        if data is None:
+            return None
+        size = len(data)
+        return ZipExtent(
+            name=name, offset=0, limit=size, compressed=size, size=size, crc=0, method=0, flags=0
+        )
+
+    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
+        yield self.entries[extent.name]
+
+
+def field(
+    *fields: Field, lob_folder: str | None = None, folder: str | None = None, kind: str = "BLOB"
+) -> Field:
+    return Field(
+        number=1, name="x", type=kind, lob_folder=lob_folder, folder=folder, mime_type=None, fields=fields
+    )
+
+
+def table(*columns: Field, number: int = 2) -> Table:
+    return Table(
+        schema=0,
+        number=number,
+        name="Categories",
+        schema_name="dbo",
+        folder=f"table{number}",
+        schema_folder="schema0",
+        rows=None,
+        columns=columns,
+    )
+
+
+def md5(data: bytes) -> Digest:
+    return Digest(algorithm="MD5", value=hashlib.md5(data, usedforsecurity=False).hexdigest())
+
+
+def cell(
+    file: str, *, length: int | None = None, digest: Digest | None = None, path: str = "c1", row: int = 1
+) -> LobCell:
+    return LobCell(
+        place=LobPlace(schema=0, table=2, cell=path, row=row), file=file, length=length, digest=digest
+    )
+
+
+def written(folder: Path, files: Mapping[str, bytes]) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def data_of(resolver: Resolver, resolution: Resolution, entries: Mapping[str, bytes] | None = None) -> bytes:
+    """Return a LOB's bytes, read here and not by what is tested."""
+    pieces = []
+    for extent in resolution.extents:
+        if isinstance(extent, FileExtent):
+            path = resolver.roots[extent.root].joinpath(*extent.path)
+            status = path.stat()
+            assert (extent.size, extent.modified, extent.inode, extent.device) == (
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ino,
+                status.st_dev,
+            )
+            pieces.append(path.read_bytes())
+        else:
+            assert entries is not None
+            pieces.append(entries[extent.name])
+    data = b"".join(pieces)
+    assert resolution.size == len(data)
+    return data
+
+
+def resolve(
+    root: Path,
+    file: str,
+    *,
+    database: str | None = None,
+    column: str | None = None,
+    inside: Mapping[str, bytes] | None = None,
+    roots: Sequence[Path] = (),
+    drives: Mapping[str, Path] | None = None,
+    length: int | None = None,
+    digest: Digest | None = None,
+    kind: str = "BLOB",
+    siard: str = "Northwind.siard",
+) -> tuple[Resolution, bytes]:
+    resolver = Resolver(
+        None if inside is None else Entries(inside),
+        [root, *roots],
+        siard_name=siard,
+        lob_folder=database,
+        drives=drives or {},
+    )
+    found = resolver.resolved(
+        table(field(lob_folder=column, kind=kind)), cell(file, length=length, digest=digest)
+    )
+    return found, data_of(resolver, found, inside)
+
+
+# --- Every convention, in whole archives ----------------------------------------------------------------
+
+
+def check_sample(sample: Sample, folder: Path) -> Resolver:
+    with Archive(sample.build(folder)) as archive:
+        resolver = Resolver(
+            archive.tree,
+            [folder],
+            siard_name=archive.path.name,
+            lob_folder=archive.metadata.lob_folder,
+        )
+        (only,) = archive.metadata.tables
+        cells = tables.cells(archive.tree.contents(archive.document(only)), only)
+        for row, each in zip(sample.rows, cells, strict=True):
+            found = resolver.resolved(only, each)
+            data = b"".join(block for extent in found.extents for block in resolver.contents(extent))
+            assert data == row.data
+            assert found.convention.letter == sample.letter
+            assert bool(found.warnings) != found.convention.is_statement
+        return resolver
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
+def test_each_convention_gives_the_right_bytes_under_its_own_letter(sample: Sample, tmp_path: Path) -> None:
+    tally = check_sample(sample, tmp_path).tally()
+    counted = tally[f"{TABLE}/table2.xml", "c1"]
+    assert counted.conventions == {found_letter(sample.letter): 2}
+    assert (counted.inside, counted.outside) == ((2, 0) if sample.inside else (0, 2))
+
+
+def found_letter(letter: str) -> Convention:
+    return next(each for each in Convention if each.letter == letter)
+
+
+@pytest.mark.parametrize("name", ["B-cell", "B-column"])
+def test_an_absolute_place_in_a_granted_root_is_convention_b(name: str, tmp_path: Path) -> None:
+    check_sample(absolute(tmp_path)[name], tmp_path)
+
+
+def test_every_letter_has_a_sample() -> None:
+    assert {each.letter for each in SAMPLES.values()} >= set("ACDEFGHIJK")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("northwind/Northwind.siard", 17),
+        ("siard/sample-datalink-2.2.siard", 25),
+        ("siard/sfdbsakila-2.1.siard", 2604),
+        ("siard/sfdbsakila-2.2.siard", 2604),
+        ("siard/dbptk-example.siard", 0),
+        ("siard/sql2008/sql2008.siard", 8),
+    ],
+)
+def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected: int) -> None:
+    source = shared("data", *path.split("/"))
+    seen, wrong = 0, []
+    with Archive(source) as archive:
+        resolver = Resolver(
+            archive.tree,
+            [source.parent],
+            siard_name=source.name,
+            lob_folder=archive.metadata.lob_folder,
+        )
+        for each in archive.metadata.tables:
+            for lob in tables.cells(archive.tree.contents(archive.document(each)), each):
+                seen += 1
+                found = resolver.resolved(each, lob)
+                lengths, hashers = TextLength(), digests.Hashers(["MD5", "SHA-1", "SHA-256"])
+                for extent in found.extents:
+                    for block in resolver.contents(extent):
+                        lengths.update(block)
+                        hashers.update(block)
+                assert lob.length is None or lengths.unit(lob.length) is not None
+                if lob.digest is None or hashers.digest(lob.digest.algorithm) != lob.digest:
+                    wrong.append(lob)
+    assert (seen, wrong) == (expected, [])
+    if source.name == "sql2008.siard":
+        outside = {key: each for key, each in resolver.tally().items() if each.outside}
+        assert len(outside) == 3
+        assert {letter for each in outside.values() for letter in each.conventions} == {Convention.H}
+
+
+# --- The statement's 27 combinations --------------------------------------------------------------------
+
+SAID: Mapping[LevelLocation, tuple[str | None, str | None, str | None]] = {
+    LevelLocation.NIL: (None, None, None),
+    LevelLocation.RELATIVE: ("./database/", "column/", "lob.bin"),
+    LevelLocation.ABSOLUTE: ("{root}/database/", "{root}/column/", "{root}/lob.bin"),
+}
+COMBINATIONS = [
+    each
+    for each in itertools.product(LevelLocation, LevelLocation, LevelLocation)
+    if each[2] is not LevelLocation.NIL
+]
+
+
+@pytest.mark.parametrize("levels", COMBINATIONS, ids=lambda each: "-".join(level.value for level in each))
+def test_the_statement_is_followed_where_it_gives_a_place(
+    levels: tuple[LevelLocation, LevelLocation, LevelLocation], tmp_path: Path
+) -> None:
+    # With no LOB in the database there is none to resolve: the 9 combinations with a nil cell.
+    database, column, file = (
+        text and text.format(root=tmp_path)
+        for text in (SAID[levels[0]][0], SAID[levels[1]][1], SAID[levels[2]][2])
+    )
+    assert file is not None
+    written(
+        tmp_path,
+        {
+            "lob.bin": b"beside",
+            "column/lob.bin": b"column",
+            "database/lob.bin": b"database",
+            "database/column/lob.bin": b"chain",
+        },
+    )
+    found, data = resolve(tmp_path, file, database=database, column=column, inside={"lob.bin": b"inside"})
+    expected = outcome(*levels)
+    if expected is Outcome.ERROR:
+        # Only below a granted root, as convention B.
+        assert found.convention is Convention.B
+        assert data == (b"beside" if levels[2] is LevelLocation.ABSOLUTE else b"column")
+    else:
+        assert found.convention is Convention.C
+        assert not found.warnings
+        wanted = (
+            b"inside"
+            if expected is Outcome.INSIDE
+            else b"column"
+            if LevelLocation.NIL is levels[0] or levels[1] is LevelLocation.ABSOLUTE
+            else b"chain"
+        )
+        assert data == wanted
+
+
+@pytest.mark.parametrize("levels", COMBINATIONS, ids=lambda each: "-".join(level.value for level in each))
+def test_what_the_statement_calls_an_error_is_one_outside_the_granted_roots(
+    levels: tuple[LevelLocation, LevelLocation, LevelLocation], tmp_path: Path
+) -> None:
+    elsewhere = written(tmp_path / "elsewhere", {"lob.bin": b"x", "column/lob.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    database, column, file = (
+        text and text.format(root=elsewhere)
+        for text in (SAID[levels[0]][0], SAID[levels[1]][1], SAID[levels[2]][2])
+    )
+    assert file is not None
+    with pytest.raises(LobUnresolved) as caught:
+        resolve(root, file, database=database, column=column, inside={})
+    if outcome(*levels) is Outcome.ERROR:
+        assert isinstance(caught.value, LobRefused)
+        assert caught.value.hint
+
+
+# --- What fits, and what decides among several ------------------------------------------------------------
+
+
+def test_the_usual_cell_costs_one_look_up() -> None:
+    entries = Entries({f"{TABLE}/lob1/record{n}.bin": b"x" for n in range(100)})
+    resolver = Resolver(entries, [Path("/nowhere")], siard_name="x.siard")
+    only = table(field())
+    for n in range(100):
+        assert resolver.resolved(only, cell(f"{TABLE}/lob1/record{n}.bin", length=1)).warnings == ()
+    assert entries.asked == 100
+
+
+def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> None:
+    written(tmp_path, {"lobs/r.bin": b"12345", "r.bin": b"54321"})
+    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5)
+    assert (found.convention, data) == (Convention.C, b"12345")
+
+
+def test_a_size_that_does_not_fit_makes_the_search_go_on(tmp_path: Path) -> None:
+    written(tmp_path, {"lobs/r.bin": b"1234"})
+    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5, inside={"r.bin": b"12345"})
+    assert (found.convention, data) == (Convention.H, b"12345")
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "size", "fits"),
+    [
+        ("CLOB", 5, 5, True),
+        ("CLOB", 5, 20, True),
+        ("CLOB", 5, 21, False),
+        ("CLOB", 5, 4, False),
+        ("VARCHAR(32000)", 5, 6, True),
+        ("BLOB", 5, 6, False),
+        ("BINARY LARGE OBJECT(2G)", 5, 6, False),
+        ("DATALINK", 5, 6, False),
+        ("BLOB", None, 6, True),
+        ("CLOB", 0, 1, False),
+    ],
+)
+def test_a_length_is_bytes_and_for_text_may_be_characters(
+    kind: str, length: int | None, size: int, fits: bool
+) -> None:
+    root = Path("/nowhere")
+    entries = {"r.bin": bytes(size)}
+    if fits:
+        assert resolve(root, "r.bin", inside=entries, length=length, kind=kind)[0].size == size
+    else:
+        with pytest.raises(LobMissing, match=rf"has {size:,} bytes; expected {length}"):
+            resolve(root, "r.bin", inside=entries, length=length, kind=kind)
+
+
+def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None:
+    entries = {"r.bin": b"12345", f"{TABLE}/r.bin": b"1234567"}
+    found, data = resolve(tmp_path, "r.bin", inside=entries, length=9, digest=md5(b"1234567"))
+    assert data == b"1234567"
+    assert any("has 7 bytes though its cell says 9" in each for each in found.warnings)
+
+
+def test_a_wrong_length_and_a_wrong_digest_are_not_forgiven(tmp_path: Path) -> None:
+    with pytest.raises(LobMissing, match="what lies in its place has 5 bytes, expected length 9"):
+        resolve(tmp_path, "r.bin", inside={"r.bin": b"12345"}, length=9, digest=md5(b"x"))
+
+
+def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    with pytest.raises(LobAmbiguous, match="they differ and the cell has no digest") as caught:
+        resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
+    assert len(caught.value.tried) == 2
+    assert caught.value.hint
+
+
+def test_two_that_are_alike_are_no_error(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
+    found, data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
+    assert (found.convention, data) == (Convention.A, b"12345")
+
+
+def test_a_digest_decides_among_several(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    found, data = resolve(
+        tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b"54321"), inside={}
+    )
+    assert (found.convention, data) == (Convention.SIARD_FOLDER, b"54321")
+
+
+def test_a_digest_that_none_has_decides_nothing(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    with pytest.raises(LobAmbiguous, match="none of them has the cell's digest"):
+        resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b""))
+
+
+def test_one_file_found_in_two_ways_is_one(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345"})
+    (tmp_path / "c").mkdir()
+    os.link(tmp_path / "X_lobs/c/r.bin", tmp_path / "c/r.bin")
+    found, _data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/")
+    assert found.convention is Convention.A
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_that_differ_are_an_error_in_every_row(turned: bool, tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
+    only = table(field(lob_folder="c/"))
+    for row in (2, 1, 2) if turned else (1, 2, 1):
+        if row == 1:
+            assert data_of(resolver, resolver.resolved(only, cell("r1.bin"))) == b"1"
+        else:
+            with pytest.raises(LobAmbiguous, match="they differ and the cell has no digest"):
+                resolver.resolved(only, cell("r2.bin", row=2))
+
+
+def test_a_digest_decides_among_several_in_every_row(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
+    only = table(field(lob_folder="c/"))
+    resolver.resolved(only, cell("r1.bin"))
+    for data in (b"3", b"2"):
+        found = resolver.resolved(only, cell("r2.bin", row=2, digest=md5(data)))
+        assert data_of(resolver, found) == data
+
+
+def test_another_archives_folder_has_no_say_where_ones_own_is_there(tmp_path: Path) -> None:
+    written(tmp_path, {"a.siard_lobs/c/r.bin": b"1", "b.siard_lobs/c/r.bin": b"2"})
+    resolver = Resolver(None, [tmp_path], siard_name="a.siard", lob_folder="../a.siard_lobs")
+    found = resolver.resolved(table(field(lob_folder="c")), cell("r.bin"))
+    assert data_of(resolver, found) == b"1"
+
+
+def test_one_inode_on_two_devices_is_two_files() -> None:
+    there = next(candidates(Levels(database=None, column=None, table="t", file="r.bin")))
+    stamps = (
+        FileExtent(root=device, path=("r.bin",), size=1, modified=2, inode=3, device=device)
+        for device in (1, 2)
+    )
+    assert len({Hit(candidate=there, extents=(each,)).identity for each in stamps}) == 2
+
+
+@pytest.mark.parametrize("name", ["record%200.bin", "a#b.bin", "a%zz.bin"])
+def test_siard_1_0_names_an_entry_as_it_is(name: str, tmp_path: Path) -> None:
+    path = f"content/schema0/table2/lob1/{name}"
+    entries = {path: b"1", "content/schema0/table2/lob1/record 0.bin": b"2"}
+    for only, file in ((table(field()), path), (table(field(folder="lob1")), name)):
+        resolver = Resolver(Entries(entries), [tmp_path], siard_name="x.siard", version="1.0")
+        assert data_of(resolver, resolver.resolved(only, cell(file)), entries) == b"1"
+
+
+@pytest.mark.parametrize("name", ["content/../header/x#.bin", "../a#b.bin"])
+def test_siard_1_0_names_nothing_with_steps_up(name: str, tmp_path: Path) -> None:
+    resolver = Resolver(Entries({name: b"1"}), [tmp_path], siard_name="x.siard", version="1.0")
+    with pytest.raises(LobUnresolved):
+        resolver.resolved(table(field()), cell(name))
+
+
+def test_a_name_that_was_not_encoded_is_hinted_at(tmp_path: Path) -> None:
+    resolver = Resolver(Entries({"content/record%200.bin": b"1"}), [tmp_path], siard_name="x.siard")
+    with pytest.raises(LobMissing) as caught:
+        resolver.resolved(table(field()), cell("content/record%200.bin"))
+    assert "content/record%25200.bin" in caught.value.hint
+
+
+def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> None:
+    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "c/r2.bin": b"2"})
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
+    only = table(field(lob_folder="c/"))
+    assert resolver.resolved(only, cell("r1.bin")).convention is Convention.A
+    assert resolver.resolved(only, cell("r2.bin")).convention is Convention.SIARD_FOLDER
+    counted = resolver.tally()[only.path, "c1"]
+    assert counted.conventions == {Convention.A: 1, Convention.SIARD_FOLDER: 1}
+    assert (counted.inside, counted.outside) == (0, 2)
+
+
+def test_columns_fields_and_tables_are_told_apart(tmp_path: Path) -> None:
+    written(tmp_path, {"a/r.bin": b"a", "b/r.bin": b"b"})
+    resolver = Resolver(Entries({"r.bin": b"zip"}), [tmp_path], siard_name="x.siard")
+    first, second = table(field(lob_folder="a/"), field(field(lob_folder="b/"))), table(field(), number=3)
+    entries = {"r.bin": b"zip"}
+    for each, path, data in (
+        (first, "c1", b"a"),
+        (second, "c1", b"zip"),
+        (first, "c2.u1", b"b"),
+        (first, "c1", b"a"),
+        (first, "c2.a7", b"zip"),
+        (first, "c9", b"zip"),
+    ):
+        assert data_of(resolver, resolver.resolved(each, cell("r.bin", path=path)), entries) == data
+    assert set(resolver.tally()) == {
+        (first.path, "c1"),
+        (second.path, "c1"),
+        (first.path, "c2.u1"),
+        (first.path, "c2"),
+        (first.path, ""),
+    }
+
+
+def test_array_elements_are_counted_as_one_and_memory_stays_flat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.locations.resolver._REMEMBERED", 10)
+    resolver = Resolver(Entries({"r.bin": b"x"}), [Path("/nowhere")], siard_name="x.siard")
+    only = table(field(*(field() for _ in range(50))))
+    for n in range(1, 51):
+        resolver.resolved(only, cell("r.bin", path=f"c1.a{n}"))
+    assert len(resolver._columns) <= 10
+    assert len(resolver._here) <= 10
+    (counted,) = resolver.tally().values()
+    assert counted.inside == 50
+
+
+def test_a_resolver_needs_a_root() -> None:
+    with pytest.raises(ValueError, match="always granted"):
+        Resolver(None, [], siard_name="x.siard")
+
+
+def test_spaces_and_a_missing_slash_in_a_folder_are_tolerated_and_said(tmp_path: Path) -> None:
+    written(tmp_path, {"my lobs/s0/r.bin": b"x"})
+    found, _data = resolve(tmp_path, "r.bin", database=" my lobs", column="s0")
+    assert found.convention is Convention.C
+    assert set(found.repairs) == {Repair.SPACE, Repair.SURROUNDING_SPACE}
+    assert not found.warnings
+
+
+# --- Parts ----------------------------------------------------------------------------------------------
+
+SPLIT = {
+    "siard22": (
+        "lobs/seg_1/r.bin",
+        ["lobs/seg_1/r.bin_part001", "lobs/seg_2/r.bin_part002", "lobs/seg_3/r.bin_part003"],
+    ),
+    "siard22 in one": (
+        "lobs/seg_1/r.bin",
+        ["lobs/seg_1/r.bin_part001", "lobs/seg_1/r.bin_part002", "lobs/seg_1/r.bin_part003"],
+    ),
+    "lobseg": (
+        "N_lobseg_8/c/r.bin",
+        ["N_lobseg_8/c/r.bin.0", "N_lobseg_9/c/r.bin.1", "N_lobseg_10/c/r.bin.z"],
+    ),
+    "lobseg in one": ("N_lobseg_0/r.bin", ["N_lobseg_0/r.bin.0", "N_lobseg_0/r.bin.1", "N_lobseg_0/r.bin.z"]),
+    "no segments": ("lobs/r.bin", ["lobs/r.bin.0", "lobs/r.bin.1", "lobs/r.bin.z"]),
+    "numbers with zeros": ("seg_09/r.bin", ["seg_09/r.bin_part001", "seg_10/r.bin_part002"]),
+}
+PIECES = [b"one-", b"two-", b"three"]
+
+
+def split_case(name: str, tmp_path: Path, *, inside: bool) -> tuple[Resolver, Table, str, dict[str, bytes]]:
+    file, parts = SPLIT[name]
+    files = dict(zip(parts, PIECES, strict=False))
+    if inside:
+        return Resolver(Entries(files), [tmp_path], siard_name="x.siard"), table(field()), file, files
+    written(tmp_path, files)
+    return (
+        Resolver(None, [tmp_path], siard_name="x.siard"),
+        table(field(lob_folder="./")),
+        file,
+        files,
+    )
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
+@pytest.mark.parametrize("name", SPLIT)
+@pytest.mark.parametrize("with_length", [True, False])
+def test_parts_are_read_as_the_whole(name: str, inside: bool, with_length: bool, tmp_path: Path) -> None:
+    resolver, only, file, files = split_case(name, tmp_path, inside=inside)
+    whole = b"".join(files.values())
+    found = resolver.resolved(only, cell(file, length=len(whole) if with_length else None))
+    assert data_of(resolver, found, files) == whole
+    assert len(found.extents) == len(files)
+    assert found.convention is Convention.C
+
+
+def changed(name: str, tmp_path: Path, *, take: str = "", put: Mapping[str, bytes] | None = None) -> str:
+    file, parts = SPLIT[name]
+    files = dict(zip(parts, PIECES, strict=False)) | dict(put or {})
+    written(tmp_path, {path: data for path, data in files.items() if path != take})
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "take", "says"),
+    [
+        ("siard22", "lobs/seg_1/r.bin_part001", "part r.bin_part001 is missing"),
+        ("siard22", "lobs/seg_2/r.bin_part002", "part r.bin_part002 is missing"),
+        ("siard22 in one", "lobs/seg_1/r.bin_part002", "part r.bin_part002 is missing"),
+        ("lobseg", "N_lobseg_8/c/r.bin.0", "part r.bin.0 is missing"),
+        ("lobseg", "N_lobseg_9/c/r.bin.1", "part r.bin.1 is missing"),
+        ("lobseg", "N_lobseg_10/c/r.bin.z", "part r.bin.2 is missing"),
+        ("lobseg in one", "N_lobseg_0/r.bin.0", "part r.bin.0 is missing"),
+        ("siard22", "lobs/seg_3/r.bin_part003", "has 8 bytes; expected 13"),
+    ],
+)
+def test_a_missing_part_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
+    file = changed(name, tmp_path, take=take)
+    with pytest.raises(LobMissing, match=says.replace(".", r"\.")):
+        resolve(tmp_path, file, column="./", length=13)
+
+
+def test_a_hole_in_parts_that_end_with_z_is_named(tmp_path: Path) -> None:
+    file = changed("lobseg in one", tmp_path, take="N_lobseg_0/r.bin.1", put={"N_lobseg_0/r.bin.2": b"2"})
+    with pytest.raises(LobMissing, match=r"part r\.bin\.1 is missing \(\.2 is there\)"):
+        resolve(tmp_path, file, column="./")
+
+
+def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_path: Path) -> None:
+    file = changed("lobseg", tmp_path, take="N_lobseg_10/c/r.bin.z")
+    assert resolve(tmp_path, file, column="./", length=8)[1] == b"one-two-"
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("lobseg", "N_lobseg_8/c/r.bin.01"),
+        ("lobseg", "N_lobseg_8/c/r.bin.1"),
+        ("lobseg", "N_lobseg_9/c/r.bin.z"),
+        ("siard22", "lobs/seg_2/r.bin_part2"),
+        ("siard22", "lobs/seg_1/r.bin_part002"),
+    ],
+)
+def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
+    file = changed(name, tmp_path, put={extra: b"two-"})
+    with pytest.raises(LobAmbiguous, match=r"one part of a LOB is there 2 times|has 9 bytes"):
+        resolve(tmp_path, file, column="./", length=13)
+
+
+@pytest.mark.parametrize("name", ["siard22", "lobseg"])
+def test_a_whole_beside_its_parts_is_an_error(name: str, tmp_path: Path) -> None:
+    file = changed(name, tmp_path, put={SPLIT[name][0]: b"the whole one"})
+    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+        resolve(tmp_path, file, column="./", length=13)
+    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+        resolve(tmp_path, file, column="./", length=13, digest=md5(b"one-two-three"))
+
+
+def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path) -> None:
+    file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
+    assert resolve(tmp_path, file, column="./", digest=md5(b"the whole one"))[1] == b"the whole one"
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["r.bin.00", "r.bin.01", "r.bin.z"],
+        ["r.bin.0", "r.bin.01", "r.bin.z"],
+        ["r.bin.0000", "r.bin.0001", "r.bin.0002"],
+        ["r.bin_part1", "r.bin_part2", "r.bin_part03"],
+        ["r.bin_part0001", "r.bin_part002"],
+    ],
+)
+def test_numbers_of_parts_may_have_zeros_in_front(names: list[str], inside: bool, tmp_path: Path) -> None:
+    files = dict(zip(names, PIECES, strict=False))
+    whole = b"".join(files.values())
+    if not inside:
+        written(tmp_path, files)
+    _found, data = resolve(
+        tmp_path, "r.bin", column=None if inside else "./", inside=files if inside else {}, length=len(whole)
+    )
+    assert data == whole
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "says"),
+    [
+        (["r.bin.00", "r.bin.01", "r.bin.1", "r.bin.z"], LobAmbiguous, "is there 2 times"),
+        (["r.bin.0", "r.bin.00", "r.bin.z"], LobAmbiguous, "is there 2 times"),
+        (["r.bin_part1", "r.bin_part01"], LobAmbiguous, "is there 2 times"),
+        (["r.bin.00", "r.bin.02", "r.bin.z"], LobMissing, r"part r\.bin\.1 is missing \(\.02 is there\)"),
+        (["r.bin.01", "r.bin.02"], LobMissing, r"part r\.bin\.0 is missing \(\.01 is there\)"),
+        (["r.bin.00000", "r.bin.z"], LobMissing, r"part r\.bin\.0 is missing \(\.z is there\)"),
+        (["r.bin_part1", "r.bin_part2"], LobMissing, "has 2 bytes, expected length 13"),
+    ],
+)
+def test_parts_of_odd_names_are_there_once_and_whole(
+    names: list[str], kind: type[LobUnresolved], says: str, tmp_path: Path
+) -> None:
+    written(tmp_path, dict.fromkeys(names, b"x"))
+    with pytest.raises(kind, match=says):
+        resolve(tmp_path, "r.bin", column="./", length=13)
+
+
+def test_parts_of_odd_names_and_a_wrong_length_are_taken_for_the_right_digest(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin.00": b"one", "r.bin.z": b"two"})
+    found, data = resolve(tmp_path, "r.bin", column="./", length=7, digest=md5(b"onetwo"))
+    assert data == b"onetwo"
+    assert "has 6 bytes though its cell says 7" in found.warnings[-1]
+
+
+def test_inside_a_whole_of_another_size_beside_its_parts_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+        resolve(tmp_path, "r.bin", inside={"r.bin": b"12", "r.bin.0": b"1", "r.bin.z": b"2"}, length=5)
+
+
+# --- What is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ("/etc/passwd", "absolute"),
+        ("file:///etc/passwd", "absolute"),
+        ("../../etc/passwd", "leads out of its root"),
+        ("%2e%2e/secret.bin", "escaped '..'"),
+        ("%2e%2e%2fsecret.bin", "escaped slash"),
+        ("..%5csecret.bin", "escaped backslash"),
+        ("r%00.bin", "NUL"),
+        ("file://host/r.bin", "is on the host 'host'"),
+        ("http://host/r.bin", "has the scheme 'http'"),
+        ("\\\\server\\share\\r.bin", "UNC path"),
+        ("\\\\?\\C:\\r.bin", "device path"),
+        ("C:r.bin", "no / after the drive"),
+        ("C:\\r.bin", "absolute"),
+        ("", "is empty"),
+        ("lobs/", "names a folder"),
+    ],
+)
+def test_a_cell_that_is_refused_is_named_with_why_and_what_to_do(
+    file: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(LobRefused) as caught:
+        resolve(tmp_path, file, inside={})
+    error = caught.value
+    assert says in error.message
+    assert "table dbo.Categories row 1, cell c1 (s0.t2.c1.r1)" in error.message
+    assert (error.table, error.row, error.column) == ("dbo.Categories", 1, "c1")
+    assert error.hint
+
+
+def test_a_percent_is_decoded_once(tmp_path: Path) -> None:
+    written(tmp_path, {"secret.bin": b"secret", "root/%2e%2e": b"named so"})
+    assert resolve(tmp_path / "root", "%252e%252e", column="./")[1] == b"named so"
+    with pytest.raises(LobMissing):
+        resolve(tmp_path / "root", "%252e%252e/secret.bin", column="./")
+
+
+def test_a_step_out_of_the_granted_roots_is_refused_and_says_how_to_grant_it(tmp_path: Path) -> None:
+    written(tmp_path, {"lobs/r.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    with pytest.raises(LobUnresolved) as caught:
+        resolve(root, "r.bin", column="../../lobs/")
+    assert "--lob-root" in caught.value.hint
+    assert any("is in no folder that was granted" in each for each in caught.value.tried)
+    found, data = resolve(root, "r.bin", column="../lobs/", roots=[tmp_path / "lobs"])
+    assert (found.convention, data) == (Convention.C, b"x")
+
+
+def test_an_absolute_place_is_read_below_a_granted_root_only(tmp_path: Path) -> None:
+    written(tmp_path, {"store/lobs/r.bin": b"x", "store2/r.bin": b"y"})
+    root = tmp_path / "package"
+    root.mkdir()
+    column = f"{tmp_path}/store/lobs/"
+    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+        resolve(root, "r.bin", column=column)
+    found, data = resolve(root, "r.bin", column=column, roots=[tmp_path / "store"])
+    assert (found.convention, data) == (Convention.C, b"x")
+    with pytest.raises(LobUnresolved):  # the name of a root is no prefix of text
+        resolve(root, "q.bin", column=f"{tmp_path}/store2/", roots=[tmp_path / "store"])
+    with pytest.raises(LobUnresolved):  # the root itself is no file in it
+        resolve(root, "store", column=f"{tmp_path}/", roots=[tmp_path / "store"])
+
+
+def test_a_root_may_be_named_through_a_link(tmp_path: Path) -> None:
+    written(tmp_path, {"store/r.bin": b"x"})
+    (tmp_path / "link").symlink_to("store")
+    root = tmp_path / "package"
+    root.mkdir()
+    for name in ("link", "store"):
+        assert resolve(root, "r.bin", column=f"{tmp_path}/{name}/", roots=[tmp_path / "link"])[1] == b"x"
+
+
+def test_a_drive_stands_for_the_folder_it_is_mapped_to(tmp_path: Path) -> None:
+    written(tmp_path, {"drive/Archives/r.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    with pytest.raises(LobUnresolved) as caught:
+        resolve(root, "r.bin", column="file:///s:/Archives/")
+    assert caught.value.hint == "Say which folder the drive stands for: --map-drive S:=DIR."
+    drives = {"s:": tmp_path / "drive"}
+    found, data = resolve(root, "r.bin", column="S:\\Archives\\", drives=drives)
+    assert (found.convention, data, found.repairs) == (Convention.C, b"x", (Repair.BACKSLASH,))
+    (extent,) = found.extents
+    assert isinstance(extent, FileExtent)
+    assert (extent.root, extent.path) == (1, ("Archives", "r.bin"))
+
+
+def test_a_granted_folder_is_searched_last(tmp_path: Path) -> None:
+    written(tmp_path, {"store/seg_0/r.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    found, data = resolve(
+        root, "seg_0/r.bin", database="D:\\Export\\lobs", column="s0_t2_c1/", roots=[tmp_path / "store"]
+    )
+    assert (found.convention, data) == (Convention.LOB_ROOT, b"x")
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    path.symlink_to(path.parent.parent.parent / "outside.bin")
+
+
+def dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def unix_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as opened:
+        here = os.open(path.parent, os.O_RDONLY)
+        try:
+            opened.bind(f"/proc/self/fd/{here}/{path.name}")
+        finally:
+            os.close(here)
+
+
+@pytest.mark.parametrize(
+    ("put", "says"),
+    [
+        (fifo, "is a named pipe"),
+        (link, "is a symbolic link"),
+        (dangling, "is a symbolic link"),
+        (Path.mkdir, "is a folder"),
+        pytest.param(
+            unix_socket,
+            "is a socket",
+            marks=pytest.mark.skipif(
+                not Path("/proc/self/fd").exists(), reason="needs /proc for a short path"
+            ),
+        ),
+    ],
+)
+def test_what_is_no_file_is_refused_by_name(put: object, says: str, tmp_path: Path) -> None:
+    assert callable(put)
+    written(tmp_path, {"outside.bin": b"secret"})
+    root = tmp_path / "package"
+    (root / "lobs").mkdir(parents=True)
+    put(root / "lobs" / "r.bin")
+    with pytest.raises(LobRefused, match=says) as caught:
+        resolve(root, "r.bin", column="lobs/", length=6)
+    assert "regular file" in caught.value.hint
+
+
+def test_a_link_on_the_way_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, {"outside/r.bin": b"secret"})
+    root = tmp_path / "package"
+    root.mkdir()
+    (root / "lobs").symlink_to("../outside")
+    with pytest.raises(LobRefused, match=r"lies beyond 'lobs', a symbolic link"):
+        resolve(root, "r.bin", column="lobs/")
+
+
+def test_a_file_where_a_folder_should_be_holds_nothing(tmp_path: Path) -> None:
+    written(tmp_path, {"lobs": b"a file"})
+    with pytest.raises(LobMissing):
+        resolve(tmp_path, "r.bin", column="lobs/")
+
+
+def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, {"lobs/r.bin": b"x"})
+    real = os.open
+
+    def denied(path: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "r.bin":
+            raise PermissionError(13, "Permission denied")
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", denied)
+    with pytest.raises(LobRefused, match="cannot be opened: Permission denied"):
+        resolve(tmp_path, "r.bin", column="lobs/")
+
+
+def test_a_link_for_one_convention_does_not_hide_what_another_finds(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin": b"x"})
+    (tmp_path / "lobs").mkdir()
+    (tmp_path / "lobs" / "r.bin").symlink_to("../r.bin")
+    assert resolve(tmp_path, "r.bin", column="lobs/")[0].convention is Convention.SIARD_FOLDER
+
+
+def test_a_step_above_the_file_systems_root_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+        resolve(tmp_path, "r.bin", column="../" * 40)
+
+
+def test_a_way_back_into_the_granted_root_is_granted(tmp_path: Path) -> None:
+    root = written(tmp_path / "x_lobs", {"r.bin": b"x"})
+    found, data = resolve(root, "r.bin", column="../x_lobs/")
+    assert (found.convention, data) == (Convention.C, b"x")
+    with pytest.raises(LobMissing):  # what was renamed would be the root itself
+        resolve(root, "q.bin", column="../x_lobs/")
+
+
+def test_a_file_that_vanishes_before_it_is_hashed_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+
+    def vanished(_descriptor: int, _start: int, _stop: int) -> Iterator[bytes]:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("metspack.files.reading.chunks", vanished)
+    with pytest.raises(SourceError, match="cannot be read: Input/output error"):
+        resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", digest=md5(b""))
+
+
+def test_a_folder_that_may_not_be_listed_shows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, {"new_lobs/R.bin": b"x"})
+
+    def denied(_folder: int) -> Iterator[os.DirEntry[str]]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, "r.bin", column="old_lobs/")
+    assert "letter case" not in caught.value.hint
+
+
+def test_a_folder_is_listed_once_for_all_renamed_lobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, {f"new_lobs/{n}.bin": b"x" for n in range(9)} | {"a/new_lobs/r.bin": b"y"})
+    listed = []
+    real = os.scandir
+
+    def watched(folder: int) -> object:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", watched)
+    monkeypatch.setattr("metspack.locations.grantedroots._REMEMBERED", 1)
+    resolver = Resolver(None, [tmp_path], siard_name="new.siard")
+    only = table(field(lob_folder="old_lobs/"), field(lob_folder="a/old_lobs/"))
+    for n in range(9):
+        assert resolver.resolved(only, cell(f"{n}.bin")).convention is Convention.RENAMED
+    assert len(listed) == 1
+    assert resolver.resolved(only, cell("r.bin", path="c2")).convention is Convention.RENAMED
+    assert len(resolver._sources.granted._siblings) <= 1
+
+
+# --- What is not there ----------------------------------------------------------------------------------
+
+
+def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, "r.bin", database="./lobs/", column="c/", inside={})
+    assert "its LOB is not there. Tried: C " in caught.value.message
+    assert f"C '{tmp_path}/lobs/c/r.bin': nothing is there" in caught.value.tried
+    assert "H 'r.bin': nothing is there" in caught.value.tried
+    assert "more" in caught.value.message
+    assert "--lob-root" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("there", "file"),
+    [
+        ("lobs/Record0.BIN", "record0.bin"),
+        ("Lobs/record0.bin", "record0.bin"),
+    ],
+)
+def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
+    written(tmp_path, {there: b"x", "other.bin": b"y"})
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, file, column="lobs/")
+    assert caught.value.hint.startswith(f"'{tmp_path}/{there}' differs in letter case alone")
+
+
+@pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.BIN", "a/record0.bin", "a/Record0.bin"])
+def test_an_entry_that_differs_in_case_alone_is_hinted_at(there: str, tmp_path: Path) -> None:
+    with pytest.raises(LobMissing) as caught:
+        resolve(
+            tmp_path, "A/Record0.bIN" if there == "a/Record0.bin" else "A/record0.Bin", inside={there: b"x"}
+        )
+    assert caught.value.hint.startswith(f"'{there}' differs")
+
+
+def test_errors_cross_process_boundaries_whole(tmp_path: Path) -> None:
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, "r.bin")
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 -- our own
+    assert type(again) is LobMissing
+    assert vars(again) == vars(caught.value)
+
+
+# --- The mapping file -----------------------------------------------------------------------------------
+
+
+def mapping(folder: Path, text: str) -> Path:
+    path = folder / "mapping.txt"
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize("below", ["", "Northwind_lobs/c/seg_0/"])
+@pytest.mark.parametrize("how", ["file", "relative", "drive"])
+def test_a_segment_folder_lies_where_the_mapping_says(below: str, how: str, tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    written(
+        tmp_path, {f"package/store/{below}r.bin": b"mapped", "package/Northwind_lobs/c/seg_0/q.bin": b"q"}
+    )
+    target = {"file": f"file://{root}/store/", "relative": "./store", "drive": "file:///S:/"}[how]
+    mapped = read_mapping(mapping(root, f"\ufeffNorthwind_lobs/c/seg_0/ {target}\r\n\r\n./x/seg_1 ./y/\n"))
+    resolver = Resolver(
+        None,
+        [root],
+        siard_name="Northwind.siard",
+        lob_folder="./Northwind_lobs/",
+        drives={"S:": root / "store"},
+        mapping=mapped,
+    )
+    only = table(field(lob_folder="c/"))
+    assert data_of(resolver, resolver.resolved(only, cell("seg_0/r.bin"))) == b"mapped"
+    assert data_of(resolver, resolver.resolved(only, cell("seg_0/q.bin"))) == b"q"
+
+
+def test_what_is_where_neither_mapping_nor_levels_say_is_missing(tmp_path: Path) -> None:
+    mapped = read_mapping(mapping(tmp_path, "x_lobs/seg_0/ ./store/"))
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", mapping=mapped)
+    with pytest.raises(LobMissing) as caught:
+        resolver.resolved(table(field(lob_folder="x_lobs/")), cell("seg_0/r.bin"))
+    assert f"C '{tmp_path}/store/x_lobs/seg_0/r.bin': nothing is there" in caught.value.tried
+
+
+def test_a_mapping_grants_nothing(tmp_path: Path) -> None:
+    written(tmp_path, {"store/r.bin": b"x"})
+    root = tmp_path / "package"
+    root.mkdir()
+    for target in (f"file://{tmp_path}/store/", "../store/", "S:/"):
+        mapped = read_mapping(mapping(root, f"lobs/seg_0/ {target}"))
+        resolver = Resolver(None, [root], siard_name="x.siard", mapping=mapped)
+        with pytest.raises(LobUnresolved):
+            resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_0/r.bin"))
+
+
+def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin": b"secret", "drive/x": b""})
+    target = read_mapping(mapping(tmp_path, "lobs/seg_0/ ../../"))
+    climbing = {
+        key: type(each)(kind=each.kind.DRIVE, drive="S:", segments=("..",)) for key, each in target.items()
+    }
+    resolver = Resolver(
+        None, [tmp_path / "drive"], siard_name="x", drives={"S:": tmp_path / "drive"}, mapping=climbing
+    )
+    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+        resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_0/r.bin"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("lobs/seg_0/", "line 1: 'lobs/seg_0/' is one word"),
+        (
+            "lobs/seg_0/ ./a\nlobs/seg_1/ file://host/a/",
+            "line 2: the reference 'file://host/a/' is on the host",
+        ),
+        ("lobs/seg_0/ http://host/", "line 1: the reference 'http://host/' has the scheme"),
+        ("lobs/seg_0/ file:///a/../../b", "line 1: .* leads out of its root"),
+        ("../lobs/seg_0/ ./a", "line 1: maps '../lobs/seg_0/'; expected a folder below"),
+        ("/lobs/seg_0/ ./a", "line 1: maps '/lobs/seg_0/'; expected a folder below"),
+        ("./ ./a", "line 1: maps './'; expected a folder below"),
+        ("lobs/s/ ./a\n\nlobs/s/ ./b", "line 3: maps 'lobs/s', which another line maps elsewhere"),
+    ],
+)
+def test_a_mapping_that_cannot_be_read_names_the_line(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=says) as caught:
+        read_mapping(mapping(tmp_path, text))
+    assert caught.value.hint
+
+
+def test_a_mapping_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_bytes(b"lobs/seg_0/ ./a\n\xff\n")
+    with pytest.raises(ConfigError, match="line 2: is not UTF-8"):
+        read_mapping(path)
+    with pytest.raises(ConfigError, match="cannot be opened: No such file"):
+        read_mapping(tmp_path / "none")
+
+
+# --- Nothing outside the granted roots is opened ----------------------------------------------------------
+
+SECRET = b"outside every granted root"
+_watching: list[tuple[object, int]] | None = None
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and _watching is not None:
+        path, _mode, flags = arguments
+        assert isinstance(flags, int)
+        _watching.append((path, flags))
+
+
+sys.addaudithook(_watch)
+
+
+@contextmanager
+def only_opening_below(*roots: Path) -> Iterator[None]:
+    """Fail when anything is opened but the granted roots and, from there, one name at a time and no link."""
+    global _watching  # noqa: PLW0603 -- an audit hook has no other way to be switched
+    _watching = []
+    try:
+        yield
+    finally:
+        seen, _watching = _watching, None
+    allowed = {str(root) for root in roots}
+    for path, flags in seen:
+        if str(path) not in allowed:
+            assert "/" not in str(path)
+            assert str(path) not in {"", ".", ".."}
+            assert flags & os.O_NOFOLLOW
+        assert not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+
+
+def hostile_tree(folder: Path) -> Path:
+    """Return a package full of links that lead to a secret beside it."""
+    root = folder / "package"
+    written(
+        folder,
+        {
+            "secret.bin": SECRET,
+            "lobs/r.bin": SECRET,
+            "x.siard_lobs/r.bin": SECRET,
+            "package/lobs/r.bin": b"r",
+            "package/lobs/seg_0/r.bin_part001": b"1",
+            "package/x.siard_lobs/lobs/r.bin": b"r",
+            "package/y_lobseg_1/r.bin.0": b"0",
+            "package/y_lobseg_1/r.bin.z": b"z",
+            "package/content/r.bin": b"r",
+        },
+    )
+    (root / "out").symlink_to("..")
+    (root / "r.bin").symlink_to("../secret.bin")
+    (root / "z_lobs").symlink_to("../lobs")
+    (root / "lobs" / "q.bin").symlink_to("/etc/passwd")
+    os.mkfifo(root / "lobs" / "pipe")
+    return root
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hostile_tree(tmp_path_factory.mktemp("hostile"))
+
+
+PIECE = st.sampled_from(
+    [
+        *("..", ".", "lobs", "content", "out", "x.siard_lobs", "z_lobs", "y_lobseg_1", "seg_0", "package"),
+        *("r.bin", "q.bin", "pipe", "secret.bin", "%2e%2e", "%2F", "a%20b", "etc", "passwd", "", "\0", "é"),
+        *("file:", "file://", "C:", "S:", "ROOT", "ABOVE", "\ud800", "a" * 300),
+    ]
+)
+PATH = st.tuples(
+    st.sampled_from(["", "/", "file:///", "S:/", "..\\", "ROOT/", "ABOVE/"]), st.lists(PIECE, max_size=4)
+)
+TEXT = st.one_of(PATH.map(lambda each: each[0] + "/".join(each[1])), st.text(max_size=6))
+SETTING = st.one_of(st.none(), TEXT)
+
+
+@given(
+    database=SETTING,
+    column=SETTING,
+    inner=SETTING,
+    folder=SETTING,
+    file=TEXT,
+    length=st.one_of(st.none(), st.integers(0, 3)),
+    digest=st.sampled_from([None, md5(b"r"), md5(SECRET)]),
+    nested=st.booleans(),
+)
+@law(300)
+def test_no_levels_open_anything_outside_the_roots_nor_raise_anything_but_source_errors(
+    hostile: Path,
+    *,
+    database: str | None,
+    column: str | None,
+    inner: str | None,
+    folder: str | None,
+    file: str,
+    length: int | None,
+    digest: Digest | None,
+    nested: bool,
+) -> None:
+    def real(text: str) -> str:
+        return text.replace("ROOT", str(hostile)).replace("ABOVE", str(hostile.parent))
+
+    further = hostile / "content"
+    drives = {"S:": hostile / "lobs"}
+    entries = {"r.bin": b"r", f"{TABLE}/r.bin": b"r", "content/r.bin": b"rr"}
+    resolver = Resolver(
+        Entries(entries),
+        [hostile, further],
+        siard_name="x.siard",
+        lob_folder=database and real(database),
+        drives=drives,
+    )
+    only = table(
+        field(
+            field(lob_folder=inner and real(inner)),
+            lob_folder=column and real(column),
+            folder=folder and real(folder),
+            kind="CLOB",
+        )
+    )
+    lob = cell(real(file), length=length, digest=digest, path="c1.u1" if nested else "c1")
+    with only_opening_below(hostile, further, *drives.values()):
+        try:
+            found = resolver.resolved(only, lob)
+        except SourceError:
+            return
+    assert SECRET not in data_of(resolver, found, entries)
+    for extent in found.extents:
+        if isinstance(extent, FileExtent):
+            assert not set(extent.path) & {"..", "", "."}
+
+
+def test_the_watch_sees_what_is_opened(hostile: Path) -> None:
+    with pytest.raises(AssertionError), only_opening_below(hostile):
+        (hostile.parent / "secret.bin").read_bytes()
+    with only_opening_below(hostile):
+        assert resolve_below(hostile, "lobs/r.bin") == 1
+
+
+def resolve_below(root: Path, file: str) -> int:
+    resolver = Resolver(None, [root], siard_name="x.siard")
+    return resolver.resolved(table(field(lob_folder="./")), cell(file)).size
+
+
+def test_the_sample_rows_are_what_they_say() -> None:
+    row = Row(file="a&b", data=SECOND)
+    assert row.attributes.startswith('file="a&amp;b" length="')
+    assert Row(file="x", data=BINARY, length=None, digest=None).attributes == 'file="x"'

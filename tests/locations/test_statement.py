@@ -1,0 +1,298 @@
+import hashlib
+import itertools
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.locations.statement import LevelLocation, LocationError, Outcome, Place, located, outcome
+from metspack.uris import ReferenceRefused, walked
+from tests.laws import law
+from tests.shared_data import shared
+
+LAW = law(1_000)
+NIL, REL, ABS = LevelLocation.NIL, LevelLocation.RELATIVE, LevelLocation.ABSOLUTE
+
+# The statement's appendix, one line for each database level: columns nil, rel, abs; cells nil, rel, abs.
+APPENDIX = {
+    NIL: "nil in ERR | nil out ERR | nil out ERR",
+    REL: "nil in ERR | nil out ERR | nil ERR ERR",
+    ABS: "nil in ERR | nil out ERR | nil ERR ERR",
+}
+TABLE = {
+    (database, column, cell): Outcome(word)
+    for database, line in APPENDIX.items()
+    for column, words in zip(LevelLocation, line.split("|"), strict=True)
+    for cell, word in zip(LevelLocation, words.split(), strict=True)
+}
+NAMES = ["-".join(level.value for level in levels) for levels in TABLE]
+SAMPLES = {
+    "database": {NIL: None, REL: "./Northwind_lobs/", ABS: "file:///S:/Archives/Northwind/"},
+    "column": {NIL: None, REL: "s0_t2_c4/", ABS: "/mnt/lobs/"},
+    "cell": {NIL: None, REL: "seg_0/t2_c4_r1.bin", ABS: "file:///seg_0/t2_c4_r1.bin"},
+}
+
+
+def test_the_table_has_27_cases_and_exactly_11_errors() -> None:
+    words = list(TABLE.values())
+    counts = {each: words.count(each) for each in Outcome}
+    assert counts == {Outcome.NO_LOB: 9, Outcome.INSIDE: 3, Outcome.OUTSIDE: 4, Outcome.ERROR: 11}
+
+
+@pytest.mark.parametrize(("levels", "expected"), TABLE.items(), ids=NAMES)
+def test_an_outcome_is_that_of_the_table(
+    levels: tuple[LevelLocation, LevelLocation, LevelLocation], expected: Outcome
+) -> None:
+    assert outcome(*levels) is expected
+
+
+@pytest.mark.parametrize(("levels", "expected"), TABLE.items(), ids=NAMES)
+def test_a_place_is_that_of_the_table(
+    levels: tuple[LevelLocation, LevelLocation, LevelLocation], expected: Outcome
+) -> None:
+    database, column, cell = levels
+    texts = SAMPLES["database"][database], SAMPLES["column"][column], SAMPLES["cell"][cell]
+    if expected is Outcome.ERROR:
+        with pytest.raises(LocationError) as caught:
+            located(*texts)
+        error = caught.value
+        assert error.rule == ("cell-absolute" if cell is ABS else "column-absolute-under-database")
+        assert (error.database, error.column, error.cell) == levels
+        assert f"(database {database.value}, column {column.value}, cell {cell.value})" in error.message
+        assert error.hint
+    else:
+        place = located(*texts)
+        if place is None:
+            assert expected is Outcome.NO_LOB
+        else:
+            assert place.inside is (expected is Outcome.INSIDE)
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "cell", "text"),
+    [
+        # the statement's own example
+        (
+            "./Northwind_lobs/",
+            "s0_t2_c4/",
+            "seg_0/t2_c4_r1.bin",
+            "./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin",
+        ),
+        # one slash between, written or not
+        ("./Northwind_lobs", "s0_t2_c4", "seg_0/r1.bin", "./Northwind_lobs/s0_t2_c4/seg_0/r1.bin"),
+        # the database level is beside a column's that is absent
+        ("./Northwind_lobs/", None, "content/record0.bin", "content/record0.bin"),
+        (None, None, "./a/../content/record0.bin", "content/record0.bin"),
+        # directly relative to the folder of the .siard
+        (None, "s0_t2_c4/", "r1.bin", "./s0_t2_c4/r1.bin"),
+        (None, "../lobs/", "record0.txt", "../lobs/record0.txt"),
+        ("..", "../lobs/", "record0.txt", "../../lobs/record0.txt"),
+        ("a/b", "../../../lobs/", "record0.txt", "../lobs/record0.txt"),
+        ("./", "./", "Northwind_lobseg_0/content/record0.bin", "./Northwind_lobseg_0/content/record0.bin"),
+        # blank is nil
+        ("./x/", " \n", "content/record0.bin", "content/record0.bin"),
+        ("", "x", "record0.bin", "./x/record0.bin"),
+        # absolute
+        (None, "/mnt/lobs", "r1.bin", "/mnt/lobs/r1.bin"),
+        (None, "file:///mnt/lobs", "../r1.bin", "/mnt/r1.bin"),
+        ("file:///S:/Archives/Northwind/", "s0_t2_c4/", "r1.bin", "S:/Archives/Northwind/s0_t2_c4/r1.bin"),
+        ("c:\\Archives", "..\\lobs", "r1.bin", "C:/lobs/r1.bin"),
+    ],
+)
+def test_locations_are_concatenated(database: str | None, column: str | None, cell: str, text: str) -> None:
+    place = located(database, column, cell)
+    assert place is not None
+    assert place.text == text
+
+
+def test_a_place_is_names() -> None:
+    assert located("file:///S:/a%20b/", "c", "d.bin") == Place(
+        inside=False, absolute=True, drive="S:", segments=("a b", "c", "d.bin")
+    )
+    assert located(None, "../c", "d.bin") == Place(inside=False, segments=("..", "c", "d.bin"))
+    assert located(None, None, "d.bin") == Place(inside=True, segments=("d.bin",))
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "fields", "text"),
+    [
+        (None, None, (), "r.bin"),
+        (None, None, (None, None), "r.bin"),
+        ("db", None, (None, "f/"), "./db/f/r.bin"),
+        ("db", "c", (None, "f/"), "./db/c/f/r.bin"),
+        ("db", "c", ("f", "g"), "./db/c/f/g/r.bin"),
+        (None, "c", ("../f",), "./f/r.bin"),
+        (None, "c", ("/f", "g"), "/f/g/r.bin"),
+        # RFC 8089 E.2.1: a path that begins with a slash keeps the drive
+        (None, "C:/c", ("/f",), "C:/f/r.bin"),
+        (None, "C:/c", ("D:/f",), "D:/f/r.bin"),
+    ],
+)
+def test_a_fields_folder_is_below_the_enclosing_one(
+    database: str | None, column: str | None, fields: tuple[str | None, ...], text: str
+) -> None:
+    place = located(database, column, "r.bin", fields=fields)
+    assert place is not None
+    assert place.text == text
+
+
+@pytest.mark.parametrize(
+    ("column", "fields"), [("/c", ("f",)), ("c", ("/f",)), (None, ("/f",)), (None, ("C:/f", "g"))]
+)
+def test_an_absolute_folder_anywhere_in_the_chain_is_an_error_under_a_database_level(
+    column: str | None, fields: tuple[str, ...]
+) -> None:
+    with pytest.raises(LocationError) as caught:
+        located("db", column, "r.bin", fields=fields)
+    assert caught.value.rule == "column-absolute-under-database"
+
+
+@pytest.mark.parametrize("cell", ["x/", ".", "./", "..", "x/..", "x/."])
+@pytest.mark.parametrize("column", [None, "c"])
+def test_a_cell_that_names_a_folder_is_an_error(column: str | None, cell: str) -> None:
+    with pytest.raises(LocationError) as caught:
+        located(None, column, cell)
+    assert caught.value.rule == "cell-names-folder"
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("texts", "where", "rule"),
+    [
+        (("http://a/", None, "c"), "the database's lobFolder: the reference 'http://a/'", "scheme"),
+        ((None, "//host/x", "c"), "the column's lobFolder: ", "host"),
+        ((None, None, ""), "the cell's file: the reference '' is empty", "empty"),
+        ((None, None, "a?b"), "the cell's file: ", "query"),
+        ((None, None, "../x.siard_lobseg_1/content/r.bin"), "", "leaves-root"),
+        ((None, "/a", "../../r.bin"), "", "leaves-root"),
+        (("C:/", "..", "r.bin"), "", "leaves-root"),
+        ((None, "/../a", "r.bin"), "", "leaves-root"),
+    ],
+)
+def test_a_text_that_is_no_reference_is_refused_saying_where(
+    texts: tuple[str | None, str | None, str], where: str, rule: str
+) -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        located(*texts)
+    assert caught.value.rule == rule
+    assert caught.value.message.startswith(where)
+
+
+def test_a_refused_field_folder_is_named() -> None:
+    with pytest.raises(ReferenceRefused, match=r"^a field's lobFolder: "):
+        located(None, "c", "r.bin", fields=("a#b",))
+
+
+def test_no_location_in_the_cell_asks_nothing_of_the_others() -> None:
+    assert located("http://a/", "C:x", None, fields=("?",)) is None
+
+
+def test_an_error_crosses_process_boundaries() -> None:
+    with pytest.raises(LocationError) as caught:
+        located("db", None, "/x")
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 -- our own bytes
+    assert type(again) is LocationError
+    for name in ("message", "hint", "rule", "database", "column", "cell"):
+        assert getattr(again, name) == getattr(caught.value, name)
+
+
+# Laws
+
+
+STEPS = ("a", "b", "..", "seg_0", "..", "c d")
+DRAW = st.binary(max_size=16)  # one draw, cut up, is many times faster than several
+
+
+def steps(draw: bytes) -> list[str]:
+    return [STEPS[number % len(STEPS)] for number in draw]
+
+
+@given(DRAW)
+@LAW
+def test_concatenation_is_walking_the_levels_in_turn(draw: bytes) -> None:
+    database, column, cell = draw[1::3], draw[2::3], draw[3::3]
+    slash = "/" if draw[:1] < b"\x80" else ""
+    folders = ["/".join((".", *steps(each))) + slash for each in (database, column)]
+    place = located(folders[0], folders[1], "/".join((*steps(cell), "r1.bin")))
+    assert place is not None
+    # Seen from deep enough below a root, the place and the plain walk end at the same file.
+    deep = tuple(f"up{number}" for number in range(12))
+    assert walked(deep, place.segments) == walked(deep, (*steps(database + column + cell), "r1.bin"))
+    climbs = list(itertools.takewhile(lambda each: each == "..", place.segments))
+    assert ".." not in place.segments[len(climbs) :]
+
+
+PIECES = (
+    "a",
+    "b/",
+    "/",
+    "..",
+    "../",
+    "./",
+    "C:",
+    "c:/",
+    "file://",
+    "\\",
+    "%2e",
+    " ",
+    "å",
+    "?",
+    "\0",
+    "c.bin",
+    "d",
+)
+
+
+def text(draw: bytes) -> str | None:
+    if draw[:1] < b"\x40":
+        return None
+    return "".join(PIECES[number % len(PIECES)] for number in draw[1:])
+
+
+@given(DRAW)
+@LAW
+def test_any_levels_give_a_place_or_none_or_an_error(draw: bytes) -> None:
+    database, column, field, cell = (text(draw[start::4]) for start in range(4))
+    try:
+        place = located(database, column, cell, fields=[field])
+    except (LocationError, ReferenceRefused):
+        return
+    assert (place is None) is (cell is None)
+    if place is not None:
+        assert place.segments
+        assert place.drive is None or place.absolute
+        assert not (place.inside and place.absolute)
+        if place.inside or place.absolute:
+            assert ".." not in place.segments
+
+
+# A real archive
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "cell", "digest"),
+    [
+        ("../lobs/", (), "record0.txt", None),
+        (None, ("../lobs/field/",), "record0.flac", "51F89E35F05E9E0AE33F3734BFF15F2B"),
+        (None, (None, "../lobs/field/field/"), "record0.txt", "8D9A6D54FEBDD16A08E4D943E6EA405D"),
+    ],
+)
+def test_the_outside_lobs_of_sql2008_are_found(
+    column: str | None, fields: tuple[str | None, ...], cell: str, digest: str | None
+) -> None:
+    folder = shared("data", "siard", "sql2008")
+    place = located(None, column, cell, fields=fields)
+    assert place is not None
+    # Its ".." is the folder that holds the .siard: the path starts in the archive itself.
+    data = folder.joinpath(*walked(("sql2008.siard",), place.segments)).read_bytes()
+    assert digest in {None, hashlib.md5(data, usedforsecurity=False).hexdigest().upper()}
+
+
+def test_a_fields_folder_can_be_taken_alone_against_the_database_level() -> None:
+    chained = located(None, "../lobs/field/", "r.bin", fields=("../lobs/field/field/",))
+    alone = located(None, "../lobs/field/field/", "r.bin")
+    assert chained is not None
+    assert alone is not None
+    assert chained.text == "../lobs/lobs/field/field/r.bin"
+    assert alone.text == "../lobs/field/field/r.bin"

@@ -1,0 +1,584 @@
+"""Containers put together into one package: the same bytes, the same cells, nothing overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import api, checking
+from metspack.building import build
+from metspack.building.options import PackageOptions
+from metspack.errors import SourceError, TargetError
+from metspack.files import writing
+from metspack.files.staging import Staging
+from metspack.merging.merge import Merged, merge_ips
+from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.terms import Agents
+from metspack.mets.dialects.interface import Software
+from metspack.mets.packages import top
+from metspack.model import Limits, Severity
+from tests import siards
+from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
+from tests.official import mets_faults, premis_faults
+from tests.trees import names, tree
+
+WHOLE = PackageOptions(
+    created="2021-01-01T00:00:00Z",
+    software=Software(name="metspack", version="metspack 0"),
+    checksum="SHA-256",
+    dialect="csip",
+)
+DATA = "representations/rep1/data/"
+SCHEMAS = {f"schemas/{name}.xsd" for name in ("csip", "mets", "sip", "xlink")}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A parent with four children, with a LOB that is in three of them; treat it as read-only."""
+    return built(tmp_path_factory.mktemp("containers"))
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    """A copy of that package, to be changed."""
+    return Path(shutil.copytree(made, tmp_path / "out"))
+
+
+def put_together(*paths: Path, target: Path, **options: Any) -> Merged:
+    return merge_ips(paths, target, replace(WHOLE, **options))
+
+
+def data(package: Path) -> dict[str, bytes]:
+    """Return the data files of all IPs in a folder, by their paths below the data folder."""
+    found: dict[str, bytes] = {}
+    for ip in package.iterdir():
+        if ip.is_dir():
+            for path, content in tree(ip).items():
+                if path.startswith(DATA) and not path.endswith("/"):
+                    assert found.setdefault(path.removeprefix(DATA), content) == content
+    return found
+
+
+def test_every_data_file_is_there_and_the_rest_is_made_anew(made: Path, tmp_path: Path) -> None:
+    before = tree(made)
+    result = put_together(made, target=tmp_path / "whole")
+    assert (result.objid, result.containers, result.files, result.warnings) == ("N", 5, 9, ())
+    assert result.bytes == sum(map(len, data(made).values()))
+    assert tree(made) == before
+    assert names(tmp_path / "whole") == {"N", "manifest-md5.txt", "manifest-sha256.txt"}
+    assert data(tmp_path / "whole") == data(made)
+    ours = {
+        path for path in tree(tmp_path / "whole/N") if not path.endswith("/") and not path.startswith(DATA)
+    }
+    assert ours == {
+        "METS.xml",
+        "documentation/about-this-package.txt",
+        "metadata/descriptive/dublin-core.xml",
+        "metadata/preservation/premis.xml",
+        "representations/rep1/METS.xml",
+        "representations/rep1/metadata/preservation/premis.xml",
+        *SCHEMAS,
+    }
+    assert findings(tmp_path / "whole") == []
+
+
+def test_the_manifests_are_those_of_the_files(made: Path, tmp_path: Path) -> None:
+    put_together(made, target=tmp_path / "whole")
+    lines = (tmp_path / "whole/manifest-sha256.txt").read_text().splitlines()
+    files = {
+        path: content
+        for path, content in tree(tmp_path / "whole").items()
+        if "/" in path and not path.endswith("/")
+    }
+    assert lines == [f"{hashlib.sha256(files[path]).hexdigest()}  {path}" for path in sorted(files)]
+
+
+def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:
+    put_together(made, target=tmp_path / "whole")
+    assert list(api.roundtrip(tmp_path / "whole")) == []
+    api.restore(tmp_path / "whole", tmp_path / "lobs")
+    records = [tmp_path / f"lobs/content/schema0/table0/lob2/record{n}.bin" for n in range(len(CONTENTS))]
+    assert [each.read_bytes() for each in records] == list(CONTENTS)
+    assert b"".join(api.cat(tmp_path / "whole", "s0.t0.c2.r3")) == CONTENTS[2]
+    api.restore_siard(made, tmp_path / "a.siard")
+    api.restore_siard(tmp_path / "whole", tmp_path / "b.siard")
+    assert (tmp_path / "a.siard").read_bytes() == (tmp_path / "b.siard").read_bytes()
+
+
+def test_the_bytes_are_the_same_however_the_containers_are_named(made: Path, tmp_path: Path) -> None:
+    put_together(made, target=tmp_path / "one")
+    elsewhere = tmp_path / "disk"
+    elsewhere.mkdir()
+    moved = [
+        Path(shutil.copytree(made / name, elsewhere / f"x{name}"))
+        for name in sorted(names(made))
+        if "." not in name
+    ]
+    put_together(*reversed(moved), target=tmp_path / "two")
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+@pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_every_style_of_links_and_layout_is_put_together(tmp_path: Path, style: str, layout: str) -> None:
+    options = replace(csip(link_style=style), objid=None, layout=layout)
+    package = built(tmp_path, options)
+    agents = Agents(submitter="National Archives")
+    put_together(
+        package, target=tmp_path / "whole", dialect_options=CsipOptions(profile="sip", agents=agents)
+    )
+    assert data(tmp_path / "whole") == data(package)
+    assert findings(tmp_path / "whole") == []
+    assert list(api.roundtrip(tmp_path / "whole")) == []
+    for each in (tmp_path / "whole").rglob("METS.xml"):
+        assert list(mets_faults(each)) == []
+        assert b"E-ARK-SIP-v2-2-0.xml" in each.read_bytes()
+    for each in (tmp_path / "whole").rglob("premis.xml"):
+        assert list(premis_faults(each)) == []
+
+
+def test_what_a_person_wrote_goes_along_unless_there_is_something_else(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    (documents / "sub").mkdir(parents=True)
+    (documents / "sub/manual.txt").write_text("how it was used")
+    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    package = built(tmp_path, csip(documentation=documents, descriptive=tmp_path / "ead.xml"))
+    put_together(package, target=tmp_path / "whole")
+    assert (tmp_path / "whole/N/documentation/sub/manual.txt").read_text() == "how it was used"
+    assert 'MDTYPE="EAD"' in (tmp_path / "whole/N/METS.xml").read_text()
+    assert findings(tmp_path / "whole") == []
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "new.txt").write_text("new")
+    (tmp_path / "mods.xml").write_text('<mods xmlns="http://www.loc.gov/mods/v3"/>')
+    options = CsipOptions(documentation=other, descriptive=tmp_path / "mods.xml")
+    put_together(package, target=tmp_path / "again", dialect_options=options)
+    ours = tree(tmp_path / "again/N")
+    assert {path for path in ours if path.startswith(("documentation/", "metadata/descriptive/"))} == {
+        "documentation/",
+        "documentation/about-this-package.txt",
+        "documentation/new.txt",
+        "metadata/descriptive/",
+        "metadata/descriptive/mods.xml",
+    }
+    (package / "N/documentation/sub/manual.txt").write_text("how it was abused")
+    with pytest.raises(SourceError, match=r"manual\.txt has 17 bytes, but .*METS\.xml says 15"):
+        put_together(package, target=tmp_path / "third")
+
+
+def test_what_is_neither_data_nor_made_anew_is_told_of(out: Path, tmp_path: Path) -> None:
+    (out / "N_lobseg_0/metadata/other").mkdir()
+    (out / "N_lobseg_0/metadata/other/note.txt").write_text("x")
+    result = put_together(out, target=tmp_path / "whole")
+    (said,) = result.warnings
+    assert said.startswith("1 file of the containers left out (")
+    assert "note.txt" in said
+
+
+def test_a_child_whose_mets_nothing_proves_is_told_of(out: Path, tmp_path: Path) -> None:
+    mets = out / "N/METS.xml"
+    lines = mets.read_text().splitlines(keepends=True)
+    at = next(
+        number for number, line in enumerate(lines) if "../N_lobseg_1/METS.xml" in line and "FLocat" in line
+    )
+    start, end = at - 1, at + 1
+    text = "".join(lines[:start] + lines[end + 1 :])
+    identifier = lines[start].partition('ID="')[2].partition('"')[0]
+    mets.write_text(text.replace(f'<mets:fptr FILEID="{identifier}"/>', ""))
+    result = put_together(out, target=tmp_path / "whole")
+    assert [each for each in result.warnings if "N_lobseg_1" in each and "no digest" in each]
+
+
+def unpacked_but(package: Path, folder: str) -> None:
+    """Leave one IP of a package as a folder that was packed as the others are."""
+    (path,) = package.glob(f"{folder}.*")
+    shutil.unpack_archive(path, package)
+    path.unlink()
+
+
+@pytest.mark.parametrize("pack", ["zip", "tar"])
+@pytest.mark.parametrize("is_mixed", [False, True], ids=["packed", "packed and not"])
+def test_packed_containers_are_put_together_where_they_are(tmp_path: Path, pack: str, is_mixed: bool) -> None:
+    documents = tmp_path / "documents"
+    (documents / "sub").mkdir(parents=True)
+    (documents / "sub/manual.txt").write_text("how it was used")
+    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    options = csip(documentation=documents, descriptive=tmp_path / "ead.xml")
+    plain = built(tmp_path, options)
+    packed = built(tmp_path, replace(options, pack=pack), pack)
+    if is_mixed:
+        unpacked_but(packed, "N_lobseg_1")
+    before = tree(packed)
+    one = put_together(plain, target=tmp_path / "one")
+    two = put_together(packed, target=tmp_path / "two")
+    assert replace(two, target=one.target) == one
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+    assert tree(packed) == before
+    put_together(*sorted(packed.glob("N*"), reverse=True), target=tmp_path / "three")
+    assert tree(tmp_path / "three") == tree(tmp_path / "one")
+
+
+def zipped_again(path: Path, more: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> None:
+    with zipfile.ZipFile(path) as file:
+        entries = {each: file.read(each) for each in file.namelist()} | more
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+
+
+def test_lobs_that_are_compressed_in_a_packed_container_are_put_together(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(OPTIONS, pack="zip"))
+    zipped_again(package / "N_lobseg_0.zip", {}, zipfile.ZIP_DEFLATED)
+    put_together(package, target=tmp_path / "whole")
+    put_together(built(tmp_path, target="plain"), target=tmp_path / "other")
+    assert tree(tmp_path / "whole") == tree(tmp_path / "other")
+
+
+def with_a_link(package: Path) -> None:
+    with tarfile.open(package / "N_lobseg_0.tar", "a") as file:
+        link = tarfile.TarInfo(f"N_lobseg_0/{DATA}link")
+        link.type, link.linkname = tarfile.SYMTYPE, "x"
+        file.addfile(link)
+
+
+def without_a_lob(package: Path) -> None:
+    """Take a LOB out of a packed child."""
+    with zipfile.ZipFile(package / "N_lobseg_0.zip") as file:
+        entries = {each: file.read(each) for each in file.namelist() if "record1.bin" not in each}
+    with zipfile.ZipFile(package / "N_lobseg_0.zip", "w") as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+
+
+PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "a compressed archive": (
+        "zip",
+        lambda package: zipped_again(package / "N.zip", {}, zipfile.ZIP_DEFLATED),
+        r"N\.siard is compressed in .*N\.zip",
+    ),
+    "a file beside the folder": (
+        "zip",
+        lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
+        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
+    ),
+    "another folder": (
+        "zip",
+        lambda package: (package / "N_lobseg_0.zip").rename(package / "other.zip"),
+        r"other\.zip does not hold other/METS\.xml",
+    ),
+    "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
+    "a file is gone": ("zip", without_a_lob, "N_lobseg_0.zip does not hold N_lobseg_0/.*record1.bin"),
+    "no zip file": (
+        "zip",
+        lambda package: (package / "N_lobseg_0.zip").write_bytes(b"x" * 100),
+        "N_lobseg_0.zip cannot be read: .*not a zip file",
+    ),
+    "another byte": (
+        "tar",
+        lambda package: (package / "N_lobseg_0.tar").write_bytes(
+            (package / "N_lobseg_0.tar").read_bytes().replace(b"b" * 30, b"b" * 29 + b"B")
+        ),
+        "record1.bin has the SHA-256 digest",
+    ),
+    "documentation that was changed": (
+        "tar",
+        lambda package: (package / "N.tar").write_bytes(
+            (package / "N.tar").read_bytes().replace(b"how it was used", b"how it was USED")
+        ),
+        "manual.txt has the SHA-256 digest",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PACKED_REFUSED)
+def test_packed_containers_that_cannot_be_put_together_are_refused(tmp_path: Path, case: str) -> None:
+    pack, change, said = PACKED_REFUSED[case]
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents/manual.txt").write_text("how it was used")
+    package = built(tmp_path, replace(csip(documentation=tmp_path / "documents"), pack=pack))
+    change(package)
+    with pytest.raises(SourceError, match=said) as caught:
+        put_together(package, target=tmp_path / "whole")
+    assert caught.value.hint
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["N.siard", "documents", "out"]
+
+
+def changed(path: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(out: Path) -> None:
+        text = (out / path).read_text()
+        assert old in text
+        (out / path).write_text(text.replace(old, new))
+
+    return change
+
+
+def moved(old: str, new: str) -> Callable[[Path], object]:
+    return lambda out: (out / old).rename(out / new)
+
+
+def copied(old: str, new: str) -> Callable[[Path], None]:
+    """Copy an IP under another OBJID."""
+
+    def change(out: Path) -> None:
+        shutil.copytree(out / old, out / new)
+        changed(f"{new}/METS.xml", f'OBJID="{old}"', f'OBJID="{new}"')(out)
+
+    return change
+
+
+def same_path(out: Path) -> None:
+    """Give the second child what the first has, with METS that agree."""
+    folder = out / "N_lobseg_1"
+    (folder / DATA / "N_lobseg_1").rename(folder / DATA / "N_lobseg_0")
+    record = folder / DATA / "N_lobseg_0/content/schema0/table0/lob2"
+    (record / "record2.bin.1").rename(record / "record0.bin")
+    mets = folder / "representations/rep1/METS.xml"
+    text = mets.read_text().replace("N_lobseg_1/content", "N_lobseg_0/content")
+    mets.write_text(text.replace("record2.bin.1", "record0.bin"))
+    forget(out, "N_lobseg_1")
+
+
+def same_id(out: Path) -> None:
+    mets = out / "N_lobseg_1/representations/rep1/METS.xml"
+    mets.write_text(mets.read_text().replace('ID="s0.t0.c2.r3.p1"', 'ID="s0.t0.c2.r1"'))
+    forget(out, "N_lobseg_1")
+
+
+def forget(out: Path, child: str) -> None:
+    """Have the package's METS say of its representation's what that has now, and the parent's of that."""
+    inner, own, above = (
+        out / child / "representations/rep1/METS.xml",
+        out / child / "METS.xml",
+        out / "N/METS.xml",
+    )
+    for below, mets, href in (
+        (inner, own, '"representations/rep1/METS.xml"'),
+        (own, above, f'"../{child}/METS.xml"'),
+    ):
+        lines = mets.read_text().splitlines(keepends=True)
+        at = next(n for n, line in enumerate(lines) if "FLocat" in line and href in line) - 1
+        digest = lines[at].partition('CHECKSUM="')[2].partition('"')[0]
+        size = lines[at].partition('SIZE="')[2].partition('"')[0]
+        new = hashlib.sha256(below.read_bytes()).hexdigest()
+        lines[at] = lines[at].replace(digest, new).replace(f'SIZE="{size}"', f'SIZE="{below.stat().st_size}"')
+        mets.write_text("".join(lines))
+
+
+def renamed_representation(out: Path) -> None:
+    (out / "N_lobseg_1/representations/rep1").rename(out / "N_lobseg_1/representations/rep2")
+
+
+def second_representation(out: Path) -> None:
+    (out / "N_lobseg_1/representations/rep2").mkdir()
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a child is missing": (
+        moved("N_lobseg_1", "../elsewhere"),
+        "names the child N_lobseg_1, which is not among",
+    ),
+    "the parent is missing": (moved("N", "../elsewhere"), "no parent is among the containers: .* names N"),
+    "a sub-path twice": (
+        same_path,
+        "N_lobseg_0 and .*N_lobseg_1 both have the path 'N_lobseg_0/content/schema0/table0/lob2/record0.bin'",
+    ),
+    "an ID twice": (same_id, "both have the ID 's0.t0.c2.r1'"),
+    "two names of a representation": (renamed_representation, "called rep1 in .*N and rep2 in .*N_lobseg_1"),
+    "two representations": (second_representation, r"N_lobseg_1 has 2 representations \(rep1, rep2\)"),
+    "another byte": (
+        lambda out: (
+            out / f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin"
+        ).write_bytes(b"B" * 30),
+        "record1.bin has the SHA-256 digest .* but .*METS.xml line .* says",
+    ),
+    "a byte less": (
+        lambda out: (
+            out / f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin"
+        ).write_bytes(b"b" * 29),
+        "record1.bin has 29 bytes, but .* says 30",
+    ),
+    "a file is gone": (
+        lambda out: (out / f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin").unlink(),
+        "record1.bin cannot be read: No such file",
+    ),
+    "a file more": (
+        lambda out: (out / f"N_lobseg_0/{DATA}x.bin").write_bytes(b""),
+        "N_lobseg_0 holds 'representations/rep1/data/x.bin', which its METS do not list",
+    ),
+    "a child's METS was changed": (
+        changed("N_lobseg_1/METS.xml", "<mets:name>", "<mets:name >"),
+        "N_lobseg_1/METS.xml has .* bytes, but .*N/METS.xml says",
+    ),
+    "a representation's METS was changed": (
+        changed("N_lobseg_1/representations/rep1/METS.xml", "<mets:name>", "<mets:name >"),
+        "rep1/METS.xml has .* bytes, but .* says",
+    ),
+    "no digest": (
+        changed(
+            "N/representations/rep1/METS.xml", 'CHECKSUMTYPE="SHA-256" csip', 'CHECKSUMTYPE="TIGER" csip'
+        ),
+        "'N.siard' has no digest that can be compared",
+    ),
+    "no OBJID": (
+        changed("N_lobseg_1/METS.xml", ' OBJID="N_lobseg_1"', ""),
+        "N_lobseg_1/METS.xml has no OBJID",
+    ),
+    "not XML": (
+        changed("N_lobseg_1/METS.xml", "</mets:mets>", ""),
+        r"N_lobseg_1/METS.xml line [0-9]+, column",
+    ),
+    "a path that leads out": (
+        changed("N/representations/rep1/METS.xml", '"data/N.siard"', '"../../../../../N.siard"'),
+        "METS.xml line",
+    ),
+    "the same IP twice": (
+        lambda out: shutil.copytree(out / "N_lobseg_1", out / "copy"),
+        "out/N_lobseg_1 and .*out/copy are both N_lobseg_1",
+    ),
+    "PREMIS that was changed": (
+        changed("N/representations/rep1/metadata/preservation/premis.xml", "version=", "version ="),
+        "premis.xml has .* bytes, but .* says",
+    ),
+    "two parents": (copied("N", "M"), r"out/M \(M\) and .*out/N \(N\) are both parents"),
+    "a child of another": (
+        copied("N_lobseg_1", "N_lobseg_9"),
+        r"N_lobseg_9 \(N_lobseg_9\) is no child that .*N/METS\.xml names",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_put_together_is_refused(out: Path, tmp_path: Path, case: str) -> None:
+    change, said = REFUSED[case]
+    change(out)
+    with pytest.raises(SourceError, match=said) as caught:
+        put_together(out, target=tmp_path / "whole")
+    assert caught.value.hint
+    assert not (tmp_path / "whole").exists()
+    assert not (tmp_path / "whole.partial").exists()
+
+
+def test_folders_that_hold_no_containers_are_refused(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match=r"empty holds no METS\.xml"):
+        put_together(tmp_path / "empty", target=tmp_path / "whole")
+    with pytest.raises(SourceError, match=r"manifest-md5\.txt is no folder"):
+        put_together(made / "manifest-md5.txt", target=tmp_path / "whole")
+    with pytest.raises(TargetError, match="lies inside"):
+        put_together(made, target=made / "N/whole")
+
+
+def test_no_errors_are_told_by_a_check_of_the_whole(made: Path, tmp_path: Path) -> None:
+    api.merge([made], tmp_path / "whole", PackageOptions(verify=True))
+    assert [each.code for each in checking.check(tmp_path / "whole")] == ["S010"]
+
+
+def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Path) -> None:
+    """Each part is named in the map of split LOBs, and so the child more than once."""
+    source = siards.packed(tmp_path / "N.siard", siards.parts(siards.lobs(b"a" * 90, b"b" * 90, b"c" * 90)))
+    options = replace(OPTIONS, objid=None, limits=Limits(files=9, bytes=60))
+    build.build(source, tmp_path / "out", options)
+    assert findings(tmp_path / "out") == []
+    put_together(tmp_path / "out", target=tmp_path / "whole")
+    assert findings(tmp_path / "whole") == []
+    assert list(api.roundtrip(tmp_path / "whole")) == []
+
+
+@pytest.mark.parametrize("named", [str.upper, lambda objid: f" urn:NA.dk:{objid} "], ids=["case", "prefix"])
+def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
+    tmp_path: Path, named: Callable[[str], str]
+) -> None:
+    """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
+    package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
+    parent = top(package)
+    assert parent is not None
+    mets = package.joinpath(*parent)
+    text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())
+    mets.write_text(text)
+    for manifest in package.glob("manifest-*.txt"):
+        manifest.unlink()  # they prove the METS, which was changed
+    assert [each for each in checking.check(package) if each.severity is Severity.ERROR] == []
+    assert list(api.shards(package))
+    assert list(api.roundtrip(package)) == []
+    put_together(package, target=tmp_path / "whole")
+    assert data(tmp_path / "whole") == data(package)
+
+
+def test_a_second_archive_is_refused(out: Path, tmp_path: Path) -> None:
+    mets = out / "N_lobseg_1/representations/rep1/METS.xml"
+    folder = out / f"N_lobseg_1/{DATA}N_lobseg_1/content/schema0/table0/lob2"
+    (folder / "record2.bin.1").rename(folder / "other.siard")
+    mets.write_text(mets.read_text().replace("record2.bin.1", "other.siard"))
+    forget(out, "N_lobseg_1")
+    with pytest.raises(SourceError, match=r"hold N\.siard, .*other\.siard, expected one archive"):
+        put_together(out, target=tmp_path / "whole")
+
+
+def test_a_package_is_described_once(tmp_path: Path) -> None:
+    """The parent has one descriptive file of a person's; of two, the first goes along."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    package = built(tmp_path / "source", csip(descriptive=tmp_path / "ead.xml"))
+    mets = package / "N/METS.xml"
+    (package / "N/metadata/descriptive/zzz.xml").write_bytes(b"<x/>")
+    size, digest = 4, hashlib.sha256(b"<x/>").hexdigest()
+    section = (
+        f'<mets:dmdSec ID="z" CREATED="2020-01-01T00:00:00Z"><mets:mdRef LOCTYPE="URL" MDTYPE="OTHER" '
+        f'xlink:type="simple" xlink:href="metadata/descriptive/zzz.xml" SIZE="{size}" CHECKSUM="{digest}" '
+        'CHECKSUMTYPE="SHA-256"/></mets:dmdSec>'
+    )
+    mets.write_text(mets.read_text().replace("<mets:amdSec", f"{section}<mets:amdSec", 1))
+    result = put_together(package, target=tmp_path / "whole")
+    assert [each for each in result.warnings if "zzz.xml is left out" in each]
+    assert (tmp_path / "whole/N/metadata/descriptive/ead.xml").exists()
+    assert not (tmp_path / "whole/N/metadata/descriptive/zzz.xml").exists()
+
+
+def test_a_disk_that_is_too_small_is_told_of_before_anything_is_copied(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Staging, "free", lambda _: 1_000)
+    with pytest.raises(TargetError, match=r"not enough free space at .*: needed [0-9,]+ bytes, free 1,000"):
+        put_together(made, target=tmp_path / "whole")
+    assert not list(tmp_path.iterdir())
+
+
+def _count(made: Path, target: Path, monkeypatch: pytest.MonkeyPatch, stop: int | None) -> int:
+    """Put together, interrupted when the file with a number is closed; returns how many were."""
+    closed = 0
+    close = writing.NewFile.close
+
+    def closing(file: writing.NewFile) -> None:
+        nonlocal closed
+        closed += 1
+        if closed == stop:
+            raise KeyboardInterrupt
+        close(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.NewFile, "close", closing)
+        try:
+            put_together(made, target=target)
+        except KeyboardInterrupt:
+            assert stop is not None
+    return closed
+
+
+def test_an_interruption_at_any_file_leaves_nothing_and_the_containers_as_they_were(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(made)
+    files = _count(made, tmp_path / "whole", monkeypatch, None)
+    for number in range(1, files + 1, 3):
+        assert _count(made, tmp_path / "again", monkeypatch, number) == number
+        assert names(tmp_path) == {"whole"}
+    assert tree(made) == before

@@ -1,0 +1,196 @@
+"""Facts in runs are the facts that are read one by one, whatever the document."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from metspack import safexml
+from metspack.mets.fastreader import condensed
+from metspack.mets.reader import METS, XLINK, Fact, File, Fptr, read
+from metspack.mets.runs import Run
+from metspack.model import Budgets
+from tests.laws import law
+
+FILE = (
+    '<m:file ID="f{0}" SIZE="{0}" CHECKSUM="{0:032x}" CHECKSUMTYPE="MD5">\n'
+    '  <m:FLocat LOCTYPE="URL" x:type="simple" x:href="lobs/r{0}.bin"/>\n</m:file>'
+)
+HEAD = f'<m:mets xmlns:m="{METS}" xmlns:x="{XLINK}" OBJID="P">\n'
+
+
+def document(
+    file: str = FILE,
+    fptr: str = '<m:fptr FILEID="f{0}"/>',
+    gap: str = "\n  ",
+    count: int = 40,
+    head: str = HEAD,
+) -> bytes:
+    files = gap.join(file.format(number) for number in range(count))
+    pointers = gap.join(fptr.format(number) for number in range(count))
+    return (
+        f'{head}<m:fileSec><m:fileGrp ID="g" USE="u">{gap}{files}{gap}</m:fileGrp></m:fileSec>'
+        f"<m:structMap><m:div>{gap}{pointers}{gap}</m:div></m:structMap>\n</m:mets>\n"
+    ).encode()
+
+
+def cut(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+Outcome = tuple[list[Fact], tuple[type, str, int, int] | None]
+
+
+def outcome(facts: Iterator[Fact | Run]) -> Outcome:
+    """Return the facts one by one, and the error that ended them."""
+    found: list[Fact] = []
+    try:
+        for each in facts:
+            found += each.facts() if isinstance(each, Run) else [each]
+    except safexml.XmlError as error:
+        return found, (type(error), error.message, error.line, error.column)
+    return found, None
+
+
+def runs(data: bytes, size: int = 1 << 16) -> list[Run]:
+    return [each for each in condensed(cut(data, size)) if isinstance(each, Run)]
+
+
+def in_runs(data: bytes) -> int:
+    return sum(each.count for each in runs(data))
+
+
+def test_most_of_a_usual_document_is_in_runs() -> None:
+    assert in_runs(document()) == 78  # all but the first file and the first fptr
+    assert in_runs(document(count=1000)) == 1998
+    (first, *_) = runs(document())
+    assert first.count == 39
+    assert first.columns["href"][:2] == ["lobs/r1.bin", "lobs/r2.bin"]
+    assert (first.line, first.step) == (6, 3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        document(gap=""),
+        document(gap="\r\n"),
+        document(head='<?xml version="1.0" encoding="UTF-8"?>' + HEAD),
+        document(FILE.replace("lobs", "löbs")),
+        document(FILE.replace("m:", "").replace("<file", f'<file xmlns="{METS}"')),
+        document(FILE.replace("<m:FLocat", f'<m:FLocat xmlns:x="{XLINK}"')),
+        document(FILE.replace("</m:file>", '<m:transformFile TRANSFORMORDER="1"/></m:file>')),
+        document(fptr='<m:fptr>\n<m:area FILEID="f{0}"/></m:fptr>'),
+        document(FILE.replace(' ID="', '\n ID = "')),
+        document(FILE.replace(' ID="', ' ID="" OWNERID="')),
+    ],
+)
+def test_the_ways_of_writing_make_no_difference(data: bytes) -> None:
+    assert in_runs(data) == 78
+    assert outcome(condensed([data])) == outcome(read([data]))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        document(gap="\r"),
+        document(head='<?xml version="1.0" encoding="ISO-8859-1"?>' + HEAD, fptr="<m:fptr/>"),
+        document(FILE.replace("URL", "URN"), fptr="<m:fptr/>"),
+        document(FILE.replace(" ID=", ' ADMID="a" ID='), fptr="<m:fptr/>"),
+        document(FILE.replace("'", '"').replace('"{0}"', "'{0}'"), fptr="<m:fptr FILEID='f{0}'/>"),
+        document(FILE.replace("f{0}", "&lt;{0}"), fptr='<m:fptr FILEID="&lt;{0}"/>'),
+        document(FILE.replace("</m:file>", "<!-- {0} --></m:file>"), fptr='<m:fptr FILEID="f" ID="a{0}"/>'),
+        document(FILE.replace("<m:FLocat", '<m:FLocat ID="l{0}"'), fptr="<m:fptr/>"),
+        document(FILE.replace("</m:file>", "{0}</m:file>"), fptr='<m:fptr FILEID="f{0}" DMDID="x"/>'),
+        document(FILE.replace("</m:file>", "<m:mptr/></m:file>"), fptr="<m:fptr><m:par/></m:fptr>"),
+    ],
+)
+def test_what_is_not_told_apart_by_its_quotes_or_refers_to_more_is_read_one_by_one(data: bytes) -> None:
+    assert not runs(data)
+    assert outcome(condensed([data])) == outcome(read([data]))
+
+
+def test_facts_can_have_other_lines_groups_and_kinds_in_between() -> None:
+    data = document().replace(b'<m:file ID="f20"', b'</m:fileGrp><!-- f20 -->\n\n<m:fileGrp><m:file ID="f20"')
+    assert in_runs(data) == 76
+    assert outcome(condensed([data])) == outcome(read([data]))
+
+
+_SNIPPETS = [
+    *(
+        b"<",
+        b">",
+        b"&",
+        b'"',
+        b"'",
+        b"\n",
+        b"\r",
+        b"\t",
+        b" ",
+        b"\0",
+        b"\xff",
+        "é".encode(),
+        b"/>",
+        b"=",
+        b"x",
+    ),
+    *(b"<!--", b"-->", b"]]>", b"<![CDATA[", b"<?p", b"?>", b"&amp;", b"&#10;", b"<!DOCTYPE a>", b"\xc2\x85"),
+    *(b'<m:fptr FILEID="z"/>', b"</m:file>", b"<m:file>", b"<m:fileGrp>", b"</m:fileGrp>", b"\xef\xbf\xbe"),
+    *(b'<m:fileGrp xmlns:m="u">', b' xmlns:m="u"', b' xmlns:x="u"', b' ID="f1"', b' q:a="b"', b"m:"),
+]
+_BASES = [
+    document(count=12),
+    document(gap="", count=20),
+    document(gap="\r\n", count=12),
+    document(fptr='<m:fptr><m:area FILEID="a{0}"/></m:fptr>', count=12),
+    document(count=12).replace(b"m:", b"").replace(b":m=", b"="),
+]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """Return a document of a few elements of one shape with some bytes deleted, put in, or exchanged."""
+    data = draw(st.sampled_from(_BASES))
+    for _ in range(draw(st.integers(0, 3))):
+        # What expat calls a fault behind the root depends on the blocks: nothing is put there.
+        at = draw(st.integers(0, max(0, data.rfind(b"</"))))
+        gone = draw(st.integers(0, 12))
+        data = data[:at] + draw(st.sampled_from([b"", *_SNIPPETS])) + data[at + gone :]
+    return data
+
+
+@law(150)
+@given(
+    data=damaged(),
+    size=st.one_of(st.integers(1, 600), st.just(1 << 16)),
+    attribute=st.sampled_from([30, 300, 1 << 20]),
+)
+@example(document().replace(b"lobs/r9.bin", b"lobs/\n.bin"), 1 << 16, 400)
+def test_facts_lines_and_errors_are_those_of_the_plain_reader(data: bytes, size: int, attribute: int) -> None:
+    budgets = Budgets(attribute=attribute)
+    assert outcome(condensed(cut(data, size), budgets)) == outcome(read(cut(data, size), budgets))
+
+
+@law(50)
+@given(data=damaged(), size=st.integers(1, 600))
+def test_what_is_left_is_a_document_with_the_same_lines_and_nothing_else(data: bytes, size: int) -> None:
+    left: list[bytes] = []
+    found, error = outcome(condensed(cut(data, size), sink=left.append))
+    if error is None:
+        again, _ = outcome(read(left))
+        passed = [each for each in found if each not in again]
+        assert [each for each in found if each in again] == again
+        assert all(isinstance(each, File | Fptr) for each in passed)
+
+
+def test_memory_does_not_grow_with_files() -> None:
+    def many(times: int) -> Iterator[bytes]:
+        yield HEAD.encode() + b"<m:fileSec><m:fileGrp>"
+        for start in range(0, times * 100, 100):
+            yield "".join(FILE.format(start + number) for number in range(100)).encode()
+        yield b"</m:fileGrp></m:fileSec></m:mets>"
+
+    assert sum(each.count for each in condensed(many(20)) if isinstance(each, Run)) == 1999
+    held = [sys.getsizeof(each) for each in condensed(many(2000)) if not isinstance(each, Run)]
+    assert len(held) < 10

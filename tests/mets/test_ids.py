@@ -1,0 +1,182 @@
+import re
+import unicodedata
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack.errors import ConfigError
+from metspack.mets.ids import (
+    child_objid,
+    element_id,
+    given_name,
+    given_objid,
+    is_readable,
+    name_words,
+    ncname,
+    package_name,
+    package_objid,
+)
+from metspack.siard.offsets import document
+
+METADATA = """<siardArchive version="2.2"><dbname>Näme</dbname>{database}{digest}<schemas>
+<schema><name>s</name>
+<tables><table><name>t</name><columns><column><name>c</name>{column}<type>BLOB</type></column></columns>
+</table></tables></schema></schemas></siardArchive>"""
+
+
+def objid(
+    name: str = "Northwind", *, database: str = "", digest: str = "", column: str = "", text: str = METADATA
+) -> str:
+    filled = text.format(database=database, digest=digest, column=column)
+    return package_objid(name, document(filled.encode()))
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("Northwind", "Northwind"),
+        ("AVID.SA.18001.1", "AVID_SA_18001_1"),
+        ("(...) x", "______x"),
+        ("Zürich", "Z_rich"),
+        ("a-b_c", "a-b_c"),
+    ],
+)
+def test_names_are_letters_digits_hyphen_and_underline(stem: str, name: str) -> None:
+    assert package_name(stem) == name
+
+
+@given(st.text())
+def test_a_name_is_one_safe_word_or_an_error(stem: str) -> None:
+    if not any(each.isalnum() for each in unicodedata.normalize("NFC", stem)):
+        with pytest.raises(ConfigError) as caught:
+            package_name(stem)
+        assert "--name Northwind" in caught.value.hint
+        return
+    name = package_name(stem)
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
+    assert package_name(name) == name
+    assert package_name(unicodedata.normalize("NFD", stem)) == name
+    assert (name_words(stem, None) == ()) == is_readable(stem)
+    assert name_words(stem, "N") == ()
+
+
+@pytest.mark.parametrize("stem", ["", "(...)", "___"])
+def test_a_stem_without_letter_or_digit_names_nothing(stem: str) -> None:
+    with pytest.raises(ConfigError, match="gives no name for the package"):
+        package_name(stem)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("архив", "SIARD-0d2913c1"), ("数据库", "SIARD-263200d7"), ("Ünï", "_n_")]
+)
+def test_a_stem_in_another_script_gives_a_name_of_its_own(stem: str, name: str) -> None:
+    assert package_name(stem) == name
+    for said in name_words(stem, None):
+        assert name in said
+        assert "--name Northwind" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "is empty"),
+        ("  ", "is empty"),
+        ("a/b", "path separator"),
+        ("a\\b", "path separator"),
+        ("a\0", "separator"),
+        ("数据库", "no letter and no digit of ASCII"),
+    ],
+)
+def test_a_name_given_must_be_one(name: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        given_name(name)
+    assert "Northwind" in caught.value.hint
+
+
+def test_a_name_given_becomes_what_a_stem_would() -> None:
+    assert given_name("My.Base") == "My_Base"
+
+
+@pytest.mark.parametrize("value", ["ID.AVID.RA.18005", "urn:uuid:1-2", "a/b?c=%20d", "x~y!$&'()*+,;=@"])
+def test_an_objid_that_can_be_a_link_is_taken_as_it_is(value: str) -> None:
+    assert given_objid(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"), [("a b", "' '"), ("a%zz", "'%'"), ("ä", "'ä'"), ("<a>", "'<' '>'"), ("a#b", "'#'")]
+)
+def test_an_objid_that_cannot_be_a_link_is_refused_naming_what_is_wrong(value: str, wrong: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        given_objid(value)
+    assert f"holds {wrong}, which" in caught.value.message
+
+
+@pytest.mark.parametrize("value", ["", " \t"])
+def test_an_empty_objid_is_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match="the OBJID is empty"):
+        given_objid(value)
+
+
+def test_a_package_has_a_uuid_urn() -> None:
+    found = objid()
+    assert found.startswith("urn:uuid:")
+    assert uuid.UUID(found.removeprefix("urn:uuid:")).version == 5
+    assert given_objid(found) == found
+
+
+def test_folders_digests_and_indentation_do_not_count() -> None:
+    moved = objid(
+        database="\n  <lobFolder>./</lobFolder>",
+        digest="<messageDigest><digestType>MD5</digestType><digest>00</digest></messageDigest>",
+        column="\n <lobFolder>x</lobFolder><folder>lob1</folder>",
+    )
+    assert moved == objid()
+    assert objid(text=METADATA.replace("><", ">\n\t<")) == objid()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Näme", "Name"),
+        ('"2.2"', '"2.1"'),
+        ("BLOB", "CLOB"),
+        ("<name>c</name>", "<name>d</name>"),
+        ("table", "tab"),
+    ],
+)
+def test_everything_else_counts(old: str, new: str) -> None:
+    assert objid(text=METADATA.replace(old, new)) != objid()
+
+
+def test_the_name_counts() -> None:
+    assert objid("Southwind") != objid()
+
+
+def test_where_an_element_ends_counts() -> None:
+    one = package_objid("n", document(b"<a><b><c/></b></a>"))
+    assert one != package_objid("n", document(b"<a><b/><c/></a>"))
+
+
+def test_element_ids_are_made_from_what_they_name() -> None:
+    assert element_id("o", "p") == element_id("o", "p")
+    assert len({element_id(a, b) for a in "op" for b in "pq"}) == 4
+    assert re.fullmatch(r"ID[0-9a-f-]{36}", element_id("o", "p"))
+
+
+@given(st.text())
+def test_an_ncname_is_one(text: str) -> None:
+    etree.fromstring(f"<{ncname(text)}/>")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("a.b-c_1", "a.b-c_1"), ("1a", "_1a"), ("a:b", "a_b"), ("", "_"), ("-", "_-")]
+)
+def test_an_ncname_keeps_what_it_can(text: str, name: str) -> None:
+    assert ncname(text) == name
+
+
+def test_a_child_is_named_by_its_segment() -> None:
+    assert child_objid("Northwind_lobseg_0") == "ID_Northwind_lobseg_0_mets"

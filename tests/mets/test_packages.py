@@ -1,0 +1,61 @@
+"""Which of the IPs side by side in a folder is the one at the top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.mets.packages import top
+
+_METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
+_UP = '<structMap LABEL="parent AIP"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
+
+
+def ip(root: Path, name: str, objid: str, *ups: tuple[str, str]) -> None:
+    (root / name).mkdir()
+    (root / name / "METS.xml").write_text(_METS.format(objid, "".join(_UP.format(*up) for up in ups)))
+
+
+@pytest.mark.parametrize(
+    "up",
+    [("URL", "../z/METS.xml"), ("URN", "urn:uuid:1"), ("URN", "urn:x:urn:uuid:1")],
+    ids=["place", "name", "prefix"],
+)
+def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple[str, str]) -> None:
+    ip(tmp_path, "a", "A", up)
+    ip(tmp_path, "m", "M", up)
+    ip(tmp_path, "z", "urn:uuid:1")
+    assert top(tmp_path) == ("z", "METS.xml")
+
+
+def test_a_folder_without_ips_has_no_top(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/METS.xml").symlink_to("/etc/passwd")
+    (tmp_path / "METS.xml").mkdir()
+    assert top(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "up", [("URL", "../../out/METS.xml"), ("URL", "../a/METS.xml"), ("URN", "urn:x:gone")]
+)
+def test_children_whose_parent_is_not_there_have_no_top(tmp_path: Path, up: tuple[str, str]) -> None:
+    ip(tmp_path, "a", "A", up)
+    ip(tmp_path, "b", "B", up)
+    assert top(tmp_path) is None
+
+
+def test_parents_in_a_circle_have_no_top(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "A", ("URL", "../b/METS.xml"))
+    ip(tmp_path, "b", "B", ("URL", "../a/METS.xml"))
+    assert top(tmp_path) is None
+
+
+def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "A", ("URN", "urn:x:B"))
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/METS.xml").write_text("no XML")
+    assert top(tmp_path) is None
+    (tmp_path / "a/METS.xml").write_text("none either")
+    assert top(tmp_path) == ("a", "METS.xml")

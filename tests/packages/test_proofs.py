@@ -1,0 +1,130 @@
+"""What proves a LOB, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from metspack.model import Digest, LobCell, LobPlace
+from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.proofs import CellProving, Evidence, Proving
+from tests.packages import forge
+
+PIECES = (b"one", b"", b"three")
+DATA = b"".join(PIECES)
+METS, CELL, LENGTH = Evidence.METS_DIGEST, Evidence.CELL_DIGEST, Evidence.CELL_LENGTH
+BAD = Digest(algorithm="MD5", value="0" * 32)
+TIGER = Digest(algorithm="TIGER", value="0" * 48)
+
+
+def right(data: bytes) -> Digest:
+    return Digest(algorithm="MD5", value=forge.md5(data))
+
+
+def part(number: int | None, data: bytes, digest: Digest | None) -> HeldPart:
+    return HeldPart(
+        id="x" if number is None else f"x.p{number}",
+        seq=None if number is None else str(number),
+        path=("f", str(number)),
+        size=len(data),
+        digest=digest,
+        media_type=None,
+        mets="mets.xml",
+        line=1,
+        segment="s",
+    )
+
+
+def lob(*parts: HeldPart, whole: Digest | None) -> HeldLob:
+    size = sum(each.size for each in parts)
+    return HeldLob(id="x", parts=parts, size=size, digest=whole, media_type=None, source="mets.xml line 2")
+
+
+def cell(digest: Digest | None = None, length: int | None = None) -> LobCell:
+    return LobCell(
+        place=LobPlace(schema=0, table=0, cell="c1", row=1), file="x", length=length, digest=digest
+    )
+
+
+def proven(it: HeldLob, pieces: tuple[bytes, ...], *cells: LobCell) -> tuple[set[Evidence], int]:
+    """Return what proved a LOB, and how much disagreed."""
+    proving = Proving(it, cells)
+    disagreements = list(proving.begun())
+    for each, piece in zip(it.parts, pieces, strict=True):
+        if piece:
+            proving.update(piece)
+        disagreements += proving.part_ended(each)
+    disagreements += proving.ended()
+    return set(proving.evidence), len(disagreements)
+
+
+@pytest.mark.parametrize(
+    ("digests", "whole", "evidence", "disagreements"),
+    [
+        ([right(each) for each in PIECES], right(DATA), {METS}, 0),
+        ([right(each) for each in PIECES], None, {METS}, 0),
+        ([None, None, None], right(DATA), {METS}, 0),
+        ([right(b"one"), None, None], right(DATA), {METS}, 0),
+        ([right(b"one"), None, right(b"three")], None, set(), 0),
+        ([None, None, None], None, set(), 0),
+        ([right(each) for each in PIECES], BAD, set(), 1),
+        ([right(b"one"), BAD, right(b"three")], right(DATA), set(), 1),
+        ([BAD, right(b""), right(b"three")], None, set(), 1),
+        ([right(each) for each in PIECES], TIGER, set(), 1),
+        ([TIGER, right(b""), right(b"three")], None, set(), 1),
+        ([TIGER, None, None], right(DATA), {METS}, 1),
+    ],
+)
+def test_a_split_lob_is_proven_by_all_of_its_parts_or_the_whole(
+    digests: list[Digest | None], whole: Digest | None, evidence: set[Evidence], disagreements: int
+) -> None:
+    parts = (part(n, *each) for n, each in enumerate(zip(PIECES, digests, strict=True)))
+    assert proven(lob(*parts, whole=whole), PIECES) == (evidence, disagreements)
+
+
+@pytest.mark.parametrize(
+    ("digest", "evidence", "disagreements"),
+    [(right(DATA), {METS}, 0), (None, set(), 0), (BAD, set(), 1), (TIGER, set(), 1)],
+)
+def test_a_whole_one_is_proven_by_its_digest(
+    digest: Digest | None, evidence: set[Evidence], disagreements: int
+) -> None:
+    assert proven(lob(part(None, DATA, digest), whole=digest), (DATA,)) == (evidence, disagreements)
+
+
+@pytest.mark.parametrize(
+    ("cells", "evidence", "disagreements"),
+    [
+        ([cell(right(DATA), len(DATA))], {CELL, LENGTH}, 0),
+        ([cell(right(DATA))], {CELL}, 0),
+        ([cell(BAD, len(DATA))], {LENGTH}, 1),
+        ([cell(right(DATA), 1)], {CELL}, 1),
+        ([cell(right(DATA)), cell(BAD)], set(), 1),
+        ([cell(BAD), cell(right(DATA))], set(), 1),
+        ([cell(right(DATA)), cell()], {CELL}, 0),
+        ([cell()], set(), 0),
+        ([], set(), 0),
+    ],
+)
+def test_cells_prove_when_all_of_them_agree(
+    cells: list[LobCell], evidence: set[Evidence], disagreements: int
+) -> None:
+    assert proven(lob(part(None, DATA, None), whole=None), (DATA,), *cells) == (evidence, disagreements)
+
+
+@pytest.mark.parametrize(
+    ("said", "evidence", "disagreements"),
+    [
+        (cell(right("größer".encode()), 6), {CELL, LENGTH}, 0),
+        (cell(BAD, 8), {LENGTH}, 1),
+        (cell(None, 7), set(), 1),
+        (cell(), set(), 0),
+    ],
+)
+def test_a_lob_in_the_archive_is_proven_by_its_cell(
+    said: LobCell, evidence: set[Evidence], disagreements: int
+) -> None:
+    proving = CellProving(said, "the entry x")
+    proving.update("größer".encode())
+    found = list(proving.ended())
+    assert (proving.evidence, len(found)) == (evidence, disagreements)
+    assert all(each.what.startswith("the entry x has another ") for each in found)

@@ -1,0 +1,163 @@
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import PlanError
+from metspack.model import ClosedBy, Limits, LobCell, LobPlace, LobRef, Segment, Slot, ZipExtent
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, planned
+
+# Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
+CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
+
+
+def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRef:
+    place = LobPlace(schema=0, table=table, cell=cell, row=row)
+    return LobRef(
+        cell=LobCell(place=place, file=f"record{row}.bin", length=size, digest=None),
+        size=size,
+        extension="bin",
+        media_type="application/octet-stream",
+        extents=(
+            ZipExtent(name="", offset=0, limit=0, compressed=size, size=size, crc=0, method=0, flags=0),
+        ),
+    )
+
+
+def lobs(*sizes: int) -> Iterator[LobRef]:
+    return (lob(row, size) for row, size in enumerate(sizes, start=1))
+
+
+def segments(sizes: tuple[int, ...], limits: Limits) -> list[tuple[int, int, ClosedBy]]:
+    events = planned(lobs(*sizes), limits)
+    return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, Segment)]
+
+
+def test_the_recommendation_divides_categories_into_four_three_and_one() -> None:
+    events = list(planned(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
+    assert [each for each in events if isinstance(each, Segment)] == [
+        Segment(
+            index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
+        ),
+        Segment(
+            index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r7", files=3, bytes=35_749, closed_by=ClosedBy.BYTES
+        ),
+        Segment(
+            index=2, first="s0.t2.c4.r8", last="s0.t2.c4.r8", files=1, bytes=12_069, closed_by=ClosedBy.END
+        ),
+    ]
+
+
+def test_equal_to_the_byte_limit_fits_and_one_more_does_not() -> None:
+    assert segments((40, 60), Limits(bytes=100)) == [(2, 100, ClosedBy.END)]
+    assert segments((40, 61), Limits(bytes=100)) == [(1, 40, ClosedBy.BYTES), (1, 61, ClosedBy.END)]
+
+
+def test_equal_to_the_file_limit_fits_and_one_more_does_not() -> None:
+    assert segments((1, 1), Limits(files=2)) == [(2, 2, ClosedBy.END)]
+    assert segments((1, 1, 1), Limits(files=2)) == [(2, 2, ClosedBy.FILES), (1, 1, ClosedBy.END)]
+
+
+def test_where_both_limits_are_reached_the_file_limit_is_named() -> None:
+    assert segments((5, 5, 5), Limits(files=2, bytes=10))[0] == (2, 10, ClosedBy.FILES)
+
+
+def test_a_lob_of_exactly_the_limit_has_a_segment_to_itself_but_for_empty_ones() -> None:
+    assert segments((1, 100, 0, 1), Limits(bytes=100)) == [
+        (1, 1, ClosedBy.BYTES),
+        (2, 100, ClosedBy.BYTES),
+        (1, 1, ClosedBy.END),
+    ]
+
+
+def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
+    events = planned(lobs(1, 45_001), Limits(bytes=45_000))
+    assert isinstance(next(events), Slot)
+    with pytest.raises(PlanError) as caught:
+        next(events)
+    assert caught.value.message == ("LOB s0.t2.c4.r2 has 45,001 bytes, more than a segment may hold (45,000)")
+    assert (
+        caught.value.hint
+        == "Raise the byte limit to 45001 or more (--max-bytes), or have it cut: --split fill."
+    )
+
+
+def test_empty_lobs_count_as_files() -> None:
+    assert segments((0, 0, 0), Limits(files=2, bytes=1)) == [(2, 0, ClosedBy.FILES), (1, 0, ClosedBy.END)]
+
+
+def test_without_limits_all_lobs_share_a_segment() -> None:
+    assert segments(CATEGORIES, Limits()) == [(8, sum(CATEGORIES), ClosedBy.END)]
+
+
+def test_without_lobs_there_is_no_segment() -> None:
+    assert list(planned(iter(()), Limits(files=1, bytes=1))) == []
+
+
+def test_a_slot_is_given_before_the_next_lob_is_asked_for() -> None:
+    asked = []
+
+    def endless() -> Iterator[LobRef]:
+        row = 0
+        while True:
+            row += 1
+            asked.append(row)
+            yield lob(row, 1)
+
+    events = planned(endless(), Limits(files=3))
+    assert [type(each) for each in islice(events, 9)] == [Slot, Slot, Slot, Segment] * 2 + [Slot]
+    assert asked == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_the_default_preset_is_the_recommendations() -> None:
+    assert PRESETS[DEFAULT_PRESET] == Limits(files=100_000, bytes=4_000_000_000)
+
+
+LIMITS = st.builds(
+    Limits,
+    files=st.none() | st.integers(1, 6),
+    bytes=st.none() | st.integers(30, 90),
+)
+SIZES = st.lists(st.integers(0, 30), max_size=60).map(tuple)
+
+
+@given(SIZES, LIMITS)
+def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(
+    sizes: tuple[int, ...], limits: Limits
+) -> None:
+    events = list(planned(lobs(*sizes), limits))
+    slots = [each for each in events if isinstance(each, Slot)]
+    assert [each.lob for each in slots] == list(lobs(*sizes))
+    closed = [each for each in events if isinstance(each, Segment)]
+    assert [each.index for each in closed] == list(range(len(closed)))
+    for segment in closed:
+        mine = [each.lob for each in slots if each.segment == segment.index]
+        assert mine
+        assert (segment.files, segment.bytes) == (len(mine), sum(each.size for each in mine))
+        assert (segment.first, segment.last) == (mine[0].place.id, mine[-1].place.id)
+        assert events.index(segment) == 1 + max(
+            number for number, each in enumerate(events) if isinstance(each, Slot) and each.lob is mine[-1]
+        )
+
+
+@given(SIZES, LIMITS)
+def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(
+    sizes: tuple[int, ...], limits: Limits
+) -> None:
+    closed = [each for each in planned(lobs(*sizes), limits) if isinstance(each, Segment)]
+    at = 0
+    for segment in closed:
+        assert limits.files is None or segment.files <= limits.files
+        assert limits.bytes is None or segment.bytes <= limits.bytes
+        at += segment.files
+        if segment is closed[-1]:
+            assert segment.closed_by is ClosedBy.END
+            assert at == len(sizes)
+        elif segment.closed_by is ClosedBy.FILES:
+            assert segment.files == limits.files
+        else:
+            assert segment.closed_by is ClosedBy.BYTES
+            assert limits.bytes is not None
+            assert segment.bytes + sizes[at] > limits.bytes

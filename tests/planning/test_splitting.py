@@ -1,0 +1,446 @@
+"""LOBs larger than a segment may be, in both layouts; and the figures of the standards."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import PlanError
+from metspack.layouts import LAYOUTS, Layout
+from metspack.model import ClosedBy, Limits, LobRef, Part, Segment, Slot
+from metspack.planning.division import Split, planned
+from tests.planning.test_division import CATEGORIES, lob, lobs
+
+LOBSEG, SIARD22 = LAYOUTS["lobseg"], LAYOUTS["siard22"]
+
+
+def path(slot: Slot, layout: Layout) -> str:
+    """Return where the file of a slot lies in the package called N."""
+    folder = layout.segment_folder("N", slot.container, slot.segment)
+    suffix = layout.part_suffix(slot.part) if slot.part else ""
+    return f"{folder}/{layout.lob_path(slot.lob.place, slot.lob.extension)}{suffix}"
+
+
+def laid(
+    source: Iterable[LobRef], limits: Limits, split: Split, layout: Layout = LOBSEG
+) -> list[tuple[str, int]]:
+    """Return the files of a package with their sizes."""
+    events = planned(source, limits, split=split, layout=layout)
+    return [(path(each, layout), each.size) for each in events if isinstance(each, Slot)]
+
+
+def closed(
+    source: Iterable[LobRef], limits: Limits, split: Split, layout: Layout = LOBSEG
+) -> list[tuple[str, str, str, int, int, str]]:
+    events = planned(source, limits, split=split, layout=layout)
+    return [
+        (
+            layout.segment_folder("N", each.container, each.index),
+            each.first,
+            each.last,
+            each.files,
+            each.bytes,
+            each.closed_by.value,
+        )
+        for each in events
+        if isinstance(each, Segment)
+    ]
+
+
+# The figure of recommendation 0.28 §5.3, with n = 0: records 0 to 13 leave 30 of 100 bytes, record 14 is
+# larger than a folder, records 15 and 16 follow behind its last part.
+FIGURE = (*[5] * 14, 410, 15, 5)
+HUNDRED = Limits(files=100_000, bytes=100)
+RECORDS = "content/schema0/table2/lob4/record"
+
+
+def test_the_recommendations_figure_fills_up() -> None:
+    assert laid(lobs(*FIGURE), HUNDRED, Split.FILL) == [
+        *[(f"N_lobseg_0/{RECORDS}{number}.bin", 5) for number in range(14)],
+        (f"N_lobseg_0/{RECORDS}14.bin.0", 30),
+        (f"N_lobseg_1/{RECORDS}14.bin.1", 100),
+        (f"N_lobseg_2/{RECORDS}14.bin.2", 100),
+        (f"N_lobseg_3/{RECORDS}14.bin.3", 100),
+        (f"N_lobseg_4/{RECORDS}14.bin.z", 80),
+        (f"N_lobseg_4/{RECORDS}15.bin", 15),
+        (f"N_lobseg_4/{RECORDS}16.bin", 5),
+    ]
+    assert closed(lobs(*FIGURE), HUNDRED, Split.FILL) == [
+        ("N_lobseg_0", "s0.t2.c4.r1", "s0.t2.c4.r15.p0", 15, 100, "byte limit"),
+        ("N_lobseg_1", "s0.t2.c4.r15.p1", "s0.t2.c4.r15.p1", 1, 100, "byte limit"),
+        ("N_lobseg_2", "s0.t2.c4.r15.p2", "s0.t2.c4.r15.p2", 1, 100, "byte limit"),
+        ("N_lobseg_3", "s0.t2.c4.r15.p3", "s0.t2.c4.r15.p3", 1, 100, "byte limit"),
+        ("N_lobseg_4", "s0.t2.c4.r15.p4", "s0.t2.c4.r17", 3, 100, "end"),
+    ]
+
+
+def test_the_recommendations_figure_with_the_parts_alone() -> None:
+    assert laid(lobs(*FIGURE), HUNDRED, Split.ALONE) == [
+        *[(f"N_lobseg_0/{RECORDS}{number}.bin", 5) for number in range(14)],
+        (f"N_lobseg_1/{RECORDS}14.bin.0", 100),
+        (f"N_lobseg_2/{RECORDS}14.bin.1", 100),
+        (f"N_lobseg_3/{RECORDS}14.bin.2", 100),
+        (f"N_lobseg_4/{RECORDS}14.bin.3", 100),
+        (f"N_lobseg_5/{RECORDS}14.bin.z", 10),
+        (f"N_lobseg_6/{RECORDS}15.bin", 15),
+        (f"N_lobseg_6/{RECORDS}16.bin", 5),
+    ]
+    assert closed(lobs(*FIGURE), HUNDRED, Split.ALONE) == [
+        ("N_lobseg_0", "s0.t2.c4.r1", "s0.t2.c4.r14", 14, 70, "split LOB"),
+        ("N_lobseg_1", "s0.t2.c4.r15.p0", "s0.t2.c4.r15.p0", 1, 100, "byte limit"),
+        ("N_lobseg_2", "s0.t2.c4.r15.p1", "s0.t2.c4.r15.p1", 1, 100, "byte limit"),
+        ("N_lobseg_3", "s0.t2.c4.r15.p2", "s0.t2.c4.r15.p2", 1, 100, "byte limit"),
+        ("N_lobseg_4", "s0.t2.c4.r15.p3", "s0.t2.c4.r15.p3", 1, 100, "byte limit"),
+        ("N_lobseg_5", "s0.t2.c4.r15.p4", "s0.t2.c4.r15.p4", 1, 10, "split LOB"),
+        ("N_lobseg_6", "s0.t2.c4.r16", "s0.t2.c4.r17", 2, 20, "end"),
+    ]
+
+
+def test_the_recommendations_figure_in_the_layout_of_siard_2_2() -> None:
+    column = "N_lobs/s0_t2_c4"
+    assert laid(lobs(*FIGURE), HUNDRED, Split.FILL, SIARD22) == [
+        *[(f"{column}/seg_0/t2_c4_r{row}.bin", 5) for row in range(1, 15)],
+        (f"{column}/seg_0/t2_c4_r15.bin_part001", 30),
+        (f"{column}/seg_1/t2_c4_r15.bin_part002", 100),
+        (f"{column}/seg_2/t2_c4_r15.bin_part003", 100),
+        (f"{column}/seg_3/t2_c4_r15.bin_part004", 100),
+        (f"{column}/seg_4/t2_c4_r15.bin_part005", 80),
+        (f"{column}/seg_4/t2_c4_r16.bin", 15),
+        (f"{column}/seg_4/t2_c4_r17.bin", 5),
+    ]
+    assert laid(lobs(*FIGURE), HUNDRED, Split.ALONE, SIARD22)[14:] == [
+        (f"{column}/seg_1/t2_c4_r15.bin_part001", 100),
+        (f"{column}/seg_2/t2_c4_r15.bin_part002", 100),
+        (f"{column}/seg_3/t2_c4_r15.bin_part003", 100),
+        (f"{column}/seg_4/t2_c4_r15.bin_part004", 100),
+        (f"{column}/seg_5/t2_c4_r15.bin_part005", 10),
+        (f"{column}/seg_6/t2_c4_r16.bin", 15),
+        (f"{column}/seg_6/t2_c4_r17.bin", 5),
+    ]
+
+
+def test_siard_2_2_appendix_e_divides_categories_into_four_three_and_one() -> None:
+    limits = Limits(files=4, bytes=45_000)
+    assert [name for name, _size in laid(lobs(*CATEGORIES), limits, Split.FILL, SIARD22)] == [
+        f"N_lobs/s0_t2_c4/seg_{segment}/t2_c4_r{row}.bin"
+        for row, segment in enumerate((0, 0, 0, 0, 1, 1, 1, 2), start=1)
+    ]
+
+
+def test_siard_2_2_splits_as_its_example_does() -> None:
+    # S_8.1.1-0: four files are all that seg_0 takes, record 6 begins behind record 5, 7 and 8 follow it.
+    sizes = (1, 1, 1, 1, 3, 12, 1, 1)
+    names = [name for name, _size in laid(lobs(*sizes), Limits(files=4, bytes=10), Split.FILL, SIARD22)]
+    assert [name.removeprefix("N_lobs/s0_t2_c4/") for name in names[3:]] == [
+        "seg_0/t2_c4_r4.bin",
+        "seg_1/t2_c4_r5.bin",
+        "seg_1/t2_c4_r6.bin_part001",
+        "seg_2/t2_c4_r6.bin_part002",
+        "seg_2/t2_c4_r7.bin",
+        "seg_2/t2_c4_r8.bin",
+    ]
+
+
+def test_never_refuses_in_both_layouts_by_name_with_size_and_limit() -> None:
+    for layout in LAYOUTS.values():
+        with pytest.raises(PlanError, match=r"LOB s0\.t2\.c4\.r15 has 410 bytes, more than .* \(100\)"):
+            laid(lobs(*FIGURE), HUNDRED, Split.NEVER, layout)
+
+
+def sizes_by_segment(sizes: tuple[int, ...], limits: Limits, split: Split) -> list[list[int]]:
+    found = defaultdict[int, list[int]](list)
+    for each in planned(lobs(*sizes), limits, split=split):
+        if isinstance(each, Slot):
+            found[each.segment].append(each.size)
+    return [found[segment] for segment in sorted(found)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fill", "alone"),
+    [
+        ((10,), [[10]], [[10]]),
+        ((11,), [[10], [1]], [[10], [1]]),
+        ((20,), [[10], [10]], [[10], [10]]),
+        ((3, 11), [[3, 7], [4]], [[3], [10], [1]]),
+        ((10, 11), [[10], [10], [1]], [[10], [10], [1]]),
+        ((11, 9, 1), [[10], [1, 9], [1]], [[10], [1], [9, 1]]),
+        ((11, 10), [[10], [1], [10]], [[10], [1], [10]]),
+        ((11, 12, 13), [[10], [1, 9], [3, 7], [6]], [[10], [1], [10], [2], [10], [3]]),
+        ((0, 11, 0), [[0, 10], [1, 0]], [[0], [10], [1], [0]]),
+        ((10, 0, 11), [[10, 0], [10], [1]], [[10, 0], [10], [1]]),
+        ((20, 0, 1), [[10], [10, 0], [1]], [[10], [10], [0, 1]]),
+    ],
+    ids=str,
+)
+def test_parts_fill_segments_or_stand_alone(
+    sizes: tuple[int, ...], fill: list[list[int]], alone: list[list[int]]
+) -> None:
+    assert sizes_by_segment(sizes, Limits(bytes=10), Split.FILL) == fill
+    assert sizes_by_segment(sizes, Limits(bytes=10), Split.ALONE) == alone
+
+
+def test_where_no_file_is_left_the_first_part_begins_a_segment() -> None:
+    assert sizes_by_segment((1, 1, 11), Limits(files=2, bytes=10), Split.FILL) == [[1, 1], [10], [1]]
+    assert sizes_by_segment((1, 11), Limits(files=1, bytes=10), Split.FILL) == [[1], [10], [1]]
+
+
+def test_a_file_limit_of_one_gives_every_part_a_segment() -> None:
+    for split in (Split.FILL, Split.ALONE):
+        assert sizes_by_segment((25, 5, 5), Limits(files=1, bytes=10), split) == [[10], [10], [5], [5], [5]]
+
+
+def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
+    assert laid(lobs(0, 3, 1), Limits(bytes=1), Split.FILL) == [
+        (f"N_lobseg_0/{RECORDS}0.bin", 0),
+        (f"N_lobseg_0/{RECORDS}1.bin.0", 1),
+        (f"N_lobseg_1/{RECORDS}1.bin.1", 1),
+        (f"N_lobseg_2/{RECORDS}1.bin.z", 1),
+        (f"N_lobseg_3/{RECORDS}2.bin", 1),
+    ]
+
+
+def test_without_a_byte_limit_nothing_is_split() -> None:
+    assert sizes_by_segment((1 << 50, 1), Limits(files=2), Split.FILL) == [[1 << 50, 1]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "files", "reasons"),
+    [
+        ((4, 11, 1), None, ["split LOB", "byte limit", "split LOB", "end"]),
+        ((10, 11, 10), None, ["byte limit", "byte limit", "byte limit", "end"]),
+        ((11, 11), None, ["byte limit", "split LOB", "byte limit", "end"]),
+        ((1, 11, 1), 1, ["file limit", "file limit", "file limit", "end"]),
+        ((20, 0), None, ["byte limit", "split LOB", "end"]),
+        ((0, 11), None, ["split LOB", "byte limit", "end"]),
+    ],
+    ids=str,
+)
+def test_a_split_lob_closes_a_segment_only_where_a_limit_would_not(
+    sizes: tuple[int, ...], files: int | None, reasons: list[str]
+) -> None:
+    rows = closed(lobs(*sizes), Limits(files=files, bytes=10), Split.ALONE)
+    assert [row[-1] for row in rows] == reasons
+
+
+def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:
+    tracemalloc.start()
+    try:
+        events = planned(lobs(5 * 10**12), Limits(bytes=1), split=Split.FILL)
+        parts = [each.part for each in islice(events, 4_001) if isinstance(each, Slot)][-1:]
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        assert sum(1 for _ in islice(events, 20_000)) == 20_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert parts == [Part(number=2_000, offset=2_000, size=1, is_last=False)]
+    assert peak - before < 20_000
+
+
+def test_more_than_999_parts_have_names_in_both_layouts() -> None:
+    for layout, names in ((LOBSEG, (".0", ".999", ".z")), (SIARD22, ("_part001", "_part1000", "_part1001"))):
+        events = list(planned(lobs(1_001), Limits(bytes=1), split=Split.FILL, layout=layout))
+        slots = [each for each in events if isinstance(each, Slot)]
+        assert len({path(each, layout) for each in slots}) == 1_001
+        found = [layout.part_suffix(each.part) for each in slots if each.part]
+        assert (found[0], found[999], found[1_000]) == names
+
+
+TWO_COLUMNS = [
+    lob(1, 6, "c4"),
+    lob(1, 3, "c5"),
+    lob(2, 6, "c4"),
+    lob(2, 15, "c5"),
+    lob(3, 1, "c4"),
+    lob(3, 1, "c5.u1"),
+    lob(1, 1, "c1", table=3),
+]
+
+
+def test_columns_have_segments_of_their_own_and_end_with_their_table() -> None:
+    events = planned(TWO_COLUMNS, Limits(bytes=10), split=Split.FILL, layout=SIARD22)
+    said = [
+        path(each, SIARD22).removeprefix("N_lobs/")
+        if isinstance(each, Slot)
+        else (each.container, each.index, each.files, each.bytes, each.closed_by)
+        for each in events
+    ]
+    assert said == [
+        "s0_t2_c4/seg_0/t2_c4_r1.bin",
+        "s0_t2_c5/seg_0/t2_c5_r1.bin",
+        ("s0_t2_c4", 0, 1, 6, ClosedBy.BYTES),
+        "s0_t2_c4/seg_1/t2_c4_r2.bin",
+        "s0_t2_c5/seg_0/t2_c5_r2.bin_part001",
+        ("s0_t2_c5", 0, 2, 10, ClosedBy.BYTES),
+        "s0_t2_c5/seg_1/t2_c5_r2.bin_part002",
+        "s0_t2_c4/seg_1/t2_c4_r3.bin",
+        "s0_t2_c5/seg_1/t2_c5_u1_r3.bin",
+        ("s0_t2_c4", 1, 2, 7, ClosedBy.END),
+        ("s0_t2_c5", 1, 2, 9, ClosedBy.END),
+        "s0_t3_c1/seg_0/t3_c1_r1.bin",
+        ("s0_t3_c1", 0, 1, 1, ClosedBy.END),
+    ]
+
+
+def test_a_table_that_comes_back_goes_on_with_its_numbers() -> None:
+    source = [lob(1, 1), lob(1, 1, table=3), lob(2, 1), lob(3, 1)]
+    assert [(each[0], each[3]) for each in closed(source, Limits(files=9), Split.NEVER, SIARD22)] == [
+        ("N_lobs/s0_t2_c4/seg_0", 1),
+        ("N_lobs/s0_t3_c4/seg_0", 1),
+        ("N_lobs/s0_t2_c4/seg_1", 2),
+    ]
+
+
+LIMITS = st.builds(Limits, files=st.none() | st.integers(1, 6), bytes=st.none() | st.integers(1, 40))
+SPLITS = st.sampled_from([Split.FILL, Split.ALONE])
+LAYOUT = st.sampled_from(list(LAYOUTS.values()))
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> list[LobRef]:
+    """Tables of rows with up to three LOB cells each, in the order of archives."""
+    size = st.integers(0, 130)
+    cells = st.dictionaries(st.sampled_from(["c4", "c5.a1", "c5.a2.u1"]), size, max_size=3)
+    tables = draw(st.lists(st.lists(cells, max_size=12), max_size=3))
+    return [
+        lob(row, cell_size, cell, table)
+        for table, rows in enumerate(tables)
+        for row, found in enumerate(rows, start=1)
+        for cell, cell_size in sorted(found.items())
+    ]
+
+
+@given(sources(), LIMITS, SPLITS, LAYOUT)
+def test_every_lob_is_whole_in_one_segment_or_one_chain_of_parts_in_order(
+    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+) -> None:
+    slots = [each for each in planned(source, limits, split=split, layout=layout) if isinstance(each, Slot)]
+    for each in source:
+        mine = [slot for slot in slots if slot.lob is each]
+        assert {slot.container for slot in mine} == {layout.container(each.place)}
+        if limits.bytes is None or each.size <= limits.bytes:
+            assert [(slot.part, slot.size, slot.id) for slot in mine] == [(None, each.size, each.place.id)]
+            continue
+        parts = [slot.part for slot in mine if slot.part]
+        assert len(parts) == len(mine) >= 2
+        assert [part.number for part in parts] == list(range(len(parts)))
+        assert [part.offset for part in parts] == [sum(p.size for p in parts[:n]) for n in range(len(parts))]
+        assert sum(part.size for part in parts) == each.size
+        assert all(part.size for part in parts)
+        assert [part.is_last for part in parts] == [*[False] * (len(parts) - 1), True]
+        first = mine[0].segment
+        assert [slot.segment for slot in mine] == list(range(first, first + len(mine)))
+    # Order: the LOBs as they came, each with all of its parts before the next.
+    kept = [slot.lob for slot in slots if slot.part is None or slot.part.number == 0]
+    assert kept == source
+    for one, other in pairwise(slots):
+        assert one.lob is other.lob or other.part is None or other.part.number == 0
+
+
+@given(sources(), LIMITS, SPLITS, LAYOUT)
+def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
+    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+) -> None:
+    events = list(planned(source, limits, split=split, layout=layout))
+    assert events == list(planned(iter(source), limits, split=split, layout=layout))
+    counted = Counter(each.container for each in events if isinstance(each, Segment))
+    open_ones = dict[str, list[Slot]]()
+    ended = Counter[str]()
+    for each in events:
+        if isinstance(each, Slot):
+            assert each.segment == ended[each.container]
+            open_ones.setdefault(each.container, []).append(each)
+            tables = {(slots[0].lob.place.schema, slots[0].lob.place.table) for slots in open_ones.values()}
+            assert len(open_ones) == 1 or (len(tables) == 1 and not layout.one_series)
+            continue
+        mine = open_ones.pop(each.container)
+        assert each.index == ended[each.container]
+        ended[each.container] += 1
+        assert (each.files, each.bytes) == (len(mine), sum(slot.size for slot in mine))
+        assert (each.first, each.last) == (mine[0].id, mine[-1].id)
+        # The caller may count on it: only the first file of a segment can go on with a LOB.
+        assert all(slot.part is None or slot.part.number == 0 for slot in mine[1:])
+        assert limits.files is None or each.files <= limits.files
+        assert limits.bytes is None or each.bytes <= limits.bytes
+        assert (each.closed_by is ClosedBy.END) == (each.index == counted[each.container] - 1)
+    assert not open_ones
+    assert sum(counted.values()) == sum(ended.values())
+
+
+def by_container(events: list[Slot | Segment]) -> dict[str, list[list[Slot]]]:
+    found = defaultdict[str, list[list[Slot]]](list)
+    for each in events:
+        if isinstance(each, Slot):
+            series = found[each.container]
+            if each.segment == len(series):
+                series.append([])
+            series[each.segment].append(each)
+    return found
+
+
+@given(sources(), LIMITS, LAYOUT)
+def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
+    source: list[LobRef], limits: Limits, layout: Layout
+) -> None:
+    events = list(planned(source, limits, split=Split.FILL, layout=layout))
+    reasons = {(each.container, each.index): each.closed_by for each in events if isinstance(each, Segment)}
+    for container, series in by_container(events).items():
+        for before, after in pairwise(series):
+            full = len(before) == limits.files
+            used = sum(slot.size for slot in before)
+            least = 1 if after[0].part else after[0].size
+            over = limits.bytes is not None and used + least > limits.bytes
+            assert full or over
+            expected = ClosedBy.FILES if full else ClosedBy.BYTES
+            assert reasons[container, before[0].segment] is expected
+            # All but the last part of a LOB fill their segments to the byte.
+            if after[0].part and after[0].part.number:
+                assert used == limits.bytes
+
+
+@given(sources(), LIMITS, LAYOUT)
+def test_alone_no_part_shares_its_segment_and_only_split_lobs_leave_room(
+    source: list[LobRef], limits: Limits, layout: Layout
+) -> None:
+    events = list(planned(source, limits, split=Split.ALONE, layout=layout))
+    reasons = {(each.container, each.index): each.closed_by for each in events if isinstance(each, Segment)}
+    for container, series in by_container(events).items():
+        assert all(len(slots) == 1 for slots in series if any(slot.part for slot in slots))
+        for before, after in pairwise(series):
+            least = 1 if after[0].part else after[0].size
+            used = sum(slot.size for slot in before)
+            fits = len(before) != limits.files and (limits.bytes is None or used + least <= limits.bytes)
+            assert fits == (reasons[container, before[0].segment] is ClosedBy.SPLIT)
+            assert not fits or before[-1].part or after[0].part
+        for slot in (slot for slots in series for slot in slots):
+            assert slot.part is None or slot.part.is_last or slot.size == limits.bytes
+
+
+@given(sources(), LIMITS, SPLITS, LAYOUT)
+def test_all_files_of_a_package_have_names_of_their_own_that_read_back(
+    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+) -> None:
+    events = planned(source, limits, split=split, layout=layout)
+    slots = [each for each in events if isinstance(each, Slot)]
+    assert len({path(each, layout) for each in slots}) == len(slots)
+    for slot in slots:
+        folder = layout.segment_folder("N", slot.container, slot.segment)
+        segment = layout.parsed_folder(folder)
+        assert segment is not None
+        assert (segment.name, segment.container, segment.index) == ("N", slot.container, slot.segment)
+        name = layout.parsed_path(slot.container, path(slot, layout).removeprefix(f"{folder}/"))
+        assert name is not None
+        assert (name.place, name.extension) == (slot.lob.place, slot.lob.extension)
+        if slot.part is None or name.part is None:
+            assert slot.part is None
+            assert name.part is None
+        elif name.part.number is None:
+            assert slot.part.is_last
+        else:
+            assert name.part.number == slot.part.number

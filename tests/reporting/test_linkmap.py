@@ -1,0 +1,136 @@
+"""The map of links as figures: every child once, every link twice, nothing outside of the picture."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from metspack.checking.links.graph import LinkState
+from metspack.reporting import linkmap
+from metspack.reporting.model import Relation
+from metspack.reporting.records import printable
+from tests.reporting.reports import node, related
+
+TOP = node("mets.xml")
+
+
+def child(path: str, parent: str = "", state: LinkState = LinkState.OK, *, up: bool = True) -> Relation:
+    above = node(parent) if parent else TOP
+    return related(node(path, f"ID {path}"), above, state, names_parent=up)
+
+
+NAMES = [f"{letter}/mets.xml" for letter in "abcdef"]
+TREES = st.lists(st.sampled_from(range(-1, 6)), min_size=6, max_size=6).map(
+    lambda above: tuple(
+        child(name, "mets.xml" if parent < 0 else NAMES[parent])
+        for name, parent in zip(NAMES, above, strict=True)
+    )
+)
+
+
+@given(TREES)
+def test_every_child_that_hangs_together_is_drawn_once_inside_the_picture(
+    children: tuple[Relation, ...],
+) -> None:
+    found = linkmap.link_map((TOP,), children)
+    names = [box.title for box in found.boxes]
+    assert len(names) == len(set(names)) <= 7
+    assert len({(box.x, box.y) for box in found.boxes}) == len(found.boxes), "no box hides another"
+    assert len(found.arrows) == 2 * (len(found.boxes) - 1)
+    width, height = found.box
+    assert all(
+        0 <= box.x <= found.width - width and 0 <= box.y <= found.height - height for box in found.boxes
+    )
+    for arrow in found.arrows:
+        numbers = [int(each) for each in re.findall(r"-?[0-9]+", " ".join((arrow.path, *arrow.heads)))]
+        assert all(0 <= each <= max(found.width, found.height) for each in numbers)
+
+
+def test_children_of_children_stand_to_the_right() -> None:
+    nested = (child("a/mets.xml"), child("a/b/mets.xml", "a/mets.xml"), child("c/mets.xml"))
+    found = linkmap.link_map((TOP,), nested)
+    _, first, inner, last = found.boxes
+    assert [first.label, inner.label, last.label] == ["a", "a/b", "c"]
+    assert first.x < inner.x
+    assert (first.y, last.x) == (inner.y, first.x)
+    assert last.y > first.y
+
+
+def test_missing_directions_are_marked_and_said() -> None:
+    children = (
+        child("a/mets.xml", state=LinkState.ONE_WAY_DOWN, up=False),
+        child("b/mets.xml", state=LinkState.ONE_WAY_UP),
+        child("c/mets.xml", state=LinkState.EXTRA),
+        child("d/mets.xml", state=LinkState.MISSING, up=False),
+        child("", state=LinkState.BROKEN, up=False),
+    )
+    found = linkmap.link_map((TOP,), children)
+    assert [arrow.is_missing for arrow in found.arrows].count(True) == 6
+    assert [box.title for box in found.boxes[1:]] == [
+        "ID a/mets.xml at a/mets.xml: one-way; it does not name its parent",
+        "ID b/mets.xml at b/mets.xml: one-way; its parent does not name it",
+        "ID c/mets.xml at c/mets.xml: extra; neither names the other",
+        "ID d/mets.xml at d/mets.xml: missing",
+        "ID : broken",
+    ]
+
+
+def test_a_package_without_anything_is_a_box() -> None:
+    found = linkmap.link_map((), ())
+    assert [(box.label, box.note) for box in found.boxes] == [("no METS", "no OBJID")]
+    assert not found.arrows
+
+
+def test_parents_outside_of_the_package_stand_left_of_it() -> None:
+    top, above = node("p/mets.xml", "urn:p"), node("", "urn:above")
+    parents = (
+        related(top, above, LinkState.UNKNOWN),
+        related(node("q/mets.xml"), above, LinkState.ELSEWHERE),
+        related(top, node("", "urn:second"), LinkState.ONE_WAY_UP),
+    )
+    found = linkmap.link_map((top,), (child("p/a/mets.xml", "p/mets.xml"),), parents)
+    assert [(each.label, each.note, each.state) for each in found.boxes if each.x == found.boxes[0].x] == [
+        ("urn:above", "parent, under another root", "unknown"),
+        ("urn:second", "parent, outside of this package", "unknown"),
+    ]
+    assert [each.label for each in found.boxes][1:4] == ["p/mets.xml", "p/a", "q/mets.xml"]
+    assert [each.note for each in found.boxes if each.label == "p/mets.xml"] == ["urn:p", "urn:p"]
+    said = {each.title for each in found.arrows}
+    assert "nobody looked whether the parent names the child" in said
+    assert "it is not so that the parent names the child" in said
+
+
+def test_a_trunk_is_dashed_where_it_leads_to_missing_links_alone() -> None:
+    children = (child("a/mets.xml"), child("b/mets.xml", state=LinkState.EXTRA))
+    found = linkmap.link_map((TOP,), children)
+    assert [each.is_missing for each in found.trunks] == [False, True, False, True]
+    solid, dashed = (found.trunks[number].path for number in (0, 1))
+    assert dashed.startswith(f"M{solid.partition('H')[2].replace('V', ' ')}H"), "it goes on where that ends"
+    lonely = linkmap.link_map((), (child("a/mets.xml", up=False),))
+    assert [(each.is_missing, len(each.heads)) for each in lonely.trunks] == [(False, 0), (True, 1)]
+
+
+def test_a_box_says_where_a_child_was_found() -> None:
+    found = node("a/mets.xml", "ID_a", found="/disk/a/mets.xml")
+    there = related(found, state=LinkState.ELSEWHERE, files=2)
+    _, box = linkmap.link_map((TOP,), (there,)).boxes
+    assert box.note == "elsewhere, /disk/a/mets.xml"
+    assert box.title == "ID_a at /disk/a/mets.xml: elsewhere; both name each other"
+
+
+@given(st.text(), st.integers(3, 50))
+def test_shortened_keeps_both_ends(text: str, longest: int) -> None:
+    text, found = printable(text), linkmap.shortened(text, longest)
+    assert cell_len(found) <= longest
+    if found != text:
+        start, end = found.split("…", 1) if "…" not in text else (found[0], found[-1])
+        assert text.startswith(start)
+        assert text.endswith(end)
+
+
+def test_east_asian_characters_are_as_wide_as_two() -> None:
+    assert linkmap.shortened("国立公文書館", 12) == "国立公文書館"
+    assert linkmap.shortened("国立公文書館", 11) == "国立…文書館"

@@ -1,0 +1,70 @@
+"""Findings as lines and as JSON."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.checking import CheckSummary, Code
+from metspack.reporting import records as reporting
+from metspack.version import __version__
+
+NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
+
+
+def test_a_line_names_place_severity_and_code() -> None:
+    found = Code.MPTR_WITHOUT_FILE.at("mets.xml", 41, href="X", nearest="Y")
+    expected = "mets.xml:41: error L001 mptr 'X' has no file with this ID in the same METS; nearest is 'Y'"
+    assert reporting.line(found) == expected
+    assert reporting.line(Code.UNLISTED.at("a", 0, "p", found="3")) == (
+        "a: error F010 no METS of this package lists this file (3 bytes) [p]"
+    )
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_line_is_one_printable_line(path: str, place: str, reason: str) -> None:
+    line = reporting.line(Code.REFUSED.at(path, 0, place, reason=reason))
+    assert line.isprintable()
+
+
+def test_the_json_document() -> None:
+    found = Code.FILE_MISSING.at("a/b", 0, "id", expected="a/b", source="mets.xml line 3")
+    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0)
+    document = reporting.document(summary, [found], path="out", level="full")
+    assert json.loads(json.dumps(document)) == document
+    assert document == {
+        "schema_version": 1,
+        "tool": {"name": "metspack", "version": __version__},
+        "path": "out",
+        "level": "full",
+        "verdict": "error",
+        "is_complete": True,
+        "counts": {
+            "packages": 1,
+            "files": 2,
+            "links": 3,
+            "bytes": 4,
+            "errors": 1,
+            "warnings": 0,
+            "infos": 0,
+        },
+        "findings": [
+            {
+                "code": "F001",
+                "severity": "error",
+                "path": "a/b",
+                "line": None,
+                "place": "id",
+                "message": "'a/b' is listed in mets.xml line 3 but not there",
+                "facts": {"expected": "a/b", "source": "mets.xml line 3"},
+                "clause": Code.FILE_MISSING.clause,
+                "remedy": Code.FILE_MISSING.remedy,
+            }
+        ],
+    }
+
+
+def test_verdicts() -> None:
+    assert reporting.verdict(NONE) == "ok"
+    warned = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=1, infos=9)
+    assert reporting.verdict(warned) == "warning"

@@ -1,0 +1,524 @@
+"""LOBs as shards, written in both forms and read again; shards of others, read or refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack.errors import ConfigError, SourceError
+from metspack.files import walking
+from metspack.mets.packages import top
+from metspack.packages.package import Package
+from metspack.restoring.shards import reading
+from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
+from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shards, to_doms, to_json
+from tests.conftest import CHECKOUT
+from tests.laws import law
+from tests.mets.dialects.csip.test_csip import built, csip
+from tests.restoring import splitting
+from tests.restoring.splitting import LOBS, SPLIT
+
+GOLDEN = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-full"
+PATTERN = """<shard_metadata>
+  <file>
+    <file_url>http://bitfinder.statsbiblioteket.dk/bart/mux1.ts</file_url>
+    <channel_id>102</channel_id>
+    <program_start_offset{unit}>2100</program_start_offset>
+    <program_clip_length{unit}>1500</program_clip_length>
+    <file_name>mux1.ts</file_name>
+    <format_uri>info:pronom/x-fmt/386</format_uri>
+  </file>
+</shard_metadata>
+"""
+"""The pattern's own example, its file's name shortened."""
+BROADCAST = bytes(range(256)) * 20
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return splitting.forged(tmp_path / "package")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "shard"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def one(
+    url: str | None, offset: object, length: object, name: str | None = None, unit: str = ' unit="bytes"'
+) -> str:
+    return (
+        "<file>"
+        + (f"<file_url>{url}</file_url>" if url is not None else "")
+        + f"<program_start_offset{unit}>{offset}</program_start_offset>"
+        + f"<program_clip_length{unit}>{length}</program_clip_length>"
+        + (f"<file_name>{name}</file_name>" if name is not None else "")
+        + "</file>"
+    )
+
+
+def metadata(*files: str) -> str:
+    return f"<shard_metadata>{''.join(files)}</shard_metadata>"
+
+
+def read(path: Path, root: Path, unit: str | None = None, lob: str | None = None) -> bytes:
+    return b"".join(concatenated(read_shard(path, root=root, unit=unit, lob=lob)))
+
+
+def test_a_split_lob_is_a_shard_of_its_parts(root: Path) -> None:
+    with Package(root) as package:
+        (shard,) = shards(package, SPLIT)
+        assert [each.lob for each in shards(package)] == [lob.id for lob in LOBS]
+    assert shard.url == f"http://www.statsbiblioteket.dk/doms/shard/{shard.pid}"
+    assert shard.pid.startswith("uuid:")
+    assert shard.files[1] == ShardFile(
+        id=f"{SPLIT}.p1",
+        url=f"Northwind_lobseg_1/{LOBS[1].path(1)}",
+        name="record1.bin.1",
+        offset=0,
+        length=21,
+        media_type="image/png",
+        format_uri=None,
+    )
+    assert [each.length for each in shard.files] == [len(piece) for piece in LOBS[1].pieces]
+
+
+def test_a_base_stands_before_the_urls_and_names_are_escaped(root: Path) -> None:
+    old = root / "Northwind_lobseg_0" / LOBS[0].path(0)
+    old.rename(old.with_name("ä & b.bin"))
+    mets = root / "Northwind_lobseg_0" / "mets.xml"
+    splitting.edit(mets, "record0.bin", "%C3%A4%20&amp;%20b.bin")
+    splitting.agreed(root)
+    with Package(root) as package:
+        (shard,) = shards(package, "s0.t2.c4.r1", base="http://archive.example/")
+    assert shard.files[0].url.endswith("/%C3%A4%20&%20b.bin")
+    assert shard.files[0].url.startswith("http://archive.example/Northwind_lobseg_0/")
+    element = etree.fromstring(to_doms(shard))
+    assert element.findtext(".//file_name") == "ä & b.bin"
+    assert json.loads(to_json(shard))["files"][0]["name"] == "ä & b.bin"
+
+
+def test_the_doms_form_is_the_patterns(root: Path) -> None:
+    with Package(root) as package:
+        document = etree.fromstring("\n".join(doms_document(shards(package))).encode())
+    assert [each.get("lob") for each in document] == [lob.id for lob in LOBS]
+    shard = document[1]
+    assert [child.tag for child in shard] == [
+        *("contents", "characterisation", "shard_metadata"),
+        *("relation", "relation", "relation"),
+    ]
+    assert shard.findtext("contents") == f"http://www.statsbiblioteket.dk/doms/shard/{shard.get('pid')}"
+    assert shard.findtext("characterisation") == "placeholder"
+    (metadata,) = shard.iterchildren("shard_metadata")
+    assert [[child.tag for child in file] for file in metadata] == 3 * [
+        ["file_url", "program_start_offset", "program_clip_length", "file_name"]
+    ]
+    assert {each.get("unit") for each in metadata.iter("program_start_offset", "program_clip_length")} == {
+        "bytes"
+    }
+    # Each file mentioned is also related to the shard.
+    assert [each.get("object") for each in shard.iter("relation")] == [f"{SPLIT}.p{n}" for n in range(3)]
+    assert {str(each.get("predicate")) for each in shard.iter("relation")} == {
+        "http://doms.statsbiblioteket.dk/relations/default/0/1/#consistsOf"
+    }
+
+
+def test_a_format_that_is_known_is_written() -> None:
+    file = ShardFile(
+        id="f", url="a", name="a", offset=1, length=2, media_type=None, format_uri="info:pronom/fmt/11"
+    )
+    shard = Shard(lob="x", pid="uuid:1", files=(file,))
+    assert etree.fromstring(to_doms(shard)).findtext(".//format_uri") == "info:pronom/fmt/11"
+    assert json.loads(to_json(shard))["files"][0]["format_uri"] == "info:pronom/fmt/11"
+
+
+@pytest.mark.parametrize("form", ["json", "doms"])
+def test_what_is_written_is_read_back(root: Path, tmp_path: Path, form: str) -> None:
+    for place, count in ((root, len(LOBS)), (GOLDEN, 46)):
+        with Package(place) as package:
+            lines = doms_document(shards(package)) if form == "doms" else map(to_json, shards(package))
+            path = written(tmp_path, "\n".join(lines))
+            found = {}
+            for lob in package.lobs():
+                found[lob.id] = read(path, place, lob=lob.id)
+                parts = (package.root.joinpath(*part.path) for part in lob.parts)
+                assert found[lob.id] == b"".join(part.read_bytes() for part in parts)
+            assert len(found) == count
+    path = tmp_path / "shard"
+    with pytest.raises(SourceError, match=r"has more than 20 shards: s0\.t2\.c4\.r1, .*; expected one"):
+        read(path, GOLDEN)
+    with pytest.raises(SourceError, match="has no shard of 'nothing'"):
+        read(path, GOLDEN, lob="nothing")
+    with pytest.raises(SourceError, match="has 3 shards"), Package(root) as package:
+        read(written(tmp_path, "\n".join(map(to_json, shards(package)))), root)
+
+
+def test_the_pid_names_a_shard_too_and_json_may_have_any_layout(root: Path, tmp_path: Path) -> None:
+    with Package(root) as package:
+        found = [json.loads(to_json(each)) for each in shards(package)]
+    text = "\ufeff \n\n" + "\n".join(json.dumps(each, indent=2) for each in found) + "\n\n"
+    assert read(written(tmp_path, text), root, lob=found[1]["pid"]) == LOBS[1].data
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_shards_is_read(root: Path, tmp_path: Path, indent: int | None) -> None:
+    with Package(root) as package:
+        found = [json.loads(to_json(each)) for each in shards(package)]
+    path = written(tmp_path, "\ufeff \n" + json.dumps(found, indent=indent) + "\n")
+    for lob in LOBS:
+        assert read(path, root, lob=lob.id) == lob.data
+    assert read(path, root, lob=found[1]["pid"]) == LOBS[1].data
+    with pytest.raises(SourceError, match="has 3 shards"):
+        read(path, root)
+    assert read(written(tmp_path, json.dumps(found[:1])), root) == LOBS[0].data
+
+
+def test_a_shard_of_three_files_equals_dd(tmp_path: Path, store: Path) -> None:
+    extents = ((10, 100), (0, 256), (250, 6))
+    parts = []
+    expected = b""
+    for number, (offset, length) in enumerate(extents):
+        path = store / f"part {number}.ts"
+        path.write_bytes(bytes((each + number) % 256 for each in range(256)))
+        parts.append(one(f"http://elsewhere.example/{number}", offset, length, path.name))
+        dd = ["dd", f"if={path}", "bs=1", f"skip={offset}", f"count={length}", "status=none"]
+        expected += subprocess.run(dd, capture_output=True, check=True).stdout
+    path = written(tmp_path, metadata(*parts))
+    found = read_shard(path, root=store)
+    assert found.size == sum(length for _offset, length in extents)
+    assert b"".join(concatenated(found)) == expected
+
+
+def test_the_patterns_own_example_counts_seconds_and_is_refused(tmp_path: Path, store: Path) -> None:
+    (store / "mux1.ts").write_bytes(BROADCAST)
+    path = written(tmp_path, PATTERN.format(unit=""))
+    with pytest.raises(
+        SourceError, match=r'shard line 2: nothing says what .* count; expected unit="bytes"'
+    ) as caught:
+        read(path, store)
+    assert "count seconds" in caught.value.hint
+    assert "--unit bytes" in caught.value.hint
+    assert read(path, store, unit="bytes") == BROADCAST[2100:3600]
+    with pytest.raises(ConfigError, match="the unit 'seconds' is not known"):
+        read(path, store, unit="seconds")
+    path = written(tmp_path, PATTERN.format(unit=' unit="seconds"'))
+    with pytest.raises(SourceError, match="count 'seconds'; expected 'bytes'"):
+        read(path, store, unit="bytes")
+    path = written(tmp_path, PATTERN.format(unit=' unit="Bytes"'))
+    assert read(path, store) == BROADCAST[2100:3600]
+
+
+def test_a_file_elsewhere_is_looked_up_below_the_root_by_name_or_path(tmp_path: Path, store: Path) -> None:
+    path = written(tmp_path, PATTERN.format(unit=' unit="bytes"'))
+    with pytest.raises(
+        SourceError, match=r"is not below .*store; looked for mux1\.ts, bart/mux1\.ts"
+    ) as caught:
+        read(path, store)
+    assert "--root" in caught.value.hint
+    (store / "bart").mkdir()
+    (store / "bart" / "mux1.ts").write_bytes(BROADCAST)
+    assert read_shard(path, root=store).extents[0].path == ("bart", "mux1.ts")
+    # The same file under two names is one; two files are not.
+    os.link(store / "bart" / "mux1.ts", store / "mux1.ts")
+    assert read(path, store) == BROADCAST[2100:3600]
+    (store / "mux1.ts").unlink()
+    (store / "mux1.ts").write_bytes(BROADCAST)
+    with pytest.raises(SourceError, match=r"2 files can be meant: mux1\.ts, bart/mux1\.ts"):
+        read(path, store)
+
+
+def test_a_file_that_is_not_where_a_local_url_says_is_found_by_its_name(tmp_path: Path, store: Path) -> None:
+    (store / "a.ts").write_bytes(b"here")
+    (store / "sub" / "deep").mkdir(parents=True)
+    (store / "sub" / "deep" / "b.ts").write_bytes(b"deep")
+    (tmp_path / "outside").write_bytes(b"secret")
+    (store / "link.ts").symlink_to(tmp_path / "outside")
+    (store / "ways").symlink_to(tmp_path)
+    for url in ("file:///srv/store/x", "elsewhere/x", "x", "../x", "file://host/x", "C:/x", "http://x/y"):
+        for name, data in (("a.ts", b"here"), ("b.ts", b"deep")):
+            assert read(written(tmp_path, metadata(one(url, 0, 4, name))), store) == data
+        for name in ("outside", "c.ts"):
+            with pytest.raises(SourceError, match=rf"is not below .*, and for {name} in all folders"):
+                read(written(tmp_path, metadata(one(url, 0, 1, name))), store)
+        with pytest.raises(SourceError, match=r"link\.ts cannot be opened"):
+            read(written(tmp_path, metadata(one(url, 0, 1, "link.ts"))), store)
+        with pytest.raises(SourceError, match=r"'\.\./outside' is no name of a file"):
+            read(written(tmp_path, metadata(one(url, 0, 1, "../outside"))), store)
+    path = written(tmp_path, metadata(one("gone/b.ts", 0, 4, "b.ts")))
+    os.link(store / "sub" / "deep" / "b.ts", store / "sub" / "b.ts")
+    assert read(path, store) == b"deep"
+    (store / "other").mkdir()
+    (store / "other" / "b.ts").write_bytes(b"deep")
+    with pytest.raises(SourceError, match=r"2 files can be meant: other/b\.ts, sub/b\.ts"):
+        read(path, store)
+
+
+def test_a_file_that_is_missing_from_the_folder_of_its_url_is_not_another_of_that_name(
+    tmp_path: Path, store: Path
+) -> None:
+    for name in ("lob4", "lob5"):
+        (store / "segment" / name).mkdir(parents=True)
+    (store / "segment" / "lob5" / "record0.bin").write_bytes(b"another")
+    for url in ("segment/lob4/record0.bin", "file:///mnt/x/segment/lob4/record0.bin"):
+        path = written(tmp_path, metadata(one(url, 0, 1, "record0.bin")))
+        with pytest.raises(SourceError, match="the folder segment is there, the file is not"):
+            read(path, store)
+
+
+@pytest.mark.parametrize("base", ["", "file:///mnt/x/", "https://repository.example/a/", "b/c/", "../c/"])
+@pytest.mark.parametrize("form", [doms_document, lambda those: map(to_json, those)], ids=["doms", "json"])
+def test_what_is_written_with_any_base_is_read_back(
+    root: Path, tmp_path: Path, base: str, form: Callable[[Iterable[Shard]], Iterator[str]]
+) -> None:
+    with Package(root) as package:
+        path = written(tmp_path, "\n".join(form(shards(package, base=base))))
+    for lob in LOBS:
+        assert read(path, root, lob=lob.id) == lob.data
+
+
+def test_a_folder_that_cannot_be_looked_through_is_told(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def walking(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+        onerror(PermissionError(errno.EACCES, "Permission denied", f"{top}/closed"))
+        return iter(())
+
+    monkeypatch.setattr(os, "walk", walking)
+    with pytest.raises(SourceError, match="closed cannot be read: Permission denied"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "a"))), store)
+
+
+def test_folders_deeper_than_any_store_are_not_looked_through(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walking, "DEEPEST", 1)
+    (store / "a" / "b").mkdir(parents=True)
+    (store / "a" / "b" / "deep").write_bytes(b"x")
+    (store / "a" / "low").write_bytes(b"x")
+    assert read(written(tmp_path, metadata(one("gone", 0, 1, "low"))), store) == b"x"
+    with pytest.raises(SourceError, match="is not below"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "deep"))), store)
+    with pytest.raises(SourceError, match="is not below"):
+        read(written(tmp_path, metadata(one("gone", 0, 1, "low"))), tmp_path / "no root")
+
+
+@pytest.mark.parametrize(
+    ("file", "path"),
+    [
+        (one("a/b.bin", 0, 1), ("a", "b.bin")),
+        (one("./a/../a/b.bin", 0, 1), ("a", "b.bin")),
+        (one("a/c%20d", 0, 1), ("a", "c d")),
+        (one("file://{root}/a/b.bin", 0, 1), ("a", "b.bin")),
+        (one("file:{real}/a/b.bin", 0, 1), ("a", "b.bin")),
+        (one("{root}/a/b.bin", 0, 1), ("a", "b.bin")),
+        (one("https://x/y/a/b.bin?q=1", 0, 1), ("a", "b.bin")),
+        (one("https://x/%00", 0, 1, "top"), ("top",)),
+        (one("urn:x:y", 0, 1, "top"), ("top",)),
+        (one(None, 0, 1, "top"), ("top",)),
+        (one("", 0, 1, "top"), ("top",)),
+    ],
+)
+def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tuple[str, ...]) -> None:
+    (store / "a").mkdir()
+    for name in ("a/b.bin", "a/c d", "top"):
+        (store / name).write_bytes(b"x")
+    link = tmp_path / "link"
+    link.symlink_to(store)
+    text = metadata(file.replace("{root}", str(link)).replace("{real}", str(store)))
+    assert read_shard(written(tmp_path, text), root=link).extents == (
+        FoundExtent(path=path, offset=0, length=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (one("../x", 0, 1), "leads out of its root"),
+        (one("a/%2e%2e/x", 0, 1), "an escaped '..'"),
+        (
+            one("file:///etc/passwd", 0, 1),
+            "'file:///etc/passwd' lies outside .*, the folder that was granted",
+        ),
+        (one("/etc/passwd", 0, 1), "lies outside"),
+        (one("file://{root}", 0, 1), "lies outside"),
+        (one("file://host/x", 0, 1), "is on the host"),
+        (one("C:/x", 0, 1), "is on a drive"),
+        (one(".", 0, 1), "lies outside"),
+        (one("http://x/", 0, 1, "a/b"), "'a/b' is no name of a file"),
+        (one("http://x/", 0, 1, ".."), "'..' is no name"),
+        (one("http://x/", 0, 1), "is not below"),
+        (one(None, 0, 1), "has neither a URL nor a name"),
+        (one("gone", 0, 1), "the file gone is not below .*; looked for gone"),
+        (one("link", 0, 1), "link cannot be opened"),
+        (one("pipe", 0, 1), "not a regular file"),
+        (one("folder", 0, 1), "folder cannot be opened: Is a directory"),
+        (one("ten", -1, 1), "its offset '-1' is negative"),
+        (one("ten", 0, -1), "its length '-1' is negative"),
+        (one("ten", "x", 1), "its offset 'x' is no number of bytes"),
+        (one("ten", "", 1), "its offset '' is no number"),
+        (one("ten", "1.5", 1), "is no number of bytes"),
+        (one("ten", 0, 11), "asks for bytes 0 to 11 of ten, which has 10 bytes"),
+        (one("ten", 11, 0), "asks for bytes 11 to 11 of ten"),
+        (one("ten", 5, 10**17), "which has 10 bytes"),
+        ("<file><program_start_offset>1</program_start_offset></file>", "has no program_clip_length"),
+        ("<file/>", "has no program_start_offset"),
+        (one("a", 0, 1).replace("</file>", "<file_url>b</file_url></file>"), "has two file_url elements"),
+        ("", "the shard has no file"),
+    ],
+)
+def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
+    tmp_path: Path, store: Path, file: str, said: str
+) -> None:
+    (store / "ten").write_bytes(bytes(10))
+    (store / "link").symlink_to(store / "ten")
+    (store / "folder").mkdir()
+    os.mkfifo(store / "pipe")
+    (tmp_path / "x").write_bytes(b"outside")
+    path = written(tmp_path, metadata(file.replace("{root}", str(store))))
+    with pytest.raises(SourceError, match=said) as caught:
+        read(path, store)
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Document is empty|not well-formed"),
+        ("neither", "not well-formed"),
+        ("<shards/>", "has no shard"),
+        ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "DTD"),
+        ("{", "is no JSON"),
+        ('{"files": [}', "is no JSON"),
+        ("{}\n[]", "line 2: is no JSON|line 1: the shard has no list"),
+        ("{}", "line 1: the shard has no list of files"),
+        ('{"files": [1]}', "has no list of files"),
+        ('{"files": [{"offset": true, "length": 1}]}', "has the offset True; expected a whole number"),
+        ('{"files": [{"offset": 1, "length": "1"}]}', "file 1: has the length '1'"),
+        ('{"files": [{"offset": 1, "length": 1, "url": 3}]}', "has the url 3; expected a text"),
+        ('{"files": [{"offset": 1, "length": 1, "url": "a"}]}', "nothing says what its offset"),
+        ('{"unit": 5, "files": [{"offset": 1, "length": 1, "url": "a"}]}', "count '5'; expected 'bytes'"),
+        ('{"unit": "bytes", "files": [{"offset": -1, "length": 1, "url": "a"}]}', "is negative"),
+        ('{"unit": "bytes", "files": []}', "the shard has no file"),
+        ("{" * 5_000 + "}", "is no JSON"),
+        ("[" * 100_000, "a JSON array .* is no JSON"),
+        ("[{]", "a JSON array .* is no JSON"),
+        ("[]", "has no shard"),
+        ("[1]", "shard 1: is no object"),
+        ('[{"files": [{"offset": 1, "length": "1"}]}]', "shard 1, file 1: has the length '1'"),
+        ('{"a":' * 100_000 + "}", "is no JSON"),
+    ],
+)
+def test_what_is_no_shard_file_is_told(tmp_path: Path, store: Path, text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said) as caught:
+        read(written(tmp_path, text), store)
+    assert caught.value.hint
+
+
+def test_a_shard_file_that_is_not_there_or_too_long_is_told(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceError, match="gone cannot be opened"):
+        read(tmp_path / "gone", store)
+    monkeypatch.setattr(reading, "_LONGEST", 20)
+    with pytest.raises(SourceError, match="has more than 20 bytes"):
+        read(written(tmp_path, metadata(one("a", 0, 1))), store)
+    with pytest.raises(SourceError, match="is no JSON"):
+        read(written(tmp_path, '{"a": [' + "1, " * 30 + "1]}"), store)
+    with pytest.raises(SourceError, match="has more than 20 bytes"):
+        read(written(tmp_path, "[" + "1, " * 30 + "1]"), store)
+
+
+def test_extents_may_overlap_and_be_empty(tmp_path: Path, store: Path) -> None:
+    (store / "ten").write_bytes(b"0123456789")
+    path = written(
+        tmp_path, metadata(one("ten", 2, 5), one("ten", 4, 6), one("ten", 10, 0), one("ten", 0, 1))
+    )
+    assert read(path, store) == b"23456" + b"456789" + b"0"
+
+
+def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Path) -> None:
+    (store / "ten").write_bytes(bytes(10))
+    found = read_shard(written(tmp_path, metadata(one("ten", 2, 5))), root=store)
+    (store / "ten").write_bytes(bytes(4))
+    with pytest.raises(SourceError, match="ten ended 3 bytes early"):
+        list(concatenated(found))
+    (store / "ten").unlink()
+    with pytest.raises(SourceError, match="ten cannot be opened"):
+        list(concatenated(found))
+
+
+@law(40)
+@given(st.lists(st.binary(max_size=100), min_size=1, max_size=5), st.data())
+def test_any_shard_is_its_slices_one_after_the_other(files: list[bytes], draw: st.DataObject) -> None:
+    extents = []
+    for _ in range(draw.draw(st.integers(1, 6))):
+        number = draw.draw(st.integers(0, len(files) - 1))
+        offset = draw.draw(st.integers(0, len(files[number])))
+        extents.append((number, offset, draw.draw(st.integers(0, len(files[number]) - offset))))
+    shard = Shard(
+        lob="s0.t0.c1.r1",
+        pid="uuid:0",
+        files=tuple(
+            ShardFile(id=f"f{n}", url=f"f{n}", name=f"f{n}", offset=o, length=length, media_type=None)
+            for n, o, length in extents
+        ),
+    )
+    expected = b"".join(files[n][offset : offset + length] for n, offset, length in extents)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number, data in enumerate(files):
+            (folder / f"f{number}").write_bytes(data)
+        for text in (to_json(shard), to_doms(shard), "\n".join(doms_document([shard]))):
+            assert read(written(folder, text), folder) == expected
+
+
+@law(100)
+@given(st.lists(st.integers(0, 5), max_size=6), st.data())
+def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) -> None:
+    extents = tuple(
+        FoundExtent(path=("f",), offset=10 * number, length=length) for number, length in enumerate(lengths)
+    )
+    shard = FoundShard(source="", root=Path(), extents=extents)
+    first = draw.draw(st.integers(0, shard.size))
+    offsets = range(first, draw.draw(st.integers(first, shard.size)))
+
+    def bytes_of(it: FoundShard) -> list[int]:
+        return [at for each in it.extents for at in range(each.offset, each.offset + each.length)]
+
+    assert bytes_of(shard.cut(offsets)) == bytes_of(shard)[offsets.start : offsets.stop]
+    assert all(each.length for each in shard.cut(offsets).extents)
+
+
+def test_the_map_of_parts_may_name_a_child_by_its_uuid_in_capitals(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
+    parent = top(package)
+    assert parent is not None
+    mets = package.joinpath(*parent)
+    text, count = re.subn(
+        r'urn:uuid:[^"]+(?="[^>]*CONTENTIDS)', lambda found: found[0].upper(), mets.read_text()
+    )
+    mets.write_text(text)
+    assert count
+    with Package(package) as opened:
+        assert any(len(each.files) > 1 for each in shards(opened))

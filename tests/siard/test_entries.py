@@ -1,0 +1,369 @@
+"""An unpacked archive reads as its zip file does, and nothing in the folder is followed or trusted."""
+
+from __future__ import annotations
+
+import os
+import socket
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError, TargetError
+from metspack.files import tempdb, walking
+from metspack.files.byteranges import Stamp
+from metspack.model import FileExtent, ZipExtent
+from metspack.siard.entries import (
+    METADATA,
+    AnyTree,
+    ArchiveEntries,
+    FolderEntries,
+    WrappedTree,
+    contents,
+    wrapping_root,
+)
+from tests.laws import law
+from tests.shared_data import shared
+
+ARCHIVE = {
+    METADATA: b"<siardArchive/>",
+    "content/schema0/table0/table0.xml": b"<table/>",
+    "content/schema0/table0/lob1/record0.bin": b"\0" * 3_000_000,
+    "content/schema0/table0/lob1/record1.bin": b"",
+}
+
+
+def written(root: Path, files: dict[str, bytes] | Iterable[str]) -> Path:
+    for name, data in files.items() if isinstance(files, dict) else ((each, b"") for each in files):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return root
+
+
+def zipped(path: Path, root: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each in sorted(root.rglob("*")):
+            archive.write(each, each.relative_to(root))
+    return path
+
+
+def everything(tree: AnyTree) -> dict[str, bytes | None]:
+    def data(name: str) -> bytes | None:
+        if name.endswith("/"):
+            return None
+        extent = tree.extent(name)
+        assert extent is not None
+        return b"".join(tree.contents(extent))
+
+    return {name: data(name) for name in tree.names()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return written(tmp_path / "Unpacked", ARCHIVE)
+
+
+def refused(root: Path) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        FolderEntries(root)
+    assert str(root) in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+# A folder as a tree
+
+
+def test_a_folder_has_the_names_and_bytes_of_its_zip(root: Path, tmp_path: Path) -> None:
+    with FolderEntries(root) as tree, ZipContainer.opened(zipped(tmp_path / "a.siard", root)) as container:
+        of_zip: ArchiveEntries[ZipExtent] = container
+        of_folder: ArchiveEntries[FileExtent] = tree
+        assert list(of_folder.names()) == list(of_zip.names())
+        assert everything(of_folder) == everything(of_zip)
+        assert len(tree) == len(container)
+        tree.unchanged()
+
+
+def test_a_real_archive_unpacked_reads_as_its_zip(tmp_path: Path) -> None:
+    path = shared("data", "northwind", "Northwind.siard")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "all")
+    with ZipContainer.opened(path) as container, FolderEntries(tmp_path / "all") as tree:
+        files = [name for name in container.names() if not name.endswith("/")]
+        assert [name for name in tree.names() if not name.endswith("/")] == files
+        assert all(everything(tree)[name] == data for name, data in everything(container).items() if data)
+
+
+def test_an_extent_is_a_file_below_the_root(root: Path) -> None:
+    name = "content/schema0/table0/lob1/record0.bin"
+    status = (root / name).stat()
+    with FolderEntries(root, index=3) as tree:
+        assert tree.extent(name) == FileExtent(
+            root=3,
+            path=tuple(name.split("/")),
+            size=3_000_000,
+            modified=status.st_mtime_ns,
+            inode=status.st_ino,
+            device=status.st_dev,
+        )
+
+
+@pytest.mark.parametrize("name", ["", "content/", "content", "/header/metadata.xml", "none", "\ud800"])
+def test_what_is_no_file_has_no_extent(root: Path, name: str) -> None:
+    with FolderEntries(root) as tree:
+        assert tree.extent(name) is None
+
+
+def test_names_begin_with_the_prefix(root: Path) -> None:
+    with FolderEntries(root) as tree:
+        assert list(tree.names("header")) == ["header/", METADATA]
+        assert not list(tree.names("headers"))
+        assert not list(tree.names("zz"))
+
+
+NAME = st.text(
+    st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="/\\:"), min_size=1, max_size=20
+)
+
+
+@law(30)
+@given(st.sets(NAME.filter(lambda name: name not in {".", ".."} and len(name.encode()) < 200), max_size=20))
+def test_names_are_sorted_by_code_points(names: set[str]) -> None:
+    with TemporaryDirectory() as folder:
+        written(Path(folder), names)
+        on_disk = [os.fsdecode(name) for name in os.listdir(os.fsencode(folder))]
+        with FolderEntries(Path(folder)) as tree:
+            assert list(tree.names()) == sorted(on_disk)
+
+
+def test_a_link_to_the_root_is_taken_for_it(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(root)
+    with FolderEntries(tmp_path / "link") as tree:
+        assert tree.extent(METADATA) is not None
+
+
+# What is refused
+
+
+def test_a_link_is_refused_wherever_it_leads(root: Path) -> None:
+    (root / "content" / "link.bin").symlink_to(root / METADATA)
+    error = refused(root)
+    assert "'content/link.bin' is a symbolic link" in error.message
+
+
+def test_a_link_to_a_folder_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / "more").symlink_to(tmp_path)
+    assert "'more' is a symbolic link" in refused(root).message
+
+
+def test_a_named_pipe_is_refused(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    assert "'pipe' is a named pipe" in refused(root).message
+
+
+def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("s")
+        assert "'s' is a socket" in refused(root).message
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        (b"a\\b", "holds a backslash"),
+        (b"a\nb", "the control character U+000A"),
+        (b"a\x7fb", "the control character U+007F"),
+        ("a\x85b".encode(), "the control character U+0085"),
+        (b"a\xe4b", "is not UTF-8"),
+        (b"C:x", "drive letter"),
+    ],
+)
+def test_a_name_that_no_archive_could_hold_is_refused(root: Path, name: bytes, fault: str) -> None:
+    try:
+        os.close(os.open(os.fsencode(root) + b"/" + name, os.O_CREAT | os.O_WRONLY))
+    except OSError as error:
+        pytest.skip(f"the file system takes no such name: {error}")
+    message = refused(root).message
+    assert fault in message
+    assert message.isprintable()
+
+
+def test_what_is_no_folder_is_refused(root: Path) -> None:
+    assert "cannot be read" in refused(root / METADATA).message
+    assert "cannot be read" in refused(root / "none").message
+
+
+def test_a_folder_that_may_not_be_read_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_folder: object) -> Iterator[os.DirEntry[str]]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", denied)
+    assert "Permission denied" in refused(root).message
+
+
+def test_folders_within_folders_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walking, "DEEPEST", 3)
+    written(tmp_path, ["a/b/c/d.bin"])
+    with FolderEntries(tmp_path) as tree:
+        assert len(tree) == 4
+    written(tmp_path, ["a/b/c/d/e.bin"])
+    (tmp_path / "a/b/c/d.bin").unlink()
+    assert "more than 3 deep" in refused(tmp_path).message
+
+
+def test_a_full_temporary_disk_is_no_fault_of_the_source() -> None:
+    database = tempdb.opened()
+    with pytest.raises(TargetError, match="cannot keep the names on disk"), tempdb.explained("the names"):
+        database.execute("SELECT * FROM none")
+    database.close()
+
+
+# Bytes are those that were found
+
+
+NAME_OF_LOB = "content/schema0/table0/lob1/record0.bin"
+
+
+def extent_of(root: Path, name: str) -> FileExtent:
+    with FolderEntries(root) as tree:
+        extent = tree.extent(name)
+    assert extent is not None
+    return extent
+
+
+def read_error(root: Path, extent: FileExtent) -> str:
+    with pytest.raises(SourceError) as caught:
+        list(contents(root, extent))
+    assert caught.value.hint
+    return caught.value.message
+
+
+def test_a_file_changed_since_is_not_read(root: Path) -> None:
+    extent = extent_of(root, NAME_OF_LOB)
+    (root / NAME_OF_LOB).write_bytes(b"other")
+    message = read_error(root, extent)
+    assert f"{NAME_OF_LOB!r} was changed since it was found" in message
+    assert "it has 5 bytes; expected 3,000,000" in message
+
+
+def test_another_file_in_its_place_is_not_read(root: Path) -> None:
+    extent = extent_of(root, NAME_OF_LOB)
+    path = root / NAME_OF_LOB
+    other = root / "other"
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(extent.modified, extent.modified))
+    other.replace(path)
+    assert read_error(root, extent).endswith("was changed since it was found")
+
+
+def test_a_file_changed_while_it_is_read_is_noticed(root: Path) -> None:
+    blocks = contents(root, extent_of(root, NAME_OF_LOB))
+    next(blocks)
+    os.utime(root / NAME_OF_LOB, ns=(1, 1))
+    with pytest.raises(SourceError, match="was changed while it was read"):
+        list(blocks)
+
+
+def test_a_file_cut_while_it_is_read_is_noticed(root: Path) -> None:
+    blocks = contents(root, extent_of(root, NAME_OF_LOB))
+    next(blocks)
+    os.truncate(root / NAME_OF_LOB, 2_000_000)
+    with pytest.raises(SourceError, match=r"ends at byte 2,000,000; expected 3,000,000 bytes"):
+        list(blocks)
+
+
+def test_a_file_that_is_gone_or_a_link_now_is_not_read(root: Path) -> None:
+    extent = extent_of(root, NAME_OF_LOB)
+    (root / NAME_OF_LOB).unlink()
+    assert "cannot be read: No such file" in read_error(root, extent)
+    (root / NAME_OF_LOB).symlink_to(root / METADATA)
+    assert "cannot be read" in read_error(root, extent)
+
+
+def test_a_file_of_another_size_than_promised_is_not_read(root: Path) -> None:
+    with (root / METADATA).open("rb") as file:
+        stamp = Stamp.of(file.fileno())
+    for size in (stamp.size - 1, stamp.size + 1):
+        extent = FileExtent(
+            root=0,
+            path=tuple(METADATA.split("/")),
+            size=size,
+            modified=stamp.modified,
+            inode=stamp.inode,
+            device=stamp.device,
+        )
+        assert f"expected {size:,}" in read_error(root, extent)
+
+
+def test_a_folder_that_changed_is_noticed(root: Path) -> None:
+    with FolderEntries(root) as tree:
+        tree.unchanged()
+        (root / "new").mkdir()
+        with pytest.raises(SourceError, match="'new/' was added"):
+            tree.unchanged()
+        (root / "new").rmdir()
+        os.utime(root / METADATA, ns=(1, 1))
+        with pytest.raises(SourceError, match=f"'{METADATA}' was changed"):
+            tree.unchanged()
+        (root / METADATA).unlink()
+        with pytest.raises(SourceError, match=r"1 of 9 files and folders are gone"):
+            tree.unchanged()
+
+
+# One folder further down
+
+
+def test_a_wrapped_archive_reads_as_if_it_were_not(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outer").mkdir()
+    root.rename(tmp_path / "outer" / "my_archive")
+    written(tmp_path / "outer", ["my_archivx", "__MACOSX/my_archive/._header", "z_lobs/header"])
+    with FolderEntries(tmp_path / "outer" / "my_archive") as tree:
+        expected = everything(tree)
+    outer = FolderEntries(tmp_path / "outer")
+    assert wrapping_root(outer) == "my_archive/"
+    wrapped = WrappedTree(outer, "my_archive/")
+    assert wrapping_root(wrapped) is None
+    assert everything(wrapped) == expected
+    assert list(wrapped.names("header/")) == ["header/", METADATA]
+    assert wrapped.extent("") is None
+    wrapped.unchanged()
+    wrapped.close()
+
+
+def test_a_wrapped_zip_reads_as_if_it_were_not(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outer").mkdir()
+    root.rename(tmp_path / "outer" / "in it")
+    container = ZipContainer.opened(zipped(tmp_path / "a.zip", tmp_path / "outer"))
+    assert wrapping_root(container) == "in it/"
+    wrapped: ArchiveEntries[ZipExtent] = WrappedTree(container, "in it/")
+    files = {name: data for name, data in everything(wrapped).items() if data is not None}
+    assert files == ARCHIVE
+    wrapped.close()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["content/x"],
+        [METADATA, f"a/{METADATA}"],
+        [f"a/{METADATA}", f"b/{METADATA}"],
+        [f"a/b/{METADATA}"],
+        [f"a/{METADATA}.old", "a/xheader/metadata.xml"],
+    ],
+)
+def test_no_root_wraps_unless_exactly_one_holds_the_metadata(tmp_path: Path, files: list[str]) -> None:
+    with FolderEntries(written(tmp_path, files)) as tree:
+        assert wrapping_root(tree) is None
+
+
+@pytest.mark.parametrize("name", ["", "a", "/", "../", "a//"])
+def test_only_a_folder_wraps(root: Path, name: str) -> None:
+    with FolderEntries(root) as tree, pytest.raises(ValueError, match="no folder's name"):
+        WrappedTree(tree, name)

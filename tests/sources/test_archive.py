@@ -1,0 +1,407 @@
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from metspack.errors import ConfigError, SourceError
+from metspack.locations.errors import LobMissing, LobRefused
+from metspack.model import Budgets, LobRef
+from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
+from metspack.sources.extents import OpenHoldings
+from tests.shared_data import ARCHIVES, shared
+from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
+
+FOLDER = "content/schema0/table0"
+LOB = f"{FOLDER}/lob1/record0.bin"
+
+
+def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
+    """Return the error with which an archive is refused on opening or on reading its LOBs."""
+    with pytest.raises(SourceError) as caught, Archive(path, budgets) as archive:
+        list(archive.lobs())
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def lobs(path: Path, tallies: Tallies | None = None) -> list[LobRef]:
+    with Archive(path) as archive:
+        return list(archive.lobs(tallies))
+
+
+def zipped(path: Path, entries: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return path
+
+
+# --- every LOB, in order ------------------------------------------------------------------------------
+
+
+def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None:
+    names = [f"content/l{n}.bin" for n in range(5)]
+    tables = [
+        Table(
+            folder="table7",
+            columns=(column("A"), column("B", fields=field("x") + field("y"))),
+            rows=(
+                f"<c1 file='{names[4]}'/><c2><u1 file='{names[2]}' length='2'/><u2 file='{names[1]}'/></c2>",
+                "",
+                f"<c1 file='{names[3]}' digestType='MD5' digest='{'0' * 32}'/>",
+            ),
+        ),
+        Table(folder="table2", name="u", columns=(column("A"), column("N", "INTEGER"))),
+        Table(folder="table3", name="v", rows=(f"<c1 file='{names[0]}'/>", "<c1>0A</c1>")),
+    ]
+    data = {name: bytes(number) for number, name in enumerate(names)}
+    tallies = Tallies()
+    found = lobs(siard(tmp_path / "s.siard", tables=tables, lobs=data), tallies)
+    assert [(each.place.id, each.cell.file, each.size) for each in found] == [
+        ("s0.t7.c1.r1", names[4], 4),
+        ("s0.t7.c2.u1.r1", names[2], 2),
+        ("s0.t7.c2.u2.r1", names[1], 1),
+        ("s0.t7.c1.r3", names[3], 3),
+        ("s0.t3.c1.r1", names[0], 0),
+    ]
+    assert {path: (each.rows, each.inline) for path, each in tallies.by_table.items()} == {
+        "content/schema0/table7/table7.xml": (3, 0),
+        "content/schema0/table2/table2.xml": (0, 0),
+        "content/schema0/table3/table3.xml": (2, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "settings", "archive_folder", "entry"),
+    [
+        (LOB, {}, None, LOB),
+        (LOB, {"folder": "lob1"}, ".", LOB),
+        ("record0.bin", {"folder": "lob1"}, None, LOB),
+        ("lob1/record0.bin", {}, None, LOB),
+        ("record0.bin", {"lob_folder": f"{FOLDER}/lob1/"}, None, LOB),
+        ("record0.bin", {"lob_folder": "schema0/table0/lob1"}, "content/", LOB),
+        ("record%200.bin", {"folder": "lob1"}, None, f"{FOLDER}/lob1/record 0.bin"),
+        (f"{FOLDER}/a%20b", {}, None, f"{FOLDER}/a b"),
+        (f"{FOLDER}/é", {}, None, f"{FOLDER}/é"),
+        ("./lob1/./record0.bin", {}, None, LOB),
+    ],
+)
+def test_an_entry_is_found_by_every_convention_in_use(
+    tmp_path: Path, cell: str, settings: dict[str, str], archive_folder: str | None, entry: str
+) -> None:
+    table = Table(columns=(column("D", **settings),), rows=(f"<c1 file='{cell}'/>",))
+    path = siard(
+        tmp_path / "s.siard", version="2.0", tables=[table], lobs={entry: b"x"}, lob_folder=archive_folder
+    )
+    (found,) = lobs(path)
+    assert found.entries == (entry,)
+    assert found.cell.file == cell
+
+
+def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) -> None:
+    typed = column("A").replace("</type>", "</type><mimeType>image/png</mimeType>")
+    nested = column(
+        "B", fields=field("x").replace("</field>", "<mimeType>text/plain</mimeType></field>") + field("y")
+    )
+    rows = (
+        "<c1 file='content/1.bin'/><c2><u1 file='content/2.bin'/><u2 file='content/3.JPG'/></c2>"
+        "<c3 file='content/4'/>"
+    )
+    table = Table(columns=(typed, nested, column("C")), rows=(rows,))
+    data = {f"content/{name}": b"" for name in ("1.bin", "2.bin", "3.JPG", "4")}
+    assert [
+        (each.extension, each.media_type) for each in lobs(siard(tmp_path / "s", tables=[table], lobs=data))
+    ] == [
+        ("bin", "image/png"),
+        ("bin", "text/plain"),
+        ("JPG", "image/jpeg"),
+        ("bin", "application/octet-stream"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "extension"),
+    [
+        ("a.bin", "bin"),
+        ("a/b.TXT ", "TXT"),
+        ("a", "bin"),
+        ("a.b/c", "bin"),
+        ("a.tar.gz", "gz"),
+        ("a.", "bin"),
+        ("a.\u00e9", "bin"),
+        ("a.abcdefghijk", "bin"),
+        ("a.b\n", "b"),
+        (".bin", "bin"),
+        ("", "bin"),
+    ],
+)
+def test_an_extension_is_letters_and_digits(file: str, extension: str) -> None:
+    assert extension_of(file) == extension
+
+
+@pytest.mark.parametrize(
+    "packing", [Packing(method=zipfile.ZIP_DEFLATED), Packing(streamed=True), Packing(zip64=True)]
+)
+def test_the_extent_is_enough_to_read_a_lob(tmp_path: Path, packing: Packing) -> None:
+    table = Table(rows=(f"<c1 file='{LOB}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x" * 1000}, packing=packing)
+    with Archive(path) as archive:
+        (lob,) = archive.lobs()
+        with OpenHoldings(archive.holdings()) as shelf:
+            assert b"".join(shelf.contents(lob.extents[0], "it")) == b"x" * 1000
+
+
+@pytest.mark.parametrize("parts", ARCHIVES, ids=lambda parts: parts[-1])
+def test_every_lob_inside_a_real_archive_is_found(parts: tuple[str, ...]) -> None:
+    path = shared("data", *parts)
+    with zipfile.ZipFile(path) as archive:
+        documents = [name for name in archive.namelist() if re.search(r"/table\d+\.xml$", name)]
+        cells = [
+            cell
+            for name in documents
+            for cell in etree.fromstring(archive.read(name)).iter()
+            if cell.get("file")
+        ]
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+    found = lobs(path)
+    assert sorted(each.cell.file for each in found) == sorted(cell.get("file", "") for cell in cells)
+    assert all([each.size] == [sizes[name] for name in each.entries] for each in found)
+    assert len({each.entries for each in found}) == len(found)
+    assert len({each.place.id for each in found}) == len(found)
+
+
+# --- what is no archive that can be read --------------------------------------------------------------
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    error = refusal(tmp_path / "none.siard")
+    assert "No such file" in error.message
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    assert refusal(tmp_path).message == f"{tmp_path} is a folder, expected a .siard file or an unpacked one"
+    assert refusal(tmp_path).hint == "It holds neither header/metadata.xml nor a .siard file."
+    siard(tmp_path / "b.siard")
+    siard(tmp_path / "a.siard")
+    (tmp_path / "0.siard").mkdir()
+    hint = refusal(tmp_path).hint
+    assert hint.startswith(f"It holds a.siard, b.siard: name the file, {tmp_path / 'a.siard'}; or")
+
+
+def test_no_zip_file(tmp_path: Path) -> None:
+    (tmp_path / "s.siard").write_bytes(b"<siardArchive/>" * 10)
+    assert "zip" in refusal(tmp_path / "s.siard").message
+
+
+def test_no_metadata(tmp_path: Path) -> None:
+    error = refusal(zipped(tmp_path / "s.siard", {"content/schema0/table0/table0.xml": b"<table/>"}))
+    assert error.message.endswith("is a zip archive without header/metadata.xml, so it is no SIARD archive")
+    assert "P_4.2-5" in error.hint
+
+
+def test_metadata_in_two_folders_is_no_archive(tmp_path: Path) -> None:
+    entries = {f"{name}/header/metadata.xml": b"<siardArchive/>" for name in ("one", "two")}
+    assert "without header/metadata.xml" in refusal(zipped(tmp_path / "s.siard", entries)).message
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (
+            b"<siardArchive>\n <dbname></siardArchive>",
+            "header/metadata.xml line 2, column 12: not well-formed",
+        ),
+        (b"<!DOCTYPE a><siardArchive/>", "line 1, column 12: the document has a document type declaration"),
+        (b"<html/>", "header/metadata.xml begins with <html>, expected <siardArchive>"),
+        (b"<views/>", "header/metadata.xml begins with <views>"),
+        (b"<siardArchive version='3.0'/>", "SIARD version 3.0, expected one of 1.0, 2.0, 2.1, 2.2"),
+        (b"<siardArchive/>", r"SIARD version \(none\), expected"),
+        (b"<a>" * 101 + b"</a>" * 101, "line 1, column 301: elements are nested more than 100 deep"),
+        (b'<?xml version="1.0" encoding="Shift_JIS"?><a/>', "header/metadata.xml is encoded in Shift_JIS"),
+    ],
+)
+def test_metadata_that_cannot_be_read(tmp_path: Path, document: bytes, words: str) -> None:
+    assert re.search(words, refusal(siard(tmp_path / "s.siard", document=document)).message)
+
+
+def test_metadata_over_budget(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard")
+    size = len(metadata("2.2", []))
+    with Archive(path, Budgets(metadata=size)):
+        pass
+    error = refusal(path, Budgets(metadata=size - 1))
+    assert error.message == f"{path}: {METADATA} has {size:,} bytes, expected at most {size - 1:,}"
+    assert error.hint.endswith("raise the budget: --budget metadata=BYTES.")
+
+
+def test_a_table_without_its_document(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", document=metadata("2.2", [Table()]))
+    assert refusal(path).message == f"{path}: table s.t has no document content/schema0/table0/table0.xml"
+
+
+def test_a_table_document_that_is_damaged(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(document=b"<table>")])
+    with pytest.raises(
+        SourceError, match=r"content/schema0/table0/table0.xml line 1, column 8: not well-formed"
+    ):
+        lobs(path)
+
+
+def test_a_cell_that_names_no_entry(tmp_path: Path) -> None:
+    table = Table(rows=("<c1/>", "<c1 file='record0.bin'/>"))
+    path = siard(tmp_path / "s.siard", tables=[table])
+    error = refusal(path)
+    assert error.message.startswith(
+        f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2), file 'record0.bin': its LOB is not there. Tried: "
+    )
+    assert "incomplete" in error.hint
+
+
+def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
+    rows = ("<c1 file='record0.bin'/>", f"<c1 file='{LOB}'/>", "<c1 file='../../x'/>")
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB: b"x"})
+    with Archive(path) as archive:
+        found = archive.lobs()
+        assert next(found).place.id == "s0.t0.c1.r2"
+        with pytest.raises(LobsUnresolved) as caught:
+            next(found)
+    assert caught.value.message == f"{path}: 2 LOBs cannot be had"
+    assert [each[: each.index(",")] for each in caught.value.details] == [
+        "table s.t row 1",
+        "table s.t row 3",
+    ]
+
+
+def test_any_number_is_named(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 10_050)])
+    error = refusal(path)
+    assert error.message == f"{path}: 10,050 LOBs cannot be had"
+    assert len(error.details) == 10_050
+    assert "Tried: " in error.details[0]
+    assert (
+        error.details[-1] == "table s.t row 10,050, cell c1 (s0.t0.c1.r10050), file 'a': its LOB is not there"
+    )
+    assert list(error.details)[1:3] == error.details[1:3]
+    with pytest.raises(IndexError):
+        error.details[10_050]
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 -- our own
+    assert (again.message, again.hint) == (error.message, error.hint)
+    assert again.details == tuple(error.details)
+
+
+@pytest.mark.parametrize(
+    "file", ["../../../etc/passwd", "", "http://example.org/x", "\\\\host\\share", "a%00b"]
+)
+def test_a_cell_that_leaves_the_archive_names_no_entry(tmp_path: Path, file: str) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c1 file='{file}'/>",))])
+    error = refusal(path)
+    assert "s0.t0.c1.r1" in error.message
+    assert "passwd: nothing" not in error.message
+
+
+def test_a_lob_outside(tmp_path: Path) -> None:
+    table = Table(columns=(column("D", lob_folder="../lobs/"),), rows=("<c1 file='record0.bin'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table])
+    error = refusal(path)
+    assert "its LOB is not there" in error.message
+    assert "--lob-root DIR" in error.hint
+    (tmp_path / "lobs").mkdir()
+    (tmp_path / "lobs" / "record0.bin").write_bytes(b"outside")
+    (found,) = lobs(path)
+    assert (found.size, found.entries) == (7, ())
+
+
+def test_a_lob_of_a_column_that_metadata_does_not_have(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c5 file='{LOB}'/>",))], lobs={LOB: b""})
+    assert "row 1 has a LOB in cell c5, but metadata.xml gives table s.t 1 columns" in refusal(path).message
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        METADATA,
+        f"./{METADATA}",
+        f"{FOLDER}/table0.xml",
+        f"{FOLDER}/table0.xsd",
+    ],
+)
+def test_a_cell_that_names_a_part_of_the_archive_itself(tmp_path: Path, file: str) -> None:
+    table = Table(rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
+    error = refusal(path)
+    assert error.message.endswith(
+        f"(s0.t0.c1.r1), file {file!r}: names what is no LOB but part of the archive itself"
+    )
+    assert "would destroy the archive" in error.hint
+
+
+def test_a_cell_that_names_the_archives_own_file(tmp_path: Path) -> None:
+    table = Table(rows=("<c1 file='../s.siard'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
+    error = refusal(path)
+    assert error.message.endswith(
+        "(s0.t0.c1.r1), file '../s.siard': names what is no LOB but part of the archive itself"
+    )
+
+
+@pytest.mark.parametrize(
+    "file", [f"/{METADATA}", f"file:///{LOB}", "header/siardversion/2.2/", f"{FOLDER}/lob1/"]
+)
+def test_a_cell_that_is_absolute_or_a_folder_names_no_lob(tmp_path: Path, file: str) -> None:
+    table = Table(rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x"}, folders=[f"{FOLDER}/lob1/"])
+    assert f"(s0.t0.c1.r1), file {file!r}: " in refusal(path).message
+
+
+# --- what is said of LOBs that cannot be had ----------------------------------------------------------
+
+
+def test_a_granted_folder_that_is_none_is_a_wrong_option(tmp_path: Path) -> None:
+    path = siard(tmp_path / "s.siard", tables=[Table()])
+    nothing = tmp_path / "nothing"
+    for grants in (Grants(lob_roots=(nothing,)), Grants(drives={"S:": nothing})):
+        with pytest.raises(ConfigError, match="nothing is no folder that LOBs could lie in"):
+            Archive(path, grants=grants)
+
+
+def test_beside_a_link_to_the_archive_nothing_of_its_target_is_granted(tmp_path: Path) -> None:
+    table = Table(columns=(column("D", lob_folder="lobs/"),), rows=("<c1 file='r.bin'/>",))
+    (tmp_path / "store" / "lobs").mkdir(parents=True)
+    (tmp_path / "store" / "lobs" / "r.bin").write_bytes(b"x")
+    path = siard(tmp_path / "store" / "s.siard", tables=[table])
+    assert [each.size for each in lobs(path)] == [1]
+    link = tmp_path / "s.siard"
+    link.symlink_to(path)
+    error = refusal(link)
+    assert f"{link} is a symbolic link" in error.hint
+    assert f"not beside {path}" in error.hint
+    with Archive(link, grants=Grants(lob_roots=(path.parent,))) as archive:
+        assert len(list(archive.lobs())) == 1
+
+
+@pytest.mark.parametrize(
+    ("database", "folder", "file", "outcome"),
+    [
+        ("./", "../../", "../secret.bin", (LobRefused, "grant the folder that holds them")),
+        (None, "lobs/", "../../../secret.bin", (LobRefused, "grant the folder that holds them")),
+        (None, "S:/lobs/", "r.bin", (LobRefused, "--map-drive S:=DIR")),
+        ("/srv/lobs/", "c/", "r.bin", (LobRefused, "grant the folder that holds them")),
+        ("../s_lobs/", "c/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        (None, "../lobs/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        ("\\\\host\\lobs\\", "c/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
+        (None, None, "http://host/r.bin", (LobRefused, "nothing is fetched")),
+    ],
+)
+def test_what_became_of_a_lob_and_what_to_do(
+    tmp_path: Path, database: str | None, folder: str | None, file: str, outcome: tuple[type, str]
+) -> None:
+    table = Table(columns=(column("D", lob_folder=folder),), rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lob_folder=database)
+    with Archive(path) as archive:
+        (found,) = archive.located(archive.metadata.tables[0])
+    assert found.error is not None
+    kind, hint = outcome
+    assert (type(found.error), hint in found.error.hint) == (kind, True), found.error.hint

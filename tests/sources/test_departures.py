@@ -1,0 +1,106 @@
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import TargetError
+from metspack.files import tempdb
+from metspack.siard.entries import FolderEntries, WrappedTree
+from metspack.sources.repacking import Departures
+from tests.siard.zips import Entry, forged
+
+
+def test_departures_are_names_and_tell_what_is_new() -> None:
+    with closing(Departures()) as departures:
+        assert departures.add("a")
+        assert not departures.add("a")
+        assert "a" in departures
+        assert "b" not in departures
+
+
+def test_what_is_kept_after_all_does_not_leave() -> None:
+    with closing(Departures()) as departures:
+        departures.add("a")
+        departures.keep("a")
+        departures.keep("never")
+        assert "a" not in departures
+        assert departures.add("a")
+
+
+NAMES = ["a/", "a/b/", "a/b/c", "a/b/d", "a/e/", "a/f", "a0/", "ab", "g/", "g/h/", "g/h/i/", "g/h/i/k"]
+
+
+@pytest.mark.parametrize("root", ["", "archive/"])
+def test_a_folder_departs_when_all_in_it_does(tmp_path: Path, root: str) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(forged(*(Entry(name=root + name) for name in NAMES)))
+    with ZipContainer.opened(path) as container, closing(Departures()) as departures:
+        for name in ("a/b/c", "a/b/d", "g/h/i/k"):
+            departures.add(name)
+        departures.add_emptied(WrappedTree(container, root) if root else container)
+        assert {name for name in NAMES if name in departures} == {
+            "a/b/",
+            "a/b/c",
+            "a/b/d",
+            "g/",
+            "g/h/",
+            "g/h/i/",
+            "g/h/i/k",
+        }
+
+
+def test_folders_of_an_unpacked_archive_depart_too(tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            (tmp_path / name).mkdir(exist_ok=True)
+        else:
+            (tmp_path / name).write_bytes(b"")
+    with FolderEntries(tmp_path) as tree, closing(Departures()) as departures:
+        departures.add("g/h/i/k")
+        departures.add("a/b/c")
+        departures.add_emptied(tree)
+        assert {name for name in tree.names() if name in departures} == {
+            "a/b/c",
+            "g/",
+            "g/h/",
+            "g/h/i/",
+            "g/h/i/k",
+        }
+
+
+@given(st.sets(st.sampled_from([name for name in NAMES if not name.endswith("/")])))
+def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> None:
+    class Names:
+        def names(self, prefix: str = "") -> list[str]:
+            return [name for name in NAMES if name.startswith(prefix)]
+
+    with closing(Departures()) as departures:
+        for name in gone:
+            departures.add(name)
+        departures.add_emptied(Names())  # type: ignore[arg-type]
+        left = [name for name in NAMES if name not in departures]
+        for name in set(NAMES) - set(left):
+            assert name in gone or not any(each.startswith(name) for each in left)
+        for folder in (name for name in left if name.endswith("/")):
+            below = [each for each in NAMES if each.startswith(folder) and each != folder]
+            assert not below or any(each.startswith(folder) and each != folder for each in left)
+
+
+def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = tempdb.opened
+
+    def small(cache: int) -> object:
+        database = opened(cache)
+        database.execute("PRAGMA max_page_count = 10")
+        return database
+
+    monkeypatch.setattr(tempdb, "opened", small)
+    with closing(Departures()) as departures:
+        added = (departures.add(f"content/schema0/table0/lob1/r{number}.bin") for number in range(10_000))
+        with pytest.raises(TargetError, match="cannot keep the names of an archive's entries") as caught:
+            list(added)
+    assert "SQLITE_TMPDIR" in caught.value.hint

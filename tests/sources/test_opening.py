@@ -1,0 +1,353 @@
+"""Sources beside one whole archive with LOBs inside: what is built from them, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metspack import checking, roundtrip
+from metspack.building import build
+from metspack.building.build import BuildOptions, Built
+from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits, Severity
+from metspack.packages.package import Package
+from metspack.sources.archive import Archive, Grants
+from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import PART_DIGEST
+from tests import siards
+from tests.siard.forging import Table, column, siard
+from tests.trees import tree
+
+OPTIONS = BuildOptions(
+    created="2020-01-01T00:00:00Z",
+    software=Software(name="metspack", version="metspack 0"),
+    limits=Limits(files=2),
+)
+FOLDER = "content/schema0/table0"
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def built(source: Path, target: Path, **options: object) -> Built:
+    """Build and check in full."""
+    made = build.build(source, target, replace(OPTIONS, **options))  # type: ignore[arg-type]
+    assert not [each for each in checking.check(target) if each.severity is Severity.ERROR]
+    return made
+
+
+def contents(siard_file: Path) -> dict[str, bytes]:
+    """Return the bytes of every LOB, by its id."""
+    with Archive(siard_file) as archive:
+        lobs = list(archive.lobs())
+        with OpenHoldings(archive.holdings()) as shelf:
+            return {
+                lob.place.id: b"".join(b"".join(shelf.contents(each, "it")) for each in lob.extents)
+                for lob in lobs
+            }
+
+
+def entries(siard_file: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(siard_file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def written(folder: Path, files: Mapping[str, bytes]) -> Path:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+# --- LOBs without an archive --------------------------------------------------------------------------
+
+LOOSE = {
+    "content/schema0/table2/lob4/record0.bin": b"one",
+    "content/schema0/table2/lob4/record1.bin": b"three",
+    "content/schema0/table10/lob1/u2/record0.txt": b"",
+}
+
+
+def test_a_folder_of_lobs_is_packaged_without_an_archive(tmp_path: Path) -> None:
+    made = built(written(tmp_path / "My lobs", LOOSE), tmp_path / "out")
+    assert (made.name, made.segments, made.files, made.bytes) == ("My_lobs", 2, 3, 8)
+    assert made.objid.startswith("urn:uuid:")
+    assert any("no SIARD archive" in each for each in made.warnings)
+    files = tree(tmp_path / "out")
+    assert files["My_lobs_lobseg_0/content/schema0/table2/lob4/record1.bin"] == b"three"
+    assert files["My_lobs_lobseg_1/content/schema0/table10/lob1/u2/record0.txt"] == b""
+    assert b'TYPE="SIARD_lobs INDEX"' in files["mets.xml"]
+    assert b"ID_SIARD_DDL" not in files["mets.xml"]
+
+
+def test_a_list_of_files_gives_the_same_segments(tmp_path: Path) -> None:
+    folder = written(tmp_path / "lobs", LOOSE)
+    written(
+        tmp_path / "scans",
+        {"a b/first": b"one", "2.bin": b"three", "3.TXT": b""},
+    )
+    with (tmp_path / "lobs.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["schema", "table", "column", "row", "path"])
+        writer.writerow(["0", "table10", "c1.u2", "1", "3.TXT"])
+        writer.writerow(["schema0", "2", "c4", "2", "2.bin"])
+        writer.writerow(["0", "2", "4", "1", "a b/first"])
+    first = built(folder, tmp_path / "first")
+    made = built(tmp_path / "lobs.csv", tmp_path / "second", base=tmp_path / "scans")
+    assert (made.segments, made.files, made.name) == (first.segments, first.files, "lobs")
+    one, other = tree(tmp_path / "first"), tree(tmp_path / "second")
+    path = "lobs_lobseg_0/content/schema0/table2/lob4/record0.bin"
+    assert one[path] == other[path] == b"one"
+    assert other["lobs_lobseg_1/content/schema0/table10/lob1/u2/record0.TXT"] == b""
+    assert made.objid != first.objid, "an extension is another"
+
+
+def test_a_list_that_names_a_file_twice_loses_nothing(tmp_path: Path) -> None:
+    written(tmp_path / "scans", {"1.bin": b"one"})
+    (tmp_path / "l.csv").write_text(
+        "schema,table,column,row,path\n0,0,1,1,1.bin\n0,0,1,2,1.bin\n", encoding="utf-8"
+    )
+    made = built(tmp_path / "l.csv", tmp_path / "out", base=tmp_path / "scans")
+    assert made.files == 2
+    assert any("s0.t0.c1.r2 has those of s0.t0.c1.r1" in each for each in made.warnings)
+    found = [name for name, data in tree(tmp_path / "out").items() if data == b"one"]
+    assert len(found) == 2
+
+
+def test_a_list_needs_its_base_and_nothing_else_has_one(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,0,1,1,a\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="the folder that its paths begin in is not named") as refused:
+        built(tmp_path / "l.csv", tmp_path / "out")
+    assert "--base DIR" in refused.value.hint
+    with pytest.raises(ConfigError, match="--base goes with a list of files"):
+        built(siards.siard(tmp_path / "A.siard", b""), tmp_path / "out", base=tmp_path)
+
+
+def test_a_target_inside_the_source_is_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "lobs", LOOSE)
+    with pytest.raises(TargetError, match="lies inside the source folder"):
+        built(folder, folder / "out")
+
+
+@pytest.mark.parametrize("option", [{"min_size": 5}])
+def test_options_of_an_archive_mean_nothing_without_one(tmp_path: Path, option: dict[str, int]) -> None:
+    with pytest.raises(ConfigError):
+        built(written(tmp_path / "lobs", LOOSE), tmp_path / "out", **option)
+
+
+# --- cells that share a file --------------------------------------------------------------------------
+
+
+def shared_archive(path: Path, second: str = "") -> Path:
+    said = f"length='3' digestType='MD5' digest='{md5(b'one')}'"
+    rows = (
+        f"<c1 file='{FOLDER}/lob1/record0.bin' {said}/>",
+        f"<c1 file='{FOLDER}/lob1/record1.bin'/>",
+        f"<c1 file='{FOLDER}/lob1/record0.bin' {second or said}/>",
+    )
+    lobs = {f"{FOLDER}/lob1/record0.bin": b"one", f"{FOLDER}/lob1/record1.bin": b"other"}
+    return siard(path, tables=[Table(rows=rows)], lobs=lobs)
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_a_file_that_two_cells_name_is_placed_once(tmp_path: Path, layout: str) -> None:
+    source = shared_archive(tmp_path / "A.siard")
+    made = built(source, tmp_path / "out", layout=layout)
+    assert made.files == 2
+    assert any("s0.t0.c1.r3 names that of s0.t0.c1.r1" in each for each in made.warnings)
+    assert contents(tmp_path / "out" / "A.siard") == contents(source)
+    assert {each.code for each in checking.check(tmp_path / "out")} == {"Z018", "Z021"}
+
+
+def test_cells_that_say_different_things_of_one_file_get_each_their_own(tmp_path: Path) -> None:
+    source = shared_archive(tmp_path / "A.siard", "length='3'")
+    made = built(source, tmp_path / "out")
+    assert made.files == 3
+    assert contents(tmp_path / "out" / "A.siard") == contents(source)
+    wrong = shared_archive(tmp_path / "B.siard", f"digestType='MD5' digest='{md5(b'two')}'")
+    with pytest.raises(SourceError, match=r"LOB s0.t0.c1.r3 .* has the MD5"):
+        built(wrong, tmp_path / "none")
+
+
+# --- small LOBs stay ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_columns_of_small_lobs_stay_inside(tmp_path: Path, layout: str) -> None:
+    rows = tuple(
+        f"<c1 file='a{n}' length='4'/><c2 file='../out/b{n}.bin'/><c3 file='{FOLDER}/c{n}'/>"
+        for n in range(3)
+    )
+    columns = (
+        column("SMALL", folder="lob1"),
+        column("OUT", lob_folder="."),
+        column("LARGE"),
+    )
+    lobs = {f"{FOLDER}/lob1/a{n}": b"tiny" for n in range(3)} | {
+        f"{FOLDER}/c{n}": b"x" * 10 * n for n in range(3)
+    }
+    written(tmp_path, {f"out/b{n}.bin": b"b" for n in range(3)})
+    (tmp_path / "src").mkdir()
+    source = siard(
+        tmp_path / "src" / "A.siard", tables=[Table(columns=columns, rows=rows)], lobs=lobs, version="2.0"
+    )
+    grants = Grants(lob_roots=(tmp_path,))
+    with Archive(source, grants=grants) as archive:
+        assert len(list(archive.lobs())) == 9
+    made = built(source, tmp_path / "made", grants=grants, min_size=5, layout=layout)
+    assert made.files == 6
+    assert any("SMALL" in each and "stays inside" in each for each in made.warnings)
+    found = contents(tmp_path / "made" / "A.siard")
+    assert found == {
+        f"s0.t0.c{column}.r{n + 1}": (b"tiny", b"b", b"x" * 10 * n)[column - 1]
+        for n in range(3)
+        for column in (1, 2, 3)
+    }
+    inside = entries(tmp_path / "made" / "A.siard")
+    assert {f"{FOLDER}/lob1/a{n}" for n in range(3)} <= inside.keys()
+    assert not any(name.startswith(f"{FOLDER}/c") for name in inside)
+    assert f'<c1 file="{FOLDER}/lob1/a1"'.encode() in inside[f"{FOLDER}/table0.xml"].replace(b"'", b'"')
+    assert inside["header/metadata.xml"].count(b"<lobFolder>./</lobFolder>") == (
+        3 if layout == "lobseg" else 0
+    )
+    assert not [each for each in checking.check(tmp_path / "made") if each.code.startswith("P1")]
+
+
+def test_an_entry_that_a_staying_column_needs_stays_although_another_column_moves_it(tmp_path: Path) -> None:
+    rows = (f"<c1 file='{FOLDER}/one'/><c2 file='{FOLDER}/one'/>", f"<c2 file='{FOLDER}/large'/>")
+    columns = (column("A"), column("B"))
+    lobs = {f"{FOLDER}/one": b"one", f"{FOLDER}/large": b"large"}
+    source = siard(tmp_path / "A.siard", tables=[Table(columns=columns, rows=rows)], lobs=lobs)
+    built(source, tmp_path / "out", min_size=4)
+    assert contents(tmp_path / "out" / "A.siard") == contents(source)
+    assert f"{FOLDER}/one" in entries(tmp_path / "out" / "A.siard")
+
+
+def test_when_all_stay_the_archive_is_copied(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
+    made = built(source, tmp_path / "out", min_size=4)
+    assert (made.segments, made.files) == (0, 0)
+    assert (tmp_path / "out" / "A.siard").read_bytes() == source.read_bytes()
+
+
+# --- digests ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [("2.0", f'messageDigest="MD5{md5(b"one")}"'), ("2.2", f'digestType="MD5" digest="{md5(b"one")}"')],
+)
+def test_cells_without_a_digest_get_one_when_asked_for(tmp_path: Path, version: str, said: str) -> None:
+    rows = tuple(f"<c1 file='{FOLDER}/{n}.bin'/>" for n in (0, 1, 0))
+    lobs = {f"{FOLDER}/0.bin": b"one", f"{FOLDER}/1.bin": b"two"}
+    source = siard(tmp_path / "A.siard", tables=[Table(rows=rows)], lobs=lobs, version=version)
+    made = built(source, tmp_path / "out", add_digests=True)
+    assert not any("without a digest" in each for each in made.warnings)
+    table = entries(tmp_path / "out" / "A.siard")[f"{FOLDER}/table0.xml"].decode()
+    assert table.count(said) == 2
+    assert "Z021" not in {each.code for each in checking.check(tmp_path / "out")}
+
+
+@pytest.mark.parametrize("checksum", ["MD5", "SHA-1", "SHA-256", "SHA-512"])
+def test_the_cell_of_a_split_lob_gets_a_digest_whatever_that_of_mets(tmp_path: Path, checksum: str) -> None:
+    data = b"more than fifty bytes " * 5
+    rows = (f"<c1 file='{FOLDER}/0.bin'/>",)
+    source = siard(tmp_path / "A.siard", tables=[Table(rows=rows)], lobs={f"{FOLDER}/0.bin": data})
+    built(source, tmp_path / "out", add_digests=True, checksum=checksum, limits=Limits(files=9, bytes=50))
+    table = entries(tmp_path / "out" / "A.siard")[f"{FOLDER}/table0.xml"].decode()
+    algorithm = "SHA-256" if checksum == "SHA-512" else checksum
+    value = hashlib.new(algorithm.replace("-", ""), data).hexdigest()
+    assert f'digestType="{algorithm}" digest="{value}"' in table
+
+
+def test_siard_1_0_has_no_digests_to_add(tmp_path: Path) -> None:
+    source = siard(tmp_path / "A.siard", version="1.0")
+    with pytest.raises(ConfigError, match=r"SIARD 1\.0 has no digests"):
+        built(source, tmp_path / "out", add_digests=True)
+
+
+PARTS = (b"first part, ", b"second part, ", b"last")
+
+
+def split_archive(folder: Path, digest: str) -> Path:
+    """Return an archive as DBPTK writes it: a LOB in parts over segment folders."""
+    written(
+        folder,
+        {f"A.siard_lobs/s1_t1_c1/seg_{n}/t1_c1_r1.bin_part{n + 1:03d}": part for n, part in enumerate(PARTS)},
+    )
+    rows = (
+        f"<c1 file='seg_0/t1_c1_r1.bin' length='{sum(map(len, PARTS))}' digestType='MD5' digest='{digest}'/>",
+    )
+    table = Table(columns=(column("D", lob_folder="s1_t1_c1"),), rows=rows)
+    return siard(folder / "A.siard", tables=[table], lob_folder="../A.siard_lobs", version="2.2")
+
+
+def test_parts_are_read_as_the_whole_and_a_part_digest_is_named(tmp_path: Path) -> None:
+    whole = b"".join(PARTS)
+    (tmp_path / "right").mkdir()
+    made = built(split_archive(tmp_path / "right", md5(whole)), tmp_path / "one")
+    assert tree(tmp_path / "one")["A_lobseg_0/content/schema0/table0/lob1/record0.bin"] == whole
+    assert any("convention" in each for each in made.warnings)
+    (tmp_path / "dbptk").mkdir()
+    source = split_archive(tmp_path / "dbptk", md5(PARTS[-1]))
+    with pytest.raises(SourceError, match="that of the last part alone") as refused:
+        built(source, tmp_path / "none")
+    assert PART_DIGEST in refused.value.hint
+    made = built(source, tmp_path / "two", accepted=frozenset({PART_DIGEST}))
+    assert any("digest of their last part alone: 1" in each for each in made.warnings)
+    assert md5(whole) in entries(tmp_path / "two" / "A.siard")[f"{FOLDER}/table0.xml"].decode()
+    assert contents(tmp_path / "two" / "A.siard") == {"s0.t0.c1.r1": whole}
+
+
+def test_packed_segments_are_read(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "A.siard", b"one", b"two", b"three")
+    first = tmp_path / "first"
+    built(source, first)
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    shutil.copy(first / "A.siard", packed)
+    for number in range(2):
+        shutil.make_archive(
+            str(packed / f"A_lobseg_{number}"), "zip", root_dir=first, base_dir=f"A_lobseg_{number}"
+        )
+    made = built(packed / "A.siard", tmp_path / "again", jobs=2)
+    assert (made.segments, made.files) == (2, 3)
+    names = [name for name in tree(first) if "_lobseg_" in name]
+    assert {name: tree(first)[name] for name in names} == {
+        name: tree(tmp_path / "again")[name] for name in names
+    }
+
+
+def test_all_lobs_that_are_missing_are_named_and_nothing_is_written(tmp_path: Path) -> None:
+    source = siards.packed(
+        tmp_path / "A.siard",
+        siards.parts(
+            [siards.Lob(data=b"one"), siards.Lob(data=b"2", entry=None), siards.Lob(data=b"3", entry=None)]
+        ),
+    )
+    with pytest.raises(SourceError, match="2 LOBs cannot be had") as refused:
+        built(source, tmp_path / "out")
+    assert ["row 2" in refused.value.details[0], "row 3" in refused.value.details[1]] == [True, True]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["A.siard"]
+
+
+def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
+    inner = siards.siard(tmp_path / "inner.siard", b"of another archive").read_bytes()
+    names = [f"content/schema0/table0/lob2/record{n}.siard" for n in range(2)]
+    lobs = [siards.Lob(data=data, file=name) for data, name in zip((inner, b"no zip"), names, strict=True)]
+    source = siards.packed(tmp_path / "A.siard", siards.parts(lobs))
+    made = built(source, tmp_path / "out")
+    assert made.files == 2
+    assert not list(checking.check(tmp_path / "out"))
+    with Package(tmp_path / "out") as package:
+        assert package.archives == (("A.siard",),)
+    assert not list(roundtrip(tmp_path / "out"))

@@ -1,0 +1,255 @@
+"""Archives that do not lie at the root of a zip file become ones that do."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from metspack.containers.zipreader import ZipContainer
+from metspack.errors import SourceError
+from metspack.files.byteranges import Medium
+from metspack.sources.archive import Archive
+from metspack.sources.repacking import Departures, entries, raw_bytes
+from metspack.sources.rewriting import Moved, comparable, copy, rewrite, sealed, stale_digests
+from tests.containers.test_zipwriter import unzip_agrees
+from tests.shared_data import shared
+from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
+from tests.sources.test_rewriting import LOBS, TABLE, digest_of, moved_out, names, read
+
+FOLDERS = ("content/", "content/schema0/", "content/schema0/table0/lob2/", "content/empty/", "header/")
+
+
+def unpacked(source: Path, folder: Path) -> Path:
+    """Unpack a zip file into a new folder."""
+    with zipfile.ZipFile(source) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def wrapped(source: Path, target: Path, root: str = "my archiv\u00e9/") -> Path:
+    """Zip an archive again with a folder around everything, and something beside it."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        new.writestr("__MACOSX/x", b"beside")
+        new.writestr(root, b"")
+        for info in old.infolist():
+            inside = zipfile.ZipInfo(root + info.filename, info.date_time)
+            inside.compress_type, inside.external_attr = info.compress_type, info.external_attr
+            new.writestr(inside, old.read(info))
+    return target
+
+
+def sound(path: Path) -> dict[str, bytes]:
+    """Return an archive's entries as three readers have them."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        found = {name: archive.read(name) for name in archive.namelist()}
+    with ZipContainer.opened(path) as container:
+        assert {
+            each.extent.name: b"".join(container.contents(each.extent)) for each in container.records()
+        } == (found)
+    return found
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """Return an archive's entries but for folders and metadata.xml."""
+    return {name: data for name, data in sound(path).items() if not name.endswith("/") and name != METADATA}
+
+
+@pytest.fixture(params=["2.2", "2.0", "1.0"])
+def source(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return siard(
+        tmp_path / "source.siard",
+        version=request.param,
+        tables=[TABLE],
+        lobs={**LOBS, "content/sch\u00f6n": b"x" * 999},
+        folders=FOLDERS,
+        digests=NEW_MD5 if request.param == "2.2" else OLD_MD5,
+        packing=Packing(method=zipfile.ZIP_DEFLATED),
+    )
+
+
+def in_form(form: str, source: Path) -> Path:
+    folder = source.parent / "other"
+    folder.mkdir()
+    if form == "folder":
+        return unpacked(source, folder / "archive")
+    if form == "folder in a folder":
+        unpacked(source, folder / "archive" / "inner")
+        return folder / "archive"
+    return wrapped(source, folder / "archive.siard")
+
+
+FORMS = pytest.mark.parametrize("form", ["folder", "folder in a folder", "wrapped"])
+
+
+@FORMS
+def test_every_form_gives_the_archive_that_its_zip_gives(source: Path, form: str) -> None:
+    expected = moved_out(source)
+    target = moved_out(in_form(form, source), target=source.with_name("from-form.siard"))
+    assert files(target) == files(expected)
+    assert set(names(target)) - {"header/", "content/"} == set(names(expected)) - {
+        "header/",
+        "content/",
+        *(["content/schema0/"] if form != "wrapped" else []),
+    }
+    with Archive(target) as mine, Archive(expected) as other:
+        assert mine.metadata.tables == other.metadata.tables
+        assert mine.metadata.lob_folder == "./"
+        assert list(stale_digests(mine, lambda _read: None)) == []
+    assert digest_of(target, "md5") in read(target).decode().lower()
+
+
+@FORMS
+def test_an_archive_from_which_nothing_moves_becomes_a_zip_file_at_its_root(source: Path, form: str) -> None:
+    target = source.with_name("copy.siard")
+    with Archive(in_form(form, source)) as archive:
+        hashers = copy(archive, target, ["SHA-256"], work=source.parent)
+    assert hashers.digest("SHA-256").value == hashlib.sha256(target.read_bytes()).hexdigest()
+    assert files(target) == files(source)
+    was, is_now = (
+        read(each).decode().lower().replace(digest_of(each, "md5"), "") for each in (source, target)
+    )
+    assert is_now == was
+    unzip_agrees(target)
+
+
+@FORMS
+def test_there_is_nothing_to_compare_a_digest_with(source: Path, form: str) -> None:
+    told: list[int] = []
+    with Archive(source) as archive:
+        assert comparable(archive)
+    with Archive(in_form(form, source)) as archive:
+        assert not comparable(archive)
+        assert sealed(archive) == 0
+        assert list(stale_digests(archive, told.append)) == []
+    assert not told
+
+
+def test_a_wrapped_archives_entries_keep_their_compressed_bytes(source: Path) -> None:
+    path = in_form("wrapped", source)
+    target = source.with_name("copy.siard")
+    with Archive(path) as archive:
+        copy(archive, target, (), work=source.parent)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target) as new:
+        below = [each for each in old.infolist() if each.filename.startswith("my archiv\u00e9/")][1:]
+        assert [each.filename.partition("/")[2] for each in below] == new.namelist()
+        for was, is_now in zip(below, new.infolist(), strict=True):
+            if is_now.filename != METADATA:
+                assert (was.compress_size, was.CRC, was.date_time, was.external_attr, was.compress_type) == (
+                    is_now.compress_size,
+                    is_now.CRC,
+                    is_now.date_time,
+                    is_now.external_attr,
+                    is_now.compress_type,
+                )
+
+
+def test_streamed_entries_of_a_wrapped_archive(tmp_path: Path) -> None:
+    inner = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
+
+    class Pipe(io.RawIOBase):
+        def __init__(self) -> None:
+            self.data = bytearray()
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            self.data += data
+            return len(data)
+
+    pipe = Pipe()
+    with zipfile.ZipFile(inner) as old, zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(f"root/{name}", old.read(name))
+    (tmp_path / "wrapped.siard").write_bytes(pipe.data)
+    target = moved_out(tmp_path / "wrapped.siard")
+    assert files(target) == files(moved_out(inner, target=tmp_path / "plain.siard"))
+
+
+def test_an_unpacked_archive_is_packed_in_the_same_way_every_time(source: Path) -> None:
+    first = in_form("folder", source)
+    (source.parent / "again").mkdir()
+    second = unpacked(source, source.parent / "again" / "archive")
+    (second / "content" / "schema0" / "table0" / "table0.xsd").touch()
+    targets = [source.with_name("first.siard"), source.with_name("second.siard")]
+    for folder, target in zip((first, second), targets, strict=True):
+        with Archive(folder) as archive:
+            copy(archive, target, (), work=source.parent)
+    assert targets[0].read_bytes() == targets[1].read_bytes()
+    with zipfile.ZipFile(targets[0]) as made:
+        infos = made.infolist()
+        order = made.namelist()
+        version = (
+            made.read("header/metadata.xml").partition(b"Archive ")[2].partition(b'version="')[2][:3].decode()
+        )
+    header = order.index("header/")
+    assert order[:header] == sorted(order[:header])
+    assert order[header:] == sorted(order[header:])
+    assert all(name.startswith("content/") for name in order[:header])
+    # Of the folders: the two that the specification asks for, and the empty ones.
+    assert [name for name in order if name.endswith("/")] == [
+        "content/",
+        "content/empty/",
+        "header/",
+        f"header/siardversion/{version}/",
+    ]
+    assert {each.date_time for each in infos} == {(1980, 1, 1, 0, 0, 0)}
+    # SIARD 1.0 knows no compression.
+    assert {each.compress_type for each in infos if not each.is_dir()} == {
+        0 if b'version="1.0">' in read(source) else 8
+    }
+
+
+def test_a_folder_that_a_move_leaves_empty_is_not_packed(source: Path) -> None:
+    folder = in_form("folder", source)
+    assert (folder / "content" / "schema0" / "table0" / "lob2").is_dir()
+    assert "content/schema0/table0/lob2/" not in names(moved_out(folder, target=source.with_name("t.siard")))
+
+
+def test_a_real_archive_unpacked_moves_out_as_its_zip_does(tmp_path: Path) -> None:
+    source = tmp_path / "source.siard"
+    source.write_bytes(shared("data", "siard", "dbptk-example.siard").read_bytes())
+    expected = moved_out(source)
+    folder = unpacked(source, tmp_path / "unpacked")
+    assert files(moved_out(folder, target=tmp_path / "from-folder.siard")) == files(expected)
+
+
+def test_a_folder_has_no_bytes(source: Path) -> None:
+    with Archive(in_form("folder", source)) as archive, closing(Departures()) as none:
+        found = {each.name: b"".join(each.contents()) for each in entries(archive, none, header=False)}
+    assert found["content/empty/"] == b""
+    assert found[TABLE.path] == TABLE.data
+
+
+# --- a source that fails ------------------------------------------------------------------------------
+
+
+def test_a_zip_file_that_was_cut_is_noticed_while_it_is_copied(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    with Archive(source) as archive:
+        source.write_bytes(source.read_bytes()[:300])
+        with pytest.raises(SourceError, match=r"s\.siard: ends at byte 300; expected [0-9,]+ bytes or more"):
+            copy(archive, tmp_path / "copy", (), work=tmp_path)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_zip_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+
+    def failing(_medium: Medium, _start: int, _stop: int) -> Iterator[bytes]:
+        yield b"1234"
+        raise OSError(5, "Input/output error")
+
+    with Archive(source) as archive, closing(Departures()) as none:
+        monkeypatch.setattr(Medium, "chunks", failing)
+        assert archive.container is not None
+        with pytest.raises(SourceError, match="cannot be read at byte 14: Input/output error"):
+            list(raw_bytes(archive.container.medium, "x", 10, 20))
+        moved = Moved(entries=none, columns={})
+        with pytest.raises(SourceError, match="cannot be read at byte"):
+            rewrite(archive, moved, tmp_path / "t", work=tmp_path, values=lambda _table: None, algorithms=())

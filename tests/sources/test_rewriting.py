@@ -1,0 +1,740 @@
+import base64
+import hashlib
+import io
+import re
+import struct
+import zipfile
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from lxml import etree
+
+from metspack.errors import SourceError, TargetError
+from metspack.model import Budgets, LobCell
+from metspack.siard.edits import NewCell
+from metspack.siard.metadata import Table as Described
+from metspack.sources.archive import Archive
+from metspack.sources.repacking import Departures
+from metspack.sources.rewriting import Added, Moved, Values, copy, rewrite, sealed, stale_digests
+from tests.containers.test_zipwriter import unzip_agrees
+from tests.shared_data import ARCHIVES, shared
+from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
+
+VERSIONS = ["1.0", "2.0", "2.1", "2.2"]
+XSD = {"2.0": "siard-2.0-metadata.xsd", "2.1": "siard-2.1.1-metadata.xsd", "2.2": "siard-2.2-metadata.xsd"}
+LOB_1, LOB_2 = "content/schema0/table0/lob2/record0.bin", "content/schema0/table0/lob2/record1.bin"
+LOBS = {LOB_1: b"first" * 99, LOB_2: b"second"}
+ROWS = (f"<c1>1 &gt; 2</c1><c2 file='{LOB_1}' length=\"495\"/>", f"<c1>2</c1><c2\nfile = '{LOB_2}'>\n</c2>")
+TABLE = Table(columns=(column("ID", "INTEGER"), column("DATA")), rows=ROWS)
+EMPTY = Table(folder="table1", name="u", columns=(column("ID", "INTEGER"), column("D", lob_folder="x/")))
+PARSER = etree.XMLParser(resolve_entities=False)
+
+
+def new_value(cell: LobCell) -> NewCell:
+    return NewCell(file=f"Pack_lobseg_0/{cell.place.id}.bin")
+
+
+def valued(tables: Iterable[str]) -> Values:
+    """Give the tables with these documents new values, leave all others."""
+    known = set(tables)
+    return lambda table: new_value if table.path in known else None
+
+
+def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
+    """Rewrite an archive so that all its LOBs leave it; return the new one."""
+    target = target or source.with_name("target.siard")
+    with Archive(source, budgets) as archive, closing(Departures()) as departures:
+        columns: dict[str, dict[int, str]] = {}
+        tables = {(each.schema, each.number): each.path for each in archive.metadata.tables}
+        for lob in archive.lobs():
+            for name in lob.entries:
+                departures.add(name)
+            path = tables[lob.place.schema, lob.place.table]
+            columns.setdefault(path, {})[int(lob.place.cell.split(".")[0][1:])] = "./"
+        hashers = rewrite(
+            archive,
+            Moved(entries=departures, columns=columns, database="./"),
+            target,
+            work=target.parent,
+            values=valued(columns),
+            algorithms=["MD5", "SHA-256"],
+        )
+    data = target.read_bytes()
+    assert hashers.size == len(data)
+    assert hashers.digest("SHA-256").value == hashlib.sha256(data).hexdigest()
+    return target
+
+
+def read(path: Path, name: str = METADATA) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(name)
+
+
+def names(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive:
+        return [each.filename for each in sorted(archive.infolist(), key=lambda each: each.header_offset)]
+
+
+# --- the law: nothing is another but what must be -----------------------------------------------------
+
+
+def local(element: etree._Element) -> str:
+    return etree.QName(element).localname
+
+
+def described_alike(document: bytes) -> bytes:
+    """Return metadata.xml without what a move may change, and without white space around elements."""
+    root = etree.fromstring(document, PARSER)
+    for each in list(root.iter(etree.Element)):
+        above = each.getparent()
+        of_column = above is not None and local(above) in {"column", "field"}
+        if local(each) in {"lobFolder", "messageDigest"} or (local(each) == "folder" and of_column):
+            above.remove(each)
+    for each in root.iter():
+        each.text = (each.text or "").strip() if isinstance(each.tag, str) else each.text
+        each.tail = (each.tail or "").strip()
+    return etree.tostring(root.getroottree(), method="c14n", with_comments=True)
+
+
+def table_alike(document: bytes) -> tuple[bytes, list[str]]:
+    """Return a table's document without its ``file`` values, and those values."""
+    root = etree.fromstring(document, PARSER)
+    values = [str(each.attrib.pop("file")) for each in root.iter(etree.Element) if "file" in each.attrib]
+    return etree.tostring(root.getroottree(), method="c14n", with_comments=True), values
+
+
+def structures(path: Path) -> dict[str, tuple[bytes, bytes]]:
+    """Return each entry's local structure and its central record, the offset left out."""
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        infos, at = archive.infolist(), archive.start_dir
+    starts = sorted([each.header_offset for each in infos] + [archive.start_dir])
+    found = {}
+    for info in infos:
+        length = 46 + sum(struct.unpack_from("<3H", data, at + 28))
+        central = data[at : at + 42] + data[at + 46 : at + length]
+        at += length
+        stop = starts[starts.index(info.header_offset) + 1]
+        found[info.filename] = (data[info.header_offset : stop], central)
+    return found
+
+
+def expect_the_law(source: Path, target: Path) -> None:
+    before, after = structures(source), structures(target)
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target) as new:
+        assert new.testzip() is None
+        lobs: set[str] = set()
+        changed = {METADATA}
+        for name in old.namelist():
+            if not re.fullmatch(r"content/[^/]+/([^/]+)/\1\.xml", name):
+                continue
+            was, values = table_alike(old.read(name))
+            becomes, replaced = table_alike(new.read(name))
+            assert becomes == was
+            assert len(replaced) == len(values)
+            assert all(value.startswith("Pack_lobseg_0/s") for value in replaced)
+            lobs |= {
+                each
+                for each in old.namelist()
+                for value in values
+                if each.endswith(f"/{value}") or each == value
+            }
+            if values:
+                changed.add(name)
+        folders = {name for name in old.namelist() if name.endswith("/")}
+        stay = set(old.namelist()) - lobs
+        emptied = {
+            folder
+            for folder in folders
+            if any(lob.startswith(folder) for lob in lobs)
+            and not any(name.startswith(folder) and not name.endswith("/") for name in stay)
+        }
+        assert set(new.namelist()) == stay - emptied
+        assert described_alike(new.read(METADATA)) == described_alike(old.read(METADATA))
+        assert new.comment == old.comment
+    for name in after.keys() - changed:
+        assert after[name] == before[name], name
+    physical = names(target)
+    first = next(at for at, name in enumerate(physical) if name.startswith("header/"))
+    assert all(name.startswith("header/") for name in physical[first:])
+    for part in (physical[:first], physical[first:]):
+        assert part == [name for name in names(source) if name in part]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "packing", [Packing(), Packing(method=zipfile.ZIP_DEFLATED)], ids=["stored", "deflated"]
+)
+def test_every_version_fulfils_the_law(tmp_path: Path, version: str, packing: Packing) -> None:
+    source = siard(
+        tmp_path / "source.siard",
+        version=version,
+        tables=[TABLE, EMPTY],
+        lobs=LOBS,
+        folders=["content/", "content/schema0/", "content/schema0/table0/lob2/", "content/empty/", "header/"],
+        digests=OLD_MD5 if version < "2.1" else NEW_MD5,
+        packing=packing,
+    )
+    target = moved_out(source)
+    expect_the_law(source, target)
+    gone = set(names(source)) - set(names(target))
+    assert gone == {*LOBS, "content/schema0/table0/lob2/"}
+    assert read(target, TABLE.path) == TABLE.data.replace(
+        LOB_1.encode(), b"Pack_lobseg_0/s0.t0.c2.r1.bin"
+    ).replace(LOB_2.encode(), b"Pack_lobseg_0/s0.t0.c2.r2.bin")
+
+
+@pytest.mark.parametrize(
+    "packing",
+    [
+        Packing(streamed=True),
+        Packing(streamed=True, zip64=True),
+        Packing(streamed=True, method=zipfile.ZIP_DEFLATED),
+        Packing(streamed=True, zip64=True, method=zipfile.ZIP_DEFLATED),
+        Packing(zip64=True),
+        Packing(header_first=True),
+        Packing(comment=b"a comment"),
+    ],
+    ids=repr,
+)
+def test_every_way_of_packing_fulfils_the_law(tmp_path: Path, packing: Packing) -> None:
+    source = siard(
+        tmp_path / "source.siard", tables=[TABLE, EMPTY], lobs=LOBS, digests=NEW_MD5, packing=packing
+    )
+    target = moved_out(source)
+    expect_the_law(source, target)
+    assert digest_of(target, "md5") in read(target).decode()
+
+
+@pytest.mark.parametrize("parts", ARCHIVES, ids=lambda parts: parts[-1])
+def test_real_archives_fulfil_the_law(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    original = shared("data", *parts)
+    source = tmp_path / "source.siard"
+    source.write_bytes(original.read_bytes())
+    target = moved_out(source)
+    expect_the_law(source, target)
+    sealed_by = re.search(
+        r"<messageDigest>(?:MD5|.*?<digest>)([0-9A-F]{32})", read(target).decode(), re.DOTALL
+    )
+    assert (sealed_by is None) is (b"<messageDigest>" not in read(source))
+    assert sealed_by is None or sealed_by[1].lower() == digest_of(target, "md5")
+
+
+# --- entries and folders ------------------------------------------------------------------------------
+
+
+def test_folders_left_empty_go_and_folders_that_were_empty_stay(tmp_path: Path) -> None:
+    deep = "content/schema0/table0/lob2/seg_0/deep/record0.bin"
+    beside = "content/schema0/table0/lob2/seg_1/record1.bin"
+    rows = (f"<c1 file='{deep}'/>", f"<c1 file='{beside}'/>")
+    folders = [
+        "content/",
+        "content/schema0/",
+        "content/schema0/table0/",
+        "content/schema0/table0/lob2/",
+        "content/schema0/table0/lob2/seg_0/",
+        "content/schema0/table0/lob2/seg_0/deep/",
+        "content/schema0/table0/lob2/seg_1/",
+        "content/schema0/table0/lob2/seg_1/empty/",
+        "content/schema0/table0/lob20/",
+        "content/schema0/table0/lob2x",
+    ]
+    source = siard(
+        tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={deep: b"1", beside: b"2"}, folders=folders
+    )
+    assert set(names(source)) - set(names(moved_out(source))) == {
+        deep,
+        beside,
+        "content/schema0/table0/lob2/seg_0/",
+        "content/schema0/table0/lob2/seg_0/deep/",
+    }
+
+
+def test_a_lob_that_two_cells_name_leaves_once(tmp_path: Path) -> None:
+    rows = (f"<c1 file='{LOB_1}'/>", f"<c1 file='{LOB_1}'/>")
+    source = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB_1: b"x"})
+    assert set(names(source)) - set(names(moved_out(source))) == {LOB_1}
+
+
+def test_an_entry_no_cell_names_stays(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs={**LOBS, f"{LOB_1}.orphan": b"kept"})
+    assert read(moved_out(source), f"{LOB_1}.orphan") == b"kept"
+
+
+# --- messageDigest ------------------------------------------------------------------------------------
+
+
+def digest_of(path: Path, algorithm: str) -> str:
+    with zipfile.ZipFile(path) as archive:
+        stop = min(each.header_offset for each in archive.infolist() if each.filename.startswith("header/"))
+    return hashlib.new(algorithm, path.read_bytes()[:stop]).hexdigest()
+
+
+def digests_in(version: str, digests: str, tmp_path: Path) -> tuple[str, Path]:
+    """Rewrite an archive with these digests; return what stands between comment and the one before it."""
+    source = siard(tmp_path / "s.siard", version=version, tables=[TABLE], lobs=LOBS, digests=digests)
+    target = moved_out(source)
+    expect_the_law(source, target)
+    text = read(target).decode()
+    return text[text.index("</archivalDate>") + 17 : text.index("<!--")], target
+
+
+@pytest.mark.parametrize(
+    ("version", "form"),
+    [
+        ("1.0", "<messageDigest>MD5{MD5}</messageDigest>"),
+        ("1.0", "<messageDigest>MD5{md5}</messageDigest>"),
+        ("2.0", "<messageDigest>md5{MD5}</messageDigest>"),
+        ("2.0", "<messageDigest>SHA-1{sha1}</messageDigest>"),
+        ("2.0", "<messageDigest>SHA-256:{sha256}</messageDigest>"),
+        ("2.0", "<messageDigest>MD5{MD5}</messageDigest><messageDigest>SHA-256:{SHA256}</messageDigest>"),
+        ("2.1", "<messageDigest><digestType>MD5</digestType><digest>{MD5}</digest></messageDigest>"),
+        (
+            "2.2",
+            "<messageDigest>\n<digestType>SHA-256</digestType><digest> {sha256}\n</digest></messageDigest>",
+        ),
+        ("2.2", "<messageDigest><digestType>SHA256</digestType><digest>{SHA256}</digest></messageDigest>"),
+        (
+            "2.2",
+            (
+                "<messageDigest><digestType>MD5</digestType><digest>{md5}</digest></messageDigest>\n"
+                "<messageDigest><digestType>SHA-1</digestType><digest>{SHA1}</digest></messageDigest>"
+            ),
+        ),
+        ("2.2", ""),
+        ("1.0", "<messageDigest></messageDigest>"),
+        ("1.0", "<messageDigest/>"),
+        ("2.2", "<messageDigest><digestType>MD5</digestType><digest/></messageDigest>"),
+        ("2.2", "<messageDigest><digestType>CRC</digestType><digest>00</digest></messageDigest>"),
+        ("2.2", "<messageDigest>later</messageDigest>"),
+    ],
+)
+def test_each_digest_is_made_anew_in_the_form_it_had(tmp_path: Path, version: str, form: str) -> None:
+    found, target = digests_in(version, form, tmp_path)
+    hashes = {name: digest_of(target, name) for name in ("md5", "sha1", "sha256")}
+    hashes |= {name.upper(): value.upper() for name, value in hashes.items()}
+    assert found == re.sub(r"\{(\w+)\}", lambda name: hashes[name[1]], form)
+
+
+def test_a_digest_in_base64_stays_in_base64(tmp_path: Path) -> None:
+    old = base64.b64encode(b"x" * 32).decode()
+    found, target = digests_in("2.0", f"<messageDigest>SHA-256:{old}</messageDigest>", tmp_path)
+    new = base64.b64encode(bytes.fromhex(digest_of(target, "sha256"))).decode()
+    assert found == f"<messageDigest>SHA-256:{new}</messageDigest>"
+
+
+def test_what_was_changed_after_it_was_sealed_is_told(tmp_path: Path) -> None:
+    read_bytes: list[int] = []
+    sound = siard(tmp_path / "a.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
+    with Archive(sound) as archive:
+        assert list(stale_digests(archive, read_bytes.append)) == []
+        assert sum(read_bytes) == sealed(archive)
+        stop = sealed(archive)
+    stale = siard(tmp_path / "b.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5.replace("{md5}", "0" * 32))
+    with Archive(stale) as archive:
+        ((said, found),) = stale_digests(archive, read_bytes.append)
+        assert sealed(archive) == stop
+    assert said.value == "0" * 32
+    assert found.value == digest_of(stale, "md5")
+
+
+# --- folders of LOBs in metadata.xml ------------------------------------------------------------------
+
+
+def after_move(
+    tmp_path: Path, *columns: str, version: str = "2.2", rows: Iterable[str] = ROWS, **more: Any
+) -> str:
+    table = Table(columns=columns or TABLE.columns, rows=tuple(rows))
+    source = siard(tmp_path / "s.siard", version=version, tables=[table], lobs=LOBS, **more)
+    target = moved_out(source)
+    expect_the_law(source, target)
+    return read(target).decode()
+
+
+ID = column("ID", "INTEGER")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("lob_folder", [None, "", "content/", "."])
+def test_the_databases_folder_is_here(tmp_path: Path, version: str, lob_folder: str | None) -> None:
+    after = after_move(tmp_path, version=version, lob_folder=lob_folder)
+    assert " <dataOriginTimespan>1999 &gt; 2000</dataOriginTimespan>\n <lobFolder>./</lobFolder>\n" in after
+
+
+@pytest.mark.parametrize("lob_folder", [None, "", "content/schema0/table0/lob2/", "deep/&amp;<!-- c -->/"])
+def test_a_moved_columns_folder_is_here(tmp_path: Path, lob_folder: str | None) -> None:
+    rows = ROWS if not lob_folder else (f"<c2 file='/{LOB_1}'/>",)
+    rows = (
+        ROWS
+        if lob_folder != "content/schema0/table0/lob2/"
+        else ("<c2 file='record0.bin'/>", "<c2 file='record1.bin'/>")
+    )
+    after = after_move(tmp_path, ID, column("DATA", lob_folder=lob_folder), rows=rows)
+    assert "<name>DATA</name>\n     <lobFolder>./</lobFolder>\n     <type>" in after
+
+
+@pytest.mark.parametrize("folder", ["lob2", ""])
+@pytest.mark.parametrize("lob_folder", [None, "", "content/schema0/table0/"])
+def test_the_folder_of_a_moved_column_goes(tmp_path: Path, folder: str, lob_folder: str | None) -> None:
+    after = after_move(tmp_path, ID, column("DATA", folder=folder, lob_folder=lob_folder), version="2.0")
+    assert "<name>DATA</name>\n     <lobFolder>./</lobFolder>\n     <type>" in after
+
+
+def test_the_folders_of_its_fields_go(tmp_path: Path) -> None:
+    structured = column(
+        "S",
+        fields=field("f", lob_folder="x")
+        + field("g", folder="y", fields=field("h", lob_folder="", folder="z")),
+    )
+    rows = (f"<c1><u2><u1 file='{LOB_2}'/></u2></c1>",)
+    after = after_move(tmp_path, structured, version="2.0", rows=rows)
+    assert after.count("<lobFolder>./</lobFolder>") == 2
+    assert "<name>f</name>\n     </field>" in after
+    assert "<name>g</name>\n     <fields>" in after
+    assert "<name>h</name>\n     </field>" in after
+
+
+def test_a_column_without_lobs_loses_its_lobfolder_but_not_its_folder(tmp_path: Path) -> None:
+    stays = column("S", folder="lob1", lob_folder="x", fields=field("f", folder="u1", lob_folder="y"))
+    after = after_move(tmp_path, stays, column("DATA"), version="2.0")
+    assert "<name>S</name>\n     <folder>lob1</folder>\n     <typeSchema>" in after
+    assert "<name>f</name>\n     <folder>u1</folder>\n     </field>" in after
+    assert after.count("<lobFolder>./") == 2
+
+
+@pytest.mark.parametrize(
+    ("bare", "expected"),
+    [
+        ("<column><type>BLOB</type></column>", "<column><lobFolder>./</lobFolder><type>BLOB</type></column>"),
+        ("<column />", "<column ><lobFolder>./</lobFolder></column>"),
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_a_column_without_a_name_has_its_folder_first(
+    tmp_path: Path, bare: str, expected: str, codec: str
+) -> None:
+    document = metadata("2.2", [Table(columns=(ID, bare), rows=ROWS)], codec=codec)
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, document=document)
+    assert expected in read(moved_out(source)).decode(codec)
+
+
+def test_where_no_element_shows_the_place_the_folder_comes_first(tmp_path: Path) -> None:
+    document = metadata("1.0", [TABLE])
+    shortened = re.sub(rb" <(dataOwner|dataOriginTimespan|dbname)>.*\n", b"", document)
+    after = after_move(tmp_path, document=shortened)
+    assert after.count("<lobFolder>./") == 2
+    assert 'version="1.0"><lobFolder>./</lobFolder>' in after
+    owner = re.sub(rb" <dataOriginTimespan>.*\n", b"", document)
+    (tmp_path / "owner").mkdir()
+    assert "</dataOwner>\n <lobFolder>./</lobFolder>\n" in after_move(tmp_path / "owner", document=owner)
+
+
+@pytest.mark.parametrize(("version", "xsd"), XSD.items())
+@pytest.mark.parametrize("lob_folder", [None, ".", ""])
+def test_the_result_is_valid_against_the_official_schema(
+    tmp_path: Path, version: str, xsd: str, lob_folder: str | None
+) -> None:
+    schema = etree.XMLSchema(etree.parse(shared("data", "xsd", xsd)))
+    more = {"folder": "lob2"} if version == "2.0" else {}
+    columns = (
+        ID,
+        column("DATA", lob_folder=lob_folder, **more) if lob_folder != "." else column("DATA"),
+        column("S", lob_folder="x", fields=field("" if version == "2.0" else "f", lob_folder="y")),
+    )
+    source = siard(
+        tmp_path / "s.siard",
+        version=version,
+        tables=[Table(columns=columns, rows=ROWS)],
+        lobs=LOBS,
+        lob_folder=lob_folder,
+        digests=OLD_MD5 if version == "2.0" else NEW_MD5,
+    )
+    schema.assertValid(etree.fromstring(read(source)))
+    target = moved_out(source)
+    schema.assertValid(etree.fromstring(read(target)))
+    assert b"<folder>lob2" not in read(target)
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"])
+@pytest.mark.parametrize("prefix", ["", "s"])
+def test_metadata_in_any_encoding_and_with_any_prefix(tmp_path: Path, codec: str, prefix: str) -> None:
+    source = siard(
+        tmp_path / "s.siard",
+        tables=[Table(columns=(ID, column("DATA", lob_folder="")), rows=ROWS), EMPTY],
+        lobs=LOBS,
+        digests=NEW_MD5,
+        codec=codec,
+        prefix=prefix,
+    )
+    target = moved_out(source)
+    expect_the_law(source, target)
+    text = read(target).decode({"utf-16-be": "utf-16"}.get(codec, codec))
+    tag = f"{prefix}:lobFolder" if prefix else "lobFolder"
+    assert text.count(f"<{tag}>./</{tag}>") == 2
+    assert digest_of(target, "md5") in text
+    with Archive(target) as archive:
+        assert archive.metadata.lob_folder == "./"
+
+
+def test_metadata_without_any_white_space(tmp_path: Path) -> None:
+    document = re.sub(rb">\s+<", b"><", metadata("2.2", [TABLE]))
+    after = after_move(tmp_path, document=document)
+    assert "</dataOriginTimespan><lobFolder>./</lobFolder><archivalDate>" in after
+    assert "<name>DATA</name><lobFolder>./</lobFolder><type>" in after
+
+
+def test_an_empty_name_still_shows_the_place(tmp_path: Path) -> None:
+    document = metadata("2.2", [TABLE]).replace(b"<name>DATA</name>", b"<name/>")
+    assert "<name/>\n     <lobFolder>./</lobFolder>\n     <type>" in after_move(tmp_path, document=document)
+
+
+# --- what cannot be done ------------------------------------------------------------------------------
+
+
+def test_nesting_that_the_reader_allowed_is_allowed_again(tmp_path: Path) -> None:
+    deep = field("f")
+    for _ in range(50):
+        deep = field("f", fields=deep)
+    table = Table(columns=(ID, column("DATA"), column("S", fields=deep)), rows=ROWS)
+    source = siard(tmp_path / "s.siard", version="2.0", tables=[table], lobs=LOBS)
+    with pytest.raises(SourceError, match="nested more than 100 deep") as caught:
+        moved_out(source)
+    assert "--budget depth=N" in caught.value.hint
+    expect_the_law(source, moved_out(source, Budgets(depth=200)))
+
+
+def test_a_target_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    (tmp_path / "target.siard").write_bytes(b"mine")
+    with pytest.raises(TargetError, match="File exists"):
+        moved_out(source)
+    assert (tmp_path / "target.siard").read_bytes() == b"mine"
+
+
+def test_an_error_on_the_way_comes_through(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+
+    def broken(_table: Described) -> NoReturn:
+        raise SourceError("no value")
+
+    with Archive(source) as archive, closing(Departures()) as departures:
+        moved = Moved(entries=departures, columns={TABLE.path: {2: "./"}})
+        with pytest.raises(SourceError, match="no value"):
+            rewrite(archive, moved, tmp_path / "t", work=tmp_path, values=broken, algorithms=["MD5"])
+
+
+def test_an_archive_from_which_nothing_moves_is_copied_whole(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[EMPTY], packing=Packing(comment=b"c"))
+    with Archive(source) as archive:
+        hashers = copy(archive, tmp_path / "copy", ["MD5"], work=tmp_path)
+    assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+    assert hashers.digest("MD5").value == hashlib.md5(source.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def test_the_source_is_left_as_it_was(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
+    before, stamp = source.read_bytes(), source.stat().st_mtime_ns
+    moved_out(source)
+    assert (source.read_bytes(), source.stat().st_mtime_ns) == (before, stamp)
+
+
+def test_a_table_in_another_encoding_is_spliced_in_it(tmp_path: Path) -> None:
+    row = f'<row><c2 d="\u00e9\u3e00" file="{LOB_1}"/></row>'
+    text = f'<?xml version="1.0" encoding="UTF-16"?><table>{row}</table>'
+    table = Table(columns=TABLE.columns, document=text.encode("utf-16"))
+    source = siard(tmp_path / "s.siard", tables=[table], lobs=LOBS)
+    target = moved_out(source)
+    assert read(target, table.path) == text.replace(LOB_1, "Pack_lobseg_0/s0.t0.c2.r1.bin").encode("utf-16")
+
+
+def test_the_oracle_of_streamed_entries_tells_the_truth(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, packing=Packing(streamed=True))
+    with zipfile.ZipFile(io.BytesIO(source.read_bytes())) as archive:
+        assert all(each.flag_bits & 8 for each in archive.infolist() if not each.filename.endswith("/"))
+
+
+# --- LOBs that come in --------------------------------------------------------------------------------
+
+
+def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bool = True) -> Path:
+    """Rewrite an archive so that its LOBs are inside again, under the names they had."""
+    target = package.with_name("restored.siard")
+    inside = iter(lobs)
+
+    def value(cell: LobCell) -> NewCell:
+        del cell
+        return NewCell(file=next(inside))
+
+    with Archive(package) as archive, closing(Departures()) as none:
+        rewrite(
+            archive,
+            Moved(entries=none, columns={}),
+            target,
+            work=package.parent,
+            values=lambda table: value if table.path == TABLE.path else None,
+            algorithms=(),
+            added=(
+                Added(name=name, blocks=iter([data]), method=method, size=len(data) if size else None)
+                for name, data in lobs.items()
+            ),
+        )
+    return target
+
+
+@pytest.mark.parametrize("folders", [(), ("content/", "content/schema0/", "content/schema0/table0/")])
+@pytest.mark.parametrize("method", [0, 8])
+@pytest.mark.parametrize("size", [True, False])
+def test_what_went_out_and_came_back_goes_out_the_same(
+    tmp_path: Path, folders: tuple[str, ...], method: int, size: bool
+) -> None:
+    source = siard(
+        tmp_path / "s.siard",
+        tables=[TABLE, EMPTY],
+        lobs=LOBS,
+        digests=NEW_MD5,
+        folders=[*folders, *(["content/schema0/table0/lob2/"] if folders else [])],
+        packing=Packing(method=zipfile.ZIP_DEFLATED),
+    )
+    first = moved_out(source, target=tmp_path / "first.siard")
+    back = restored(first, LOBS, method=method, size=size)
+    before, after = structures(source), structures(back)
+    assert after.keys() == before.keys()
+    for name in before.keys() - LOBS.keys() - {METADATA, TABLE.path, "content/schema0/table0/lob2/"}:
+        assert after[name] == before[name], name
+    assert read(back, TABLE.path) == TABLE.data
+    assert {name: read(back, name) for name in LOBS} == LOBS
+    assert b"lobFolder>" not in read(back).partition(b"-->")[2]
+    assert read(back).count(b"lobFolder>") == 2  # in a comment
+    assert digest_of(back, "md5") in read(back).decode()
+    order = names(back)
+    header = next(at for at, name in enumerate(order) if name.startswith("header/"))
+    assert order[header - len(LOBS) : header] == list(LOBS)
+    assert moved_out(back, target=tmp_path / "second.siard").read_bytes() == first.read_bytes()
+    unzip_agrees(back)
+
+
+def test_folders_come_in_where_the_archive_lists_folders(tmp_path: Path) -> None:
+    deep = {"content/schema0/table0/lob2/a/b/r0": b"1", "content/schema0/table0/lob2/a/b/r1": b"2"}
+    deep |= {"content/schema0/table0/lob2/r2": b"3", "content/schema0/table0/lob2/a/r3": b"4", "r4": b"5"}
+    table = Table(columns=TABLE.columns, rows=tuple(f"<c2 file='{number}'/>" for number in deep))
+    listing = siard(tmp_path / "a.siard", tables=[table], folders=["content/", "content/schema0/table0/"])
+    without = siard(tmp_path / "b.siard", tables=[table], folders=["content/"])
+    assert [name for name in names(restored(listing, deep)) if name.endswith("/")] == [
+        "content/",
+        "content/schema0/table0/",
+        "content/schema0/",
+        "content/schema0/table0/lob2/",
+        "content/schema0/table0/lob2/a/",
+        "content/schema0/table0/lob2/a/b/",
+        "header/siardversion/2.2/",
+    ]
+    (tmp_path / "restored.siard").unlink()
+    (tmp_path / "restored.siard.directory").unlink()
+    assert [name for name in names(restored(without, deep)) if name.endswith("/")] == [
+        "content/",
+        "header/siardversion/2.2/",
+    ]
+
+
+@pytest.mark.parametrize("name", [LOB_1, TABLE.path, "again"])
+def test_a_name_that_is_there_already_does_not_come_in(tmp_path: Path, name: str) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    with pytest.raises(SourceError, match=re.escape(f"s.siard: a LOB is to become the entry {name!r}")):
+        come_in(source, ["again", name])
+
+
+@pytest.mark.parametrize("name", ["header/x", "content/", "../x", "/x", "a\\b", ""])
+def test_a_name_that_is_none_is_a_fault_of_the_caller(tmp_path: Path, name: str) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    with pytest.raises(ValueError, match="is no name for an entry of the content"):
+        come_in(source, [name])
+
+
+def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
+    come_in(source, [LOB_1], leaving=[LOB_1])
+    assert read(tmp_path / "t.siard", LOB_1) == b"new"
+
+
+def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:
+    with Archive(source) as archive, closing(Departures()) as departures:
+        for name in leaving:
+            departures.add(name)
+        rewrite(
+            archive,
+            Moved(entries=departures, columns={}),
+            source.with_name("t.siard"),
+            work=source.parent,
+            values=lambda _table: None,
+            algorithms=(),
+            added=[Added(name=name, blocks=[b"new"]) for name in added],
+        )
+
+
+# --- columns that stay --------------------------------------------------------------------------------
+
+
+def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = True) -> tuple[str, str]:
+    """Rewrite an archive of which one column stays inside; return metadata.xml and the table's document."""
+    columns = (column("A", folder="lob1"), column("B", folder="lob2"), column("C", folder="lob3"))
+    lobs = {f"content/schema0/table0/lob{number}/r": b"x" for number in (1, 2, 3)}
+    source = siard(
+        tmp_path / "s.siard", version=version, tables=[Table(columns=columns, rows=tuple(rows))], lobs=lobs
+    )
+
+    def value(cell: LobCell) -> NewCell | None:
+        if cell.place.cell == "c1":
+            return NewCell(file="Pack_lobseg_0/r")
+        if cell.place.cell == "c2":
+            return NewCell(file="content/schema0/table0/lob2/r") if named else None
+        return None
+
+    with Archive(source) as archive, closing(Departures()) as departures:
+        departures.add("content/schema0/table0/lob1/r")
+        rewrite(
+            archive,
+            Moved(entries=departures, columns={TABLE.path: {1: "../"}}),
+            tmp_path / "t.siard",
+            work=tmp_path,
+            values=lambda _table: value,
+            algorithms=(),
+        )
+    return read(tmp_path / "t.siard").decode(), read(tmp_path / "t.siard", TABLE.path).decode()
+
+
+FULL = tuple(f"<c{number} file='content/schema0/table0/lob{number}/r'/>" for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path: Path, version: str) -> None:
+    rows = ("<c1 file='r'/><c2 file='r'/><c3 file='r'/>",)
+    described, table = staying(tmp_path, version, rows)
+    assert "<folder>lob1<" not in described
+    assert "<folder>lob2<" not in described
+    assert "<folder>lob3<" in described
+    assert "<c2 file='content/schema0/table0/lob2/r'/><c3 file='r'/>" in table
+    assert described.count("<lobFolder>../</lobFolder>") == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_column_whose_cells_stay_as_they_are_keeps_its_folder(tmp_path: Path, version: str) -> None:
+    described, table = staying(tmp_path, version, ("".join(FULL),), named=False)
+    assert "<folder>lob2<" in described
+    assert "".join(FULL[1:]) in table
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_full_names_beside_a_folder_are_the_rule_in_siard_1_alone(tmp_path: Path, version: str) -> None:
+    described, table = staying(tmp_path, version, ("".join(FULL),))
+    assert ("<folder>lob2<" in described) is (version == "1.0")
+    assert "".join(FULL[1:]) in table
+
+
+def test_a_table_without_values_is_not_read_and_keeps_its_bytes(tmp_path: Path) -> None:
+    broken = Table(folder="table1", name="u", document=b"<table><no xml")
+    source = siard(tmp_path / "s.siard", tables=[TABLE, broken], lobs=LOBS)
+    come_in(source, ["new"])
+    assert structures(tmp_path / "t.siard")[broken.path] == structures(source)[broken.path]
