@@ -35,8 +35,8 @@ from metspack import safexml
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.files import listed
 from metspack.checking.mets.documents import DocumentReader
+from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
-from metspack.checking.tree import CheckedTree
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from metspack.packages.files import FolderTree

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
-    from metspack.restoring.results import Restored, RestoreOptions
+    from metspack.restoring.files import Restored, RestoreOptions
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
@@ -110,7 +110,7 @@ _HOMES = {
     "packages.lobs": ("Disagreement",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
-    "restoring.results": ("RestoreOptions", "Restored"),
+    "restoring.files": ("RestoreOptions", "Restored"),
     "sources.archive": ("Grants",),
 }
 

@@ -29,9 +29,8 @@ from metspack.packages.lobs import Disagreement
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.restoring import joining
-from metspack.restoring.files import restore_files
-from metspack.restoring.ranges import parsed
-from metspack.restoring.results import Restored, RestoreOptions
+from metspack.restoring.files import Restored, RestoreOptions, restore_files
+from metspack.restoring.joining import parsed
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards

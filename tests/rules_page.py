@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metspack.checking import Code
+from metspack.checking.eark.faults import REQUIREMENTS
 from metspack.checking.eark.requirements import Need, Requirement, Standard, State
-from metspack.checking.eark.table import REQUIREMENTS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
 _BEFORE = f"""# Requirements of the E-ARK standards

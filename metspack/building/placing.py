@@ -18,8 +18,7 @@ from metspack.digests import Hashers
 from metspack.files import tempdb, writing
 from metspack.layouts import Layout
 from metspack.model import Format, LobRef, Part
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
 
 MANIFESTS = ("MD5", "SHA-256")

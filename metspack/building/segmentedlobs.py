@@ -21,13 +21,12 @@ from metspack.files.staging import Partial
 from metspack.mediatypes import media_type
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
-from metspack.planning import slices
+from metspack.planning import assignment
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries
 from metspack.sources.archive import Archive, extension_of
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage, what
+from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.sources.pronom import Identifying
 
 _PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
@@ -84,8 +83,8 @@ class Standing(tempdb.Scratch):
         """
         with (
             Sharing() as sharing,
-            writing.NewFile(slices.path(staging.work, _LISTED)) as listed,
-            writing.NewFile(slices.path(staging.work, _AGAIN)) as again,
+            writing.NewFile(assignment.path(staging.work, _LISTED)) as listed,
+            writing.NewFile(assignment.path(staging.work, _AGAIN)) as again,
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
@@ -100,12 +99,12 @@ class Standing(tempdb.Scratch):
                 if claimed == {lob.place.id}:
                     self.counted.lobs += 1
                     self.counted.bytes += lob.size
-                    listed.write(slices.line(lob, None))
+                    listed.write(assignment.line(lob, None))
                 elif claimed == {""}:
                     self.counted.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
-                    again.write(slices.line(lob, None))
+                    again.write(assignment.line(lob, None))
                 else:
                     others = ", ".join(sorted(claimed - {lob.place.id}))
                     raise SourceError(
@@ -148,7 +147,7 @@ class Standing(tempdb.Scratch):
         accepted = options.accepted
         identifying = Identifying(staging.work / "probe") if options.identify else None
         with OpenHoldings(self._archive.holdings()) as shelf, tempdb.explained(_WHAT):
-            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
+            for lob, _ in assignment.entries(assignment.path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
                     self._parts(lob, passage, progress)
@@ -159,7 +158,7 @@ class Standing(tempdb.Scratch):
                     passage.end()
                     self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
-            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
+            for lob, _ in assignment.entries(assignment.path(staging.work, _AGAIN)):
                 passage = Passage(lob, shelf, (), accepted)
                 for _block in passage.portion():
                     pass

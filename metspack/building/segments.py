@@ -30,10 +30,9 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.model import Format
-from metspack.planning import slices
+from metspack.planning import assignment
 from metspack.progress import Progress
-from metspack.sources.extents import Holdings, OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
 
 
@@ -216,7 +215,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _room(task, spot) as room:
-                    entries = slices.entries(slices.path(task.work, spot.number))
+                    entries = assignment.entries(assignment.path(task.work, spot.number))
                     for file in course.placed(entries, room.lobs):
                         placements.add(file)
                         if file.part_of:

@@ -11,9 +11,9 @@ from pathlib import Path
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.graph import Graph, LinkState
+from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.run import Checked, Checking
-from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import tempdb

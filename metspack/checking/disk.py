@@ -9,7 +9,7 @@ from pathlib import Path
 from metspack import processes
 from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, folded_name, folder_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.mets import PLAIN_METS, is_mets_name

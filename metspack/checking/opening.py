@@ -19,7 +19,7 @@ from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.mets.links import bare
 from metspack.model import Budgets
-from metspack.packages.files import FolderTree, PackageTree, PackedTree
+from metspack.packages.files import FolderTree, MountedTree, PackageTree, PackedTree, path_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,3 +206,57 @@ def _holds(data: Iterator[bytes], mark: bytes) -> bool:
         if mark in before:
             return True
     return False
+
+
+def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
+    """Return the names on the way to a folder on disk, as given and without links; none when packed."""
+    if tree.is_packed:
+        return []
+    forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
+    return [(at, tuple(name for name in form.split("/") if name)) for form in forms]
+
+
+class CheckedTree(MountedTree):
+    """A package's own tree, those that are mounted in it, and the paths that references mean."""
+
+    def __init__(self, base: PackageTree) -> None:
+        super().__init__(base)
+        self._apart: list[bytes] = []
+        self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
+        self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
+
+    def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
+        """Let a tree stand at a path; ``apart`` when that is no path of the package, but a label."""
+        super().mount(at, tree)
+        self._here += _lies(at + b"/", tree)
+        if apart:
+            self._apart.append(at + b"/")
+
+    def below(self, path: bytes) -> Below | None:
+        """Return the file of its own that a path is, None when it is packed."""
+        tree, inner = self.held(path)
+        found = None if tree.is_packed else tree.location(inner)
+        return found if isinstance(found, Below) else None
+
+    def here(self, reference: uris.Reference) -> bytes | None:
+        """Return the path that an absolute reference means when it leads to where the package now lies."""
+        if reference.kind is not uris.Kind.ABSOLUTE or ".." in reference.segments:
+            return None
+        for at, names in self._here:
+            if reference.segments[: len(names)] == names and len(reference.segments) > len(names):
+                return at + path_of(reference.segments[len(names) :])
+        return None
+
+    def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
+        """Return the path that a reference in a document means; raises ``ReferenceRefused``.
+
+        What is mounted apart is a package of its own, and no reference leads out of it.
+        """
+        if self._last[0] != document:  # a document's references come one after the other
+            boundary = next((each for each in self._apart if document.startswith(each)), b"")
+            inner = folder_of(document)[len(boundary) :]
+            self._last = document, boundary, tuple(shown(inner).split("/")[:-1])
+        if (path := self.here(reference)) is not None:
+            return path
+        _, boundary, base = self._last
+        return boundary + path_of(uris.joined(base, reference))

@@ -15,19 +15,17 @@ from metspack.checking import disk, options
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
-from metspack.checking.eark.faults import CODES
+from metspack.checking.eark.faults import CODES, named
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.eark.table import named
 from metspack.checking.files import listed, manifests, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots
 from metspack.checking.mets.grammar import Grammar
-from metspack.checking.opening import PackageToCheck, ordering, package, root, widened
+from metspack.checking.opening import CheckedTree, PackageToCheck, ordering, package, root, widened
 from metspack.checking.options import FileSample, Level, Looking, Sampled
-from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import ConfigError, TargetError
 from metspack.files import journal

@@ -50,7 +50,7 @@ def _run() -> int:
     if sys.platform == "win32":
         sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
         return EXIT_TARGET
-    from metspack.cli import log  # noqa: PLC0415 -- heavy: only once it is clear that we run
+    from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
 
     # From here on: before, there is nothing to clean up, and the signal's own way to end is right.
     for number in _ENDING:
@@ -58,30 +58,30 @@ def _run() -> int:
             signal.signal(number, _interrupt)
 
     code = _ended()
-    log.end(code)
+    cli_console.end(code)
     return code
 
 
 def _ended() -> int:
-    from metspack.cli import console  # noqa: PLC0415 -- heavy
+    from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy
 
     try:
-        console.prepare()
+        cli_console.prepare()
         code = _called()
-        console.finish()
+        cli_console.finish()
     except MetspackError as error:
-        console.error(error.message, error.hint, error.details)
+        cli_console.error(error.message, error.hint, error.details)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
     except Interrupted:
-        console.error(
+        cli_console.error(
             "interrupted; nothing unfinished was left behind", "Run the same command again to start over."
         )
         return EXIT_INTERRUPTED
-    except console.ReaderLeft:
-        console.forget_output()
+    except cli_console.ReaderLeft:
+        cli_console.forget_output()
         return EXIT_PIPE
     except Exception:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
-        console.fault()
+        cli_console.fault()
         return EXIT_FAULT
     return code
 

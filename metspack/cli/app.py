@@ -26,7 +26,7 @@ from metspack.cli.commands import (
     shards,
 )
 from metspack.cli.config.layers import ConfigGroup, Configured
-from metspack.cli.log import LogGroup
+from metspack.cli.console import LogGroup
 from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
 from metspack.version import __version__
 

@@ -8,11 +8,13 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -27,11 +29,115 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from metspack.cli import log
+from metspack import clock
+from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError, TargetError
+from metspack.files import writing
+from metspack.mets import is_mets_name
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
 from metspack.sizes import shown
+from metspack.version import __version__
+
+_READ = ("source", "package", "packages", "containers", "first", "second")
+"""What commands call the arguments that say what is read."""
+
+_open: list[writing.Log] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogGroup(Group):
+    """Where a long run tells of itself."""
+
+    log: Annotated[
+        Path | None,
+        option(
+            "--log FILE",
+            "Append to this file what the run does, one JSON object a line: its start, stages, "
+            "warnings, errors, result and exit code, each with the time.",
+            "Configuration",
+        ),
+    ] = None
+
+    def begin(self, given: Mapping[str, object]) -> None:
+        """Open the log, if there is to be one.
+
+        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would lie in what the
+        command reads or makes.
+        """
+        if self.log is not None:
+            _check_outside(self.log, given)
+            log = writing.Log(self.log)
+            _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
+            _open.append(log)
+
+
+def _check_outside(log: Path, given: Mapping[str, object]) -> None:
+    """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
+    place = log.resolve()
+    for name in _READ:
+        value = given.get(name)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                whole = path.parent if is_mets_name(path.name) else path
+                _refuse_inside(log, place, whole, "which is read")
+    if isinstance(output := given.get("output"), Path):
+        _refuse_inside(log, place, output, "which is to be made")
+        _refuse_inside(log, place, output.with_name(f"{output.name}.partial"), "where it is made")
+
+
+def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
+    if place.is_relative_to(path.resolve()):
+        where = "is" if place == path.resolve() else "lies in"
+        raise ConfigError(
+            f"the log {log} {where} {path}, {what}",
+            hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
+        )
+
+
+def tell(event: str, **facts: object) -> None:
+    """Append an event, if there is a log; one that can be written no more is given up with a warning."""
+    for log in _open[:]:
+        try:
+            _record(log, event, **facts)
+        except TargetError as error:  # the work is worth more than its log
+            _close()
+            warning(f"the log ends here: {error.message}")
+
+
+def end(code: int) -> None:
+    """Append how the run ended, and close the log."""
+    tell("end", exit_code=code)
+    _close()
+
+
+def _record(log: writing.Log, event: str, **facts: object) -> None:
+    log.record(time=clock.now(os.environ), event=event, **facts)
+
+
+def _close() -> None:
+    while _open:
+        _open.pop().close()
+
+
+def telling(shown: Shown) -> Shown:
+    """Return progress that is told to the log as well, stage by stage, if there is one."""
+    return _Telling(shown) if _open else shown
+
+
+class _Telling:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Begin a stage."""
+        tell("stage", name=name, bytes=total)
+        self._shown.stage(name, total)
+
+    def advance(self, amount: int) -> None:
+        """Add bytes done."""
+        self._shown.advance(amount)
+
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "faint": "2"}
@@ -46,7 +152,7 @@ def escaped(text: str) -> str:
 def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print an error, what it sums up line by line, and what to do about it."""
     details = tuple(details)
-    log.tell("error", message=message, details=details, hint=hint)
+    tell("error", message=message, details=details, hint=hint)
     _errors.print("error:", style="bold red", end=" ")
     _errors.print(escaped(message), markup=False)
     for each in details:
@@ -58,14 +164,14 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
 
 def warning(message: str) -> None:
     """Print a warning."""
-    log.tell("warning", message=message)
+    tell("warning", message=message)
     _errors.print("warning:", style="bold yellow", end=" ")
     _errors.print(escaped(message), markup=False)
 
 
 def fault() -> None:
     """Print the traceback of an error that is ours, and how to report it."""
-    log.tell("fault", traceback=traceback.format_exc())
+    tell("fault", traceback=traceback.format_exc())
     traceback.print_exc()
     error(
         "this is a fault of metspack, not of your archive",
@@ -266,9 +372,9 @@ def progress(*, quiet: bool) -> Iterator[Shown]:
     The log, if there is one, is told the stages in any case.
     """
     if quiet:
-        yield log.telling(Silent())
+        yield telling(Silent())
     elif _errors.is_terminal:
         with _Bar() as bar:
-            yield log.telling(bar)
+            yield telling(bar)
     else:
-        yield log.telling(_ProgressLines())
+        yield telling(_ProgressLines())

@@ -196,7 +196,7 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-__all__ = ["CentralRecord", "Container", "Span", "contents", "span"]
+__all__ = ["CentralRecord", "Span", "ZipContainer", "contents", "span"]
 
 _FOLDERS = 4096
 

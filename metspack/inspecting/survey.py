@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 
-from metspack.locations.candidates import Convention
+from metspack.locations.candidates import Convention, folder_reference
 from metspack.locations.errors import LobUnresolved
-from metspack.locations.levels import folder_reference
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Located, declared_type, extension_of
-from metspack.sources.extents import Holdings
+from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
 

@@ -19,7 +19,7 @@ from metspack.files.byteranges import Below
 from metspack.inspecting import survey
 from metspack.model import FileExtent, LobRef, ZipExtent
 from metspack.sources.archive import Archive
-from metspack.sources.extents import Holdings
+from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
 
 NAMED = 20

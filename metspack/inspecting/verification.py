@@ -12,8 +12,7 @@ from metspack.files.tempdb import Closable
 from metspack.inspecting import survey
 from metspack.model import LobRef
 from metspack.progress import Progress, Silent
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.opening import Source
 
 

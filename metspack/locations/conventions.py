@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.layouts.names import SEG
-from metspack.locations.levels import (
+from metspack.locations.candidates import (
     Levels,
     chained,
     database_folder,

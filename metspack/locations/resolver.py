@@ -27,6 +27,7 @@ from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair
 
 __all__ = [
+    "EntrySearch",
     "LobAmbiguous",
     "LobMissing",
     "LobRefused",
@@ -34,7 +35,6 @@ __all__ = [
     "Resolution",
     "Resolver",
     "Tallied",
-    "Tree",
     "read_mapping",
 ]
 

@@ -1,16 +1,234 @@
-"""A METS document as a stream of facts, those of its many elements of one shape as runs."""
+"""Stretches of METS in which elements of one shape follow each other, taken apart all at once.
+
+A large METS is the same few lines a million times over. Elements that are written alike, byte for byte but
+for the values of their attributes, need no parser each: what a parser said of one tells where the facts of
+the others stand. Whatever is written otherwise by a single byte is left to the parser.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from xml.sax.saxutils import quoteattr
 
 from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
-from metspack.mets.runs import Cut, Run, Shape, pieces_of, shape_of
 from metspack.model import Budgets
+
+_FIRST_WINDOW = 1 << 13
+_LAST_WINDOW = 1 << 20
+
+_TAG = re.compile(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
+_SLOT = re.compile(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
+
+# What may be in a shape: nothing that refers to an ID, nothing that changes what something else means.
+_ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area"})
+_OF_FILES = {
+    "ID",
+    "OWNERID",
+    "GROUPID",
+    "SEQ",
+    "SIZE",
+    "CREATED",
+    "CHECKSUM",
+    "CHECKSUMTYPE",
+    "MIMETYPE",
+    "USE",
+}
+_OF_POINTERS = {"FILEID", "CONTENTIDS", "BEGIN", "END", "BETYPE"}
+_OF_CODING = {"TRANSFORMTYPE", "TRANSFORMALGORITHM", "TRANSFORMKEY", "TRANSFORMORDER"}
+_ATTRIBUTES = frozenset(_OF_FILES | _OF_POINTERS | _OF_CODING)
+_OF_LINKS = {"href", "type", "title", "show", "actuate", "role", "arcrole"}
+_OF_FORMATS = {"FILEFORMATNAME", "FILEFORMATVERSION", "FORMATREGISTRY", "FORMATREGISTRYKEY"}
+_PREFIXED = frozenset(_OF_LINKS | _OF_FORMATS)
+_DECLARED = "xmlns"
+_LOCTYPE, _URL = "LOCTYPE", "URL"
+_LOCATION = "href"
+_KIND = "type"  # of a link, as XLink has it: one word, the same in every element
+
+_SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
+_MARKUP = re.compile(r"[<>&]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Elements of one shape that follow each other: ``count`` facts like ``fact`` but for ``columns``.
+
+    ``columns`` are the values of a fact's fields by the field's name, in document order; ``line`` is the
+    first fact's, each further one is ``step`` lines on.
+    """
+
+    fact: File | Fptr
+    count: int
+    columns: Mapping[str, Sequence[str]]
+    line: int
+    step: int
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """The line of each fact."""
+        if not self.step:
+            return [self.line] * self.count
+        return range(self.line, self.line + self.step * self.count, self.step)
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield the facts one by one, as a reader that takes every element does."""
+        for line, *values in zip(self.lines, *self.columns.values(), strict=True):
+            yield replace(self.fact, line=line, **dict(zip(self.columns, values, strict=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A run, how many bytes it takes, and white space that a parser counts as many lines and columns for."""
+
+    run: Run
+    size: int
+    blank: bytes
+
+
+class Shape:
+    """How an element is written: ``literals`` are what stands around the values of its attributes.
+
+    ``fixed`` are the values, by number, that are a part of the shape; ``fields`` tell which value, by number,
+    a field of the element's one fact has.
+    """
+
+    def __init__(
+        self, literals: tuple[str, ...], fixed: Mapping[int, str], fields_: Mapping[str, int]
+    ) -> None:
+        self.literals = literals
+        self.fixed = fixed
+        self._fields = fields_
+        self._end = literals[-1].encode()
+        self._window = _FIRST_WINDOW
+
+    def is_fixed_in(self, values: Sequence[str]) -> bool:
+        """Whether the values of an element have what is fixed."""
+        return all(values[slot] == value for slot, value in self.fixed.items())
+
+    def cut(self, data: bytes, at: int, fact: File | Fptr) -> Cut | None:
+        """Return the run that begins at ``at``, right behind the element that ``fact`` is of; None for none.
+
+        Longer stretches are tried the longer the runs have been, so that little is looked at in vain.
+        """
+        stop = data.rfind(self._end, at, at + self._window)
+        if stop < 0:
+            return None
+        stop += len(self._end)
+        cut = self._cut(data[at:stop], fact)
+        is_whole = cut is not None and at + cut.size == stop
+        self._window = min(self._window * 4, _LAST_WINDOW) if is_whole else _FIRST_WINDOW
+        return cut
+
+    def may_go_on(self, data: bytes, at: int) -> bool:
+        """Whether one more element of this shape may have begun at ``at`` whose end has not come."""
+        return data.find(self._end, at) < 0
+
+    def _cut(self, stretch: bytes, fact: File | Fptr) -> Cut | None:
+        try:
+            text = stretch.decode()
+        except UnicodeDecodeError:
+            return None
+        gap = text[: len(text) - len(text.lstrip(" \t\r\n"))]
+        first, *inner, last = self.literals
+        joint = last + gap + first
+        if joint.count("\r") != joint.count("\r\n"):
+            return None
+        pieces = text.split('"')
+        period = 2 * len(self.literals) - 2
+        count = self._alike(pieces, period, gap)
+        values = pieces[: period * count]
+        if not count or not _are_safe(values[1::2]):
+            return None
+        whole = count * period + 1 == len(pieces) and pieces[-1] == last
+        taken = text if whole else '"'.join([*values, last])
+        step = joint.count("\n") + sum(each.count("\n") for each in inner)
+        run = Run(
+            fact=fact,
+            count=count,
+            columns={name: values[2 * slot + 1 :: period] for name, slot in self._fields.items()},
+            line=fact.line + step,
+            step=step,
+        )
+        blank = b"\n" * (step * count) + b" " * (len(taken) - 1 - taken.rfind("\n"))
+        return Cut(run=run, size=len(taken.encode()), blank=blank)
+
+    def _alike(self, pieces: Sequence[str], period: int, gap: str) -> int:
+        """Return how many elements there are of this shape from the first piece on."""
+        first, *inner, last = self.literals
+        if pieces[0] != gap + first:
+            return 0
+        ends = pieces[period::period]
+        count = _same(ends, last + gap + first)
+        if count < len(ends) and ends[count].startswith(last):
+            count += 1
+        for number, literal in enumerate(inner, start=1):
+            count = min(count, _same(pieces[2 * number : period * count : period], literal))
+        for slot, value in self.fixed.items():
+            count = min(count, _same(pieces[2 * slot + 1 : period * count : period], value))
+        return count
+
+
+def _same(pieces: Sequence[str], wanted: str) -> int:
+    """Return how many pieces from the first on are what is wanted."""
+    if pieces.count(wanted) == len(pieces):
+        return len(pieces)
+    return next(number for number, each in enumerate(pieces) if each != wanted)
+
+
+def _are_safe(values: Sequence[str]) -> bool:
+    """Whether a parser has nothing against any of the values, and takes them as they are written."""
+    text = "".join(values)
+    if text.isascii():
+        return not text.encode().translate(None, _SAFE)
+    return text.isprintable() and not _MARKUP.search(text)
+
+
+def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
+    """Return an element's literals and values; None for one that may not be told apart by its quotes."""
+    pieces = element.split('"')
+    literals, values = pieces[::2], pieces[1::2]
+    text = "".join(literals)
+    if not values or len(literals) != len(values) + 1 or not _are_safe(values):
+        return None
+    if "'" in text or "<!" in text or "<?" in text or not _ELEMENTS.issuperset(_TAG.findall(text)):
+        return None
+    return literals, values
+
+
+def shape_of(
+    literals: Sequence[str], values: Sequence[str], told: Callable[[str], File | Fptr | None]
+) -> Shape | None:
+    """Return the shape of an element; None where its attributes say more than what facts are made of.
+
+    ``told`` reads an element and returns its one fact: where a field's value stands is seen by asking.
+    """
+    fixed: dict[int, str] = {}
+    locations = 0
+    for slot, value in enumerate(values):
+        found = _SLOT.search(literals[slot])
+        if found is None:
+            return None
+        prefix, name = found.groups()
+        is_declaration = prefix == _DECLARED or (prefix is None and name == _DECLARED)
+        is_url = prefix is None and name == _LOCTYPE and value == _URL
+        if is_declaration or is_url or (prefix is not None and name == _KIND):
+            fixed[slot] = value
+        elif name not in (_ATTRIBUTES if prefix is None else _PREFIXED):
+            return None
+        locations += name == _LOCATION
+    if locations > 1:  # which of them is taken depends on what they are
+        return None
+    marks = {f"value {slot}": slot for slot in range(len(values)) if slot not in fixed}
+    asked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
+    woven = "".join(f'{literal}"{value}"' for literal, value in zip(literals, asked, strict=False))
+    fact = told(woven + literals[-1])
+    if fact is None:
+        return None
+    stand = {each.name: marks.get(getattr(fact, each.name)) for each in fields(fact) if each.name != "groups"}
+    return Shape(tuple(literals), fixed, {name: slot for name, slot in stand.items() if slot is not None})
+
 
 Sink = Callable[[bytes], object]
 """Gets a document's bytes with white space in place of the runs, as many lines, and columns in the last."""

@@ -19,22 +19,21 @@ from metspack.files.byteranges import HeldMedium
 from metspack.layouts import LAYOUTS
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT
-from metspack.mets import lobids
+from metspack.mets import ids as mets_ids
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
-from metspack.packages import archives
+from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
 from metspack.packages.files import open_part
-from metspack.packages.formats import Kinds
-from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.lobs import HeldLob, HeldPart, Selection
+from metspack.packages.metsfiles import Kinds
 from metspack.packages.package import Package
-from metspack.packages.selection import Selection
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, Tallies, extension_of
-from metspack.sources.extents import Holdings
 from metspack.sources.foundlobs import cell_key
+from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
@@ -113,7 +112,7 @@ class ListedLobs:
         """Yield the ids of the LOBs that METS lists, without what they begin with."""
         others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
         for lob in () if self._lists_none else self.package.ids():
-            own, place = lobids.parted(lob)
+            own, place = mets_ids.parted(lob)
             if own == self.prefix or (not self.prefix and own not in others):
                 yield place if own in others else lob
 
@@ -414,7 +413,7 @@ def opened(
     """
     package = Package(path, budgets)
     try:
-        chosen, places = archives.chosen(package, archive, only, hint)
+        chosen, places = packages_package.chosen(package, archive, only, hint)
         _check(package, partial=bool(only))
         selection = Selection(only=places)
         if chosen is not None:

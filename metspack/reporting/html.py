@@ -6,10 +6,15 @@ import codecs
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from metspack import resources
 from metspack.checking import Code, Level
 from metspack.checking.links.graph import LinkState
 from metspack.errors import MetspackError
@@ -17,11 +22,34 @@ from metspack.files import reading, tempdb
 from metspack.model import Finding
 from metspack.reporting import charts, linkmap
 from metspack.reporting.model import Frame, Relation, ReportFacts, word
-from metspack.reporting.records import parts, sampled, verdict
+from metspack.reporting.records import parts, printable, sampled, verdict
 from metspack.reporting.store import CodeGroup, FindingStore
-from metspack.reporting.templates import environment
 from metspack.reporting.text import INTERRUPTED, counts
+from metspack.sizes import counted
 from metspack.version import __version__
+
+
+def visible(value: object) -> Markup:
+    """Return a value as HTML text; characters that do not print, or turn text around, are shown as codes."""
+    return value if isinstance(value, Markup) else escape(printable(str(value)))
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates: all values are escaped, and none may be missing."""
+    environment = Environment(
+        loader=FileSystemLoader(resources.template_folder() / "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["counted"] = counted
+    environment.filters["number"] = lambda value: f"{value:,}"
+    return environment
+
 
 LONGEST = 240
 """Characters of a line that are shown; what is left out is said with an ellipsis."""

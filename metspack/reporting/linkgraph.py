@@ -148,8 +148,8 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
 
     It is light whatever the screen is, for it is to stand in other documents.
     """
+    from metspack.reporting.html import environment  # noqa: PLC0415
     from metspack.reporting.linkmap import link_map  # noqa: PLC0415 -- the other forms need no templates
-    from metspack.reporting.templates import environment  # noqa: PLC0415
 
     seen = [graph.below(graph.path) for graph in graphs] if len(graphs) > 1 else graphs
     links = sum(len(graph.edges) for graph in graphs)

@@ -13,22 +13,75 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from metspack.building import manifests
-from metspack.building.placing import Placements, Placing
+from metspack.building.placing import Placements, Placing, manifest_line
 from metspack.containers.ipwriter import Folder
 from metspack.errors import SourceError
 from metspack.files import writing
-from metspack.files.staging import Staging, check_target, stage
+from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
-from metspack.model import LobPlace, LobRef
+from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
-from metspack.planning import slices
+from metspack.planning import assignment
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
-from metspack.restoring.results import Restored, RestoreOptions, check_restored_space, write_manifests
 from metspack.sizes import counted
-from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import OpenHoldings
+
+_PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
+_PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreOptions:
+    """What is restored: ``only`` the LOBs that it selects, all when empty.
+
+    ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
+    ``copying.ACCEPTABLE``.
+    """
+
+    only: tuple[str, ...] = ()
+    archive: str | None = None
+    accepted: frozenset[str] = frozenset()
+    budgets: Budgets = field(default_factory=Budgets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What was restored: LOBs and their bytes, and what to know of them.
+
+    ``split`` were joined from parts, ``inside`` lay inside the package's archive. ``size`` and ``sha256``
+    are those of the archive that was written, None when only LOBs were.
+    """
+
+    target: Path
+    lobs: int
+    split: int
+    inside: int
+    bytes: int
+    size: int | None = None
+    sha256: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def check_restored_space(staging: Staging, lobs: int, columns: int, size: int) -> None:
+    """Raise ``TargetError`` unless there is space for LOBs and what lies beside them, bytes in all."""
+    files = lobs + _PER_COLUMN * columns
+    check_space(staging, files=files, bytes_=size + _PER_FILE * files)
+
+
+def write_manifests(package: Path, placements: Placements) -> None:
+    """Write both manifests of what was placed, sorted by path; raises ``TargetError``."""
+    with (
+        closing(placements.manifest_rows()) as rows,
+        writing.NewFile(package / manifests.NAMES["MD5"]) as md5,
+        writing.NewFile(package / manifests.NAMES["SHA-256"]) as sha256,
+    ):
+        for path, md5_value, sha256_value in rows:
+            md5.write(manifest_line(md5_value, path))
+            sha256.write(manifest_line(sha256_value, path))
+
 
 _CONTENT = "content"
 _CLOSE = 0.6
@@ -74,9 +127,9 @@ def restore_files(
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        with writing.NewFile(slices.path(staging.work, 0)) as found:
+        with writing.NewFile(assignment.path(staging.work, 0)) as found:
             for lob in _found(source, sharing, progress, tally):
-                found.write(slices.line(lob, None))
+                found.write(assignment.line(lob, None))
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -159,7 +212,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        entries = slices.entries(slices.path(staging.work, 0))
+        entries = assignment.entries(assignment.path(staging.work, 0))
         for file in placing.placed(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         shelf.unchanged()

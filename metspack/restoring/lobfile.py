@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from metspack.errors import SourceError
 from metspack.model import LobCell
-from metspack.packages import archives, cells
+from metspack.packages import cells
+from metspack.packages import package as packages_package
 from metspack.packages.cells import Meant
 from metspack.packages.files import Onward
 from metspack.packages.lobs import HeldLob
@@ -143,10 +144,10 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
     found by the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell that means nothing, and for
     a place that LOBs of several archives have.
     """
-    archives.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    if _may_be_listed(package, own := archives.identified(package, lob)):
+    packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    if _may_be_listed(package, own := packages_package.identified(package, lob)):
         return package.lob(own)
-    for path, place in archives.places(package, lob):
+    for path, place in packages_package.places(package, lob):
         it = _in_archive(package, path, place, verify=verify)
         if it is not None:
             return package.lob(it) if isinstance(it, str) else it
@@ -158,9 +159,9 @@ def listed(package: Package, lob: str) -> str | None:
 
     An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
     """
-    archives.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    own = archives.identified(package, lob)
-    for path, place in () if _may_be_listed(package, own) else archives.places(package, lob):
+    packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    own = packages_package.identified(package, lob)
+    for path, place in () if _may_be_listed(package, own) else packages_package.places(package, lob):
         it = _in_archive(package, path, place, verify=False)
         if isinstance(it, ArchivedLob):
             it.close()

@@ -10,14 +10,13 @@ from typing import Self
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.model import Budgets
-from metspack.packages.cells import altered, opened_archive
-from metspack.packages.celltable import CellTable, InsideLob
+from metspack.packages.cells import CellTable, InsideLob, altered, opened_archive
 from metspack.packages.lobs import Disagreement, HeldLob
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
-from metspack.packages.relations import unrelated
 from metspack.progress import Progress, Silent
 from metspack.restoring.joining import opened_part, part_blocks
+from metspack.restoring.shards.writing import unrelated
 from metspack.sources.archive import Archive
 
 

@@ -28,18 +28,17 @@ from metspack.mets import ids
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
-from metspack.planning import columnsinside, slices
+from metspack.planning import assignment, columnsinside
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
-from metspack.restoring.results import Restored, RestoreOptions, check_restored_space, write_manifests
+from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import extension_of
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.repacking import Departures
 from metspack.sources.rewriting import Added, Moved
 
@@ -191,7 +190,7 @@ class _RestoreWork:
                 if stays(lob):
                     found.inside.add(column_of(lob.place))
                     found.stay += 1
-                    staying_lobs.write(slices.line(lob, None))
+                    staying_lobs.write(assignment.line(lob, None))
                     found.unmoved += lob.size
                     continue
                 found.outside.add(column_of(lob.place))
@@ -203,9 +202,9 @@ class _RestoreWork:
                 if kept not in moving:
                     number = found.slices[kept] = len(found.slices)
                     moving[kept] = files.enter_context(
-                        writing.NewFile(slices.path(self.staging.work, number))
+                        writing.NewFile(assignment.path(self.staging.work, number))
                     )
-                moving[kept].write(slices.line(lob, None))
+                moving[kept].write(assignment.line(lob, None))
                 found.lobs += 1
                 found.split += len(lob.extents) > 1
                 found.bytes += lob.size
@@ -218,7 +217,7 @@ class _RestoreWork:
             return
         self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
         with OpenHoldings(self.source.holdings()) as shelf:
-            for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
+            for lob, _ in assignment.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, shelf):
                     pass
 
@@ -234,7 +233,7 @@ class _RestoreWork:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
-            for lob, _ in slices.entries(slices.path(self.staging.work, number)):
+            for lob, _ in assignment.entries(assignment.path(self.staging.work, number)):
                 name = self._entry(lob.cell)
                 yield Added(name=name, blocks=self._proven(lob, shelf), size=lob.size, method=method)
 
@@ -326,7 +325,7 @@ class _RestoreWork:
             )
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
-                entries = slices.entries(slices.path(self.staging.work, number))
+                entries = assignment.entries(assignment.path(self.staging.work, number))
                 for each in placing.placed(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
             shelf.unchanged()

@@ -24,7 +24,7 @@ from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.extents import Holdings
+from metspack.sources.lobstream import Holdings
 from metspack.uris import Repair
 
 _ELEMENT = re.compile("a[0-9]+")

@@ -13,8 +13,8 @@ from metspack.siard import forms
 from metspack.sources import lobfolder
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.csvlist import LobList
-from metspack.sources.extents import Holdings
 from metspack.sources.foundlobs import FoundLob
+from metspack.sources.lobstream import Holdings
 
 
 class LooseLobs(Closable):

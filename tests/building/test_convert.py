@@ -22,8 +22,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import PART_DIGEST
+from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.laws import law

@@ -16,8 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
 from metspack.sources.archive import Archive
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings, Passage
 from tests import siards
 from tests.trees import tree
 

@@ -20,7 +20,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive
-from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import OpenHoldings
 from tests import siards
 from tests.laws import law
 from tests.official import mets_faults

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lxml import etree
 
+from metspack.checking.eark.faults import NAMED
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Requirement
-from metspack.checking.eark.table import NAMED
 from tests.packages.csip import ARCHIVE, DATA, LOB, PACKAGE_METS, REPRESENTATION, REPRESENTATION_METS, TABLE
 from tests.packages.forge import edit, siard
 

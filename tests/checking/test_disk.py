@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Level, check, disk
 from metspack.checking.catalogue import Catalogue, folded_name
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.errors import TargetError
 from metspack.files.walking import Lot
 from metspack.model import Finding

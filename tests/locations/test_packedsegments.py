@@ -20,7 +20,7 @@ from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Re
 from metspack.model import Budgets, FileExtent, ZipExtent
 from metspack.siard import tables
 from metspack.sources.archive import Archive
-from metspack.sources.extents import Holdings, OpenHoldings
+from metspack.sources.lobstream import Holdings, OpenHoldings
 from tests.laws import law
 from tests.locations.test_resolver import Entries, cell, field, md5, only_opening_below, table, written
 from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped

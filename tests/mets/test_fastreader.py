@@ -8,9 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import safexml
-from metspack.mets.fastreader import condensed
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import METS, XLINK, Fact, File, Fptr, read
-from metspack.mets.runs import Run
 from metspack.model import Budgets
 from tests.laws import law
 

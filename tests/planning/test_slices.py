@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Part, Proofs, ZipExtent
-from metspack.planning import slices
+from metspack.planning import assignment
 
 NUMBERS = st.integers(0, 1 << 60)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -55,6 +55,6 @@ PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[LobRef, Part | None]]
 ) -> None:
-    path = slices.path(tmp_path_factory.mktemp("work"), 7)
-    path.write_bytes(b"".join(slices.line(lob, part) for lob, part in entries))
-    assert list(slices.entries(path)) == entries
+    path = assignment.path(tmp_path_factory.mktemp("work"), 7)
+    path.write_bytes(b"".join(assignment.line(lob, part) for lob, part in entries))
+    assert list(assignment.entries(path)) == entries

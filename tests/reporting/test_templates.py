@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from metspack.reporting import templates
+from metspack.reporting import html
 
 
 def test_marks_that_turn_text_around_are_shown_as_codes() -> None:
-    assert str(templates.visible("a\u202eb\u200d<")) == "a\\u202eb\\u200d&lt;"
-    assert templates.visible(Markup("<b>")) == "<b>"
+    assert str(html.visible("a\u202eb\u200d<")) == "a\\u202eb\\u200d&lt;"
+    assert html.visible(Markup("<b>")) == "<b>"

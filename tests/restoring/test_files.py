@@ -28,13 +28,11 @@ from metspack.packages import cells
 from metspack.packages import source as packages_source
 from metspack.planning.division import Split
 from metspack.restoring import files as restoring_files
-from metspack.restoring.files import restore_files
-from metspack.restoring.results import RestoreOptions
+from metspack.restoring.files import RestoreOptions, restore_files
 from metspack.restoring.siard import Into, restore_archive
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import PART_DIGEST
+from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH

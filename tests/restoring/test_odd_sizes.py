@@ -20,7 +20,7 @@ from metspack.restoring.files import restore_files
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.siard import restore_archive
 from metspack.sources.archive import Archive
-from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import OpenHoldings
 from tests import siards
 from tests.trees import tree
 

@@ -17,9 +17,9 @@ from metspack.model import Budgets
 from metspack.packages.cells import cell_of, opened_archive
 from metspack.packages.package import Package
 from metspack.packages.proofs import Evidence
-from metspack.packages.relations import unrelated
 from metspack.restoring.files import restore_files
 from metspack.restoring.roundtrip import Summary, proven
+from metspack.restoring.shards.writing import unrelated
 from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.restoring import damages, splitting

@@ -10,7 +10,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.locations.errors import LobMissing, LobRefused
 from metspack.model import Budgets, LobRef
 from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
-from metspack.sources.extents import OpenHoldings
+from metspack.sources.lobstream import OpenHoldings
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
 

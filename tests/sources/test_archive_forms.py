@@ -20,8 +20,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings, Passage
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH
 from tests.shared_data import shared

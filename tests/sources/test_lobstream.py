@@ -14,8 +14,7 @@ from metspack.errors import SourceError
 from metspack.files.byteranges import Stamp
 from metspack.files.reading import opening
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
-from metspack.sources.extents import Holdings, OpenHoldings
-from metspack.sources.lobstream import PART_DIGEST, Passage
+from metspack.sources.lobstream import PART_DIGEST, Holdings, OpenHoldings, Passage
 
 PLACE = LobPlace(schema=0, table=0, cell="c1", row=1)
 

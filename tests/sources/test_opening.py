@@ -20,8 +20,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.packages.package import Package
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.extents import OpenHoldings
-from metspack.sources.lobstream import PART_DIGEST
+from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import siards
 from tests.siard.forging import Table, column, siard
 from tests.trees import tree

@@ -16,9 +16,9 @@ from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
-from metspack.checking.files.hashing import Progress
+from metspack.checking.files.fixity import Progress
 from metspack.checking.files.listed import source_of
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import Compressed
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError

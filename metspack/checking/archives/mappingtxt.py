@@ -11,7 +11,7 @@ from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.manifests import lines
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.errors import MetspackError
 from metspack.locations.mappingtxt import NAME, LineRefused, parsed_line
 from metspack.locations.splitparts import Names

@@ -7,11 +7,11 @@ import re
 from metspack import safexml
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.eark import siard
+from metspack.checking.eark.document import Outline, StatedFileGroup
 from metspack.checking.eark.faults import Faults, quoted
 from metspack.checking.eark.folders import FOLDER, CataloguedFiles, Representation
-from metspack.checking.eark.outline import Outline, StatedFileGroup
+from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
-from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD

@@ -1,75 +1,169 @@
-"""One METS document against the requirements that need nothing else, and its outline.
+"""A METS document's elements as they are parsed: each start and end goes to its handlers.
 
-The document is read in runs of ``mets:file`` elements that are written alike: what one of them has, all have.
-Only when something is wrong, or must be counted for each file, is it read again file by file.
+Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
+document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
-from metspack.checking.eark.elements import Elements
-from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.header import Header
-from metspack.checking.eark.outline import DOCUMENTATION, SCHEMAS, Outline
-from metspack.checking.eark.sections import FileSection, Sections
-from metspack.checking.eark.structmap import Structure
-from metspack.mets.fastreader import condensed
-from metspack.mets.reader import File
-from metspack.mets.runs import Run
-from metspack.model import Budgets
+from metspack import safexml
+from metspack.checking.mets.grammar import CSIP, SIP
+from metspack.mets.reader import METS, XLINK
+
+Attributes = dict[str, str]
+Start = Callable[[Attributes, int], None]
+End = Callable[[], None]
+
+_PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
+_NAMES_KEPT = 1_000
 
 
-def surveyed(
-    blocks: Callable[[], Iterable[bytes]], faults: Faults, *, is_package: bool, budgets: Budgets
-) -> Outline:
-    """Return the outline of a METS document; what it breaks goes to ``faults``.
+class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
+    """Raised by a handler that needs no more of the document."""
 
-    ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
-    Raises ``XmlError`` for what is not well-formed, or not METS within the budgets.
+
+class Elements:
+    """The handlers for one document: ``starts`` and ``ends`` by name; ``text`` gathers when asked to."""
+
+    def __init__(self) -> None:
+        self.starts: dict[str, Start] = {}
+        self.ends: dict[str, End] = {}
+        self._parser = safexml.expat_parser(namespaces=True)
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._text: list[str] = []
+
+    def read(self, blocks: Iterable[bytes]) -> None:
+        """Hand over a document's elements; raises ``XmlError`` where it is not well-formed."""
+        self.begin()
+        try:
+            for block in blocks:
+                self.feed(block)
+            self.feed(b"", final=True)
+        except ReadingDone:
+            return
+
+    def feed(self, block: bytes, *, final: bool = False) -> None:
+        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``ReadingDone``."""
+        safexml.feed_block(self._parser, block, final=final)
+
+    def begin(self) -> None:
+        """Take the handlers as they are now for all that is fed."""
+        starts = {f"{METS} {name}": handle for name, handle in self.starts.items()}
+        ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
+        parser = self._parser
+
+        def start(name: str, attributes: Attributes) -> None:
+            handle = starts.get(name)
+            if handle is not None:
+                handle(self._renamed(attributes), parser.CurrentLineNumber)
+
+        def end(name: str) -> None:
+            handle = ends.get(name)
+            if handle is not None:
+                handle()
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+
+    def gather(self) -> None:
+        """Begin to gather the text that follows."""
+        self._text.clear()
+        self._parser.CharacterDataHandler = self._text.append
+
+    def gathered(self) -> str:
+        """Return the text since then, and stop."""
+        self._parser.CharacterDataHandler = None
+        return "".join(self._text).strip()
+
+    def _renamed(self, attributes: Attributes) -> Attributes:
+        written = tuple(attributes)
+        names = self._names.get(written)
+        if names is None:
+            if len(self._names) >= _NAMES_KEPT:
+                self._names.clear()
+            names = self._names[written] = tuple(map(_name, written))
+        return attributes if names == written else dict(zip(names, attributes.values(), strict=True))
+
+
+def _name(raw: str) -> str:
+    namespace, _, local = raw.rpartition(" ")
+    return f"{_PREFIXES.get(namespace, namespace)}:{local}" if namespace else local
+
+
+KEPT = 10_000
+"""Groups, sections and divisions of which more is known than that they are there."""
+
+DOCUMENTATION, SCHEMAS, REPRESENTATIONS = "Documentation", "Schemas", "Representations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedFileGroup:
+    """A ``fileGrp`` at the top of the ``fileSec``."""
+
+    id: str
+    use: str
+    content: str | None
+    other: str | None
+    line: int
+
+    @property
+    def kind(self) -> str:
+        """The first name of its USE: ``Documentation``, ``Schemas``, ``Representations``."""
+        return self.use.partition("/")[0]
+
+    @property
+    def representation(self) -> str:
+        """The folder of the representation that it is of, empty when its USE names none."""
+        kind, _, below = self.use.partition("/")
+        return below.partition("/")[0] if kind == REPRESENTATIONS else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Outline:
+    """A document's own attributes, its groups, and what its structMap names.
+
+    ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing
+    is concluded from one that is not there. ``descriptive`` are the IDs of sections that are not superseded,
+    ``administrative`` those of each amdSec with its own; ``divided`` the labels of divisions in the structMap
+    of CSIP, with their lines; ``marked`` counts the files by what they say they hold.
     """
-    quick = _Survey(Faults(faults.standards), is_package=is_package)
-    if quick.is_told_by(blocks(), budgets):
-        return quick.outline
-    exact = _Survey(faults, is_package=is_package)
-    exact.elements.read(blocks())
-    exact.finish()
-    return exact.outline
 
+    root: Mapping[str, str] = field(default_factory=dict)
+    line: int = 0
+    header: Mapping[str, str] = field(default_factory=dict)
+    groups: list[StatedFileGroup] = field(default_factory=list)
+    has_files: bool = False
+    descriptive: set[str] = field(default_factory=set)
+    administrative: list[tuple[str, set[str]]] = field(default_factory=list)
+    has_provenance: bool = False
+    divided: dict[str, int] = field(default_factory=dict)
+    marked: dict[str, int] = field(default_factory=dict)
+    is_complete: bool = True
 
-class _Survey:
-    def __init__(self, faults: Faults, *, is_package: bool) -> None:
-        self.elements = Elements()
-        self.outline = Outline()
-        self._faults = faults
-        given = (self.elements, self.outline, faults)
-        self._header = Header(*given, is_package=is_package)
-        Sections(*given)
-        self._files = FileSection(*given, is_package=is_package)
-        self._structure = Structure(*given, is_package=is_package)
+    @property
+    def content(self) -> str:
+        """Its content information type."""
+        return self.root.get("csip:CONTENTINFORMATIONTYPE", "")
 
-    def is_told_by(self, blocks: Iterable[bytes], budgets: Budgets) -> bool:
-        """Read a document in runs; return whether that is all there is to say of it: nothing is broken."""
-        self.elements.begin()
-        for each in condensed(blocks, budgets, sink=self.elements.feed):
-            if isinstance(each, Run) and not _are_alike(each):
-                return False
-        self.elements.feed(b"", final=True)
-        self.finish()
-        return not self._faults
+    @property
+    def other(self) -> str:
+        """What it holds, as CITS SIARD has it."""
+        return self.root.get("csip:OTHERCONTENTINFORMATIONTYPE", "")
 
-    def finish(self) -> None:
-        """Judge what takes the whole document."""
-        self._header.finish()
-        self._files.finish()
-        self._structure.finish()
+    @property
+    def representations(self) -> frozenset[str]:
+        """The folders of the representations that have a division of their own."""
+        return frozenset(label.split("/")[1] for label in self.divided if "/" in label)
 
+    def group_of(self, representation: str) -> StatedFileGroup | None:
+        """Return the group of a representation itself, else the first of those of its folders."""
+        groups = [each for each in self.groups if each.representation == representation]
+        own = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
+        return next(own, groups[0] if groups else None)
 
-def _are_alike(run: Run) -> bool:
-    """Whether nothing can be said of an element in a run that is not said of the one before it.
-
-    Pointers, and where documentation and schemas lie, are looked at one by one.
-    """
-    if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
-        return False
-    return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
+    def of_kind(self, kind: str) -> list[StatedFileGroup]:
+        """Return the groups of one kind."""
+        return [each for each in self.groups if each.kind == kind]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.faults import Faults, quoted
-from metspack.checking.eark.outline import REPRESENTATIONS, Outline
 from metspack.mets import CSIP_METS, is_mets_name
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"

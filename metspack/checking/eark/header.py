@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from metspack.checking.eark.elements import Attributes, Elements
+from metspack.checking.eark.document import KEPT, Attributes, Elements, Outline
 from metspack.checking.eark.faults import Demands, Faults, quoted
-from metspack.checking.eark.outline import KEPT, Outline
-from metspack.checking.eark.vocabulary import CONTENT_CATEGORIES
+from metspack.checking.eark.requirements import CONTENT_CATEGORIES
 
 _CODED = "IDENTIFICATIONCODE"
 _VERSION = "SOFTWARE VERSION"

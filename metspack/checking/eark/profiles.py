@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from metspack.checking.eark import siard, sip
-from metspack.checking.eark.elements import Attributes, Elements, ReadingDone
+from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
 from metspack.checking.eark.faults import Faults, quoted
-from metspack.checking.eark.outline import Outline
 from metspack.checking.eark.requirements import Standard
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)

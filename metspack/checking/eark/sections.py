@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from metspack.checking.eark import siard
-from metspack.checking.eark.elements import Attributes, Elements, Start
-from metspack.checking.eark.faults import Demands, Faults, quoted
-from metspack.checking.eark.outline import (
+from metspack.checking.eark.document import (
     DOCUMENTATION,
     KEPT,
     REPRESENTATIONS,
     SCHEMAS,
+    Attributes,
+    Elements,
     Outline,
+    Start,
     StatedFileGroup,
 )
-from metspack.checking.eark.vocabulary import STATUS
+from metspack.checking.eark.faults import Demands, Faults, quoted
+from metspack.checking.eark.requirements import STATUS
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}

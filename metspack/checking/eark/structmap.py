@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from metspack.checking.eark.elements import Attributes, Elements
-from metspack.checking.eark.faults import Demands, Faults, quoted
-from metspack.checking.eark.outline import (
+from metspack.checking.eark.document import (
     DOCUMENTATION,
     KEPT,
     REPRESENTATIONS,
     SCHEMAS,
+    Attributes,
+    Elements,
     Outline,
     StatedFileGroup,
 )
+from metspack.checking.eark.faults import Demands, Faults, quoted
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"

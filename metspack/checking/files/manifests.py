@@ -10,7 +10,7 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError

@@ -11,7 +11,7 @@ from metspack.checking import disk
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import FoundPackage, Roots
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.mets.links import bare
 from metspack.model import Finding
 

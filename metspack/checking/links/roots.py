@@ -9,9 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack.checking.catalogue import Row, fault, folder_of, nearest, shown
+from metspack.checking.catalogue import Row, fault, folder_of, likeness, nearest, shown
 from metspack.checking.codes import Code
-from metspack.checking.similarity import likeness
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking

@@ -15,15 +15,14 @@ from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, sho
 from metspack.checking.codes import Code
 from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.references import References
+from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
-from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, reader
-from metspack.mets.fastreader import condensed
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr
-from metspack.mets.runs import Run
 from metspack.model import Digest, Finding
 from metspack.uris import Repair
 

@@ -10,8 +10,8 @@ from metspack.cli.commands.build import tell
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
-from metspack.cli.options.division import DivisionGroup
 from metspack.cli.options.groups import argument, option
+from metspack.cli.options.package import DivisionGroup
 
 
 def add(

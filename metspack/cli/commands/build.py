@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metspack.cli import console, log
+from metspack.cli import console
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.division import LIMITS, DivisionGroup
 from metspack.cli.options.groups import option
+from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -180,7 +180,7 @@ def _tell(
         "bytes": made.bytes,
         "checked": "full" if verify else "structure",
     }
-    log.tell("result", **document)
+    console.tell("result", **document)
     if json_output:
         console.document(document | {"warnings": list(made.warnings)})
     elif not quiet:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metspack import clock
-from metspack.cli import Interrupted, console, log
+from metspack.cli import Interrupted, console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
@@ -234,7 +234,7 @@ def check(
         _print(
             frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
         )
-        log.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
+        console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
         files.write(frame, kept, folders)
     if interrupted is not None:
         raise interrupted
@@ -274,10 +274,7 @@ def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
 
 
 def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
-    from metspack.reporting import (
-        json,  # noqa: PLC0415 -- commands load what they need
-        text,
-    )
+    from metspack.reporting import json, text  # noqa: PLC0415
 
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):

@@ -11,8 +11,8 @@ from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.division import DivisionGroup
 from metspack.cli.options.groups import argument, option
+from metspack.cli.options.package import DivisionGroup
 
 
 def convert(

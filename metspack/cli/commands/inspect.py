@@ -113,10 +113,7 @@ def _verified(
     source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
 ) -> Verification:
     """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
-    from metspack.inspecting.verification import (
-        Verifier,  # noqa: PLC0415
-        failures,
-    )
+    from metspack.inspecting.verification import Verifier, failures  # noqa: PLC0415
 
     with Verifier(source, accepted, progress) as verifier:
         for verdict in failures(source, verifier):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.common import SourceGroup
-from metspack.cli.options.division import SEGMENTS, DivisionGroup
 from metspack.cli.options.groups import option, values
+from metspack.cli.options.package import SEGMENTS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.sizes import counted
@@ -67,8 +67,8 @@ def plan(
     """
     from metspack.building import draft as building_draft  # noqa: PLC0415 -- commands load what they need
     from metspack.building.build import BuildOptions  # noqa: PLC0415
-    from metspack.files import writing
-    from metspack.planning import planfile
+    from metspack.files import writing  # noqa: PLC0415
+    from metspack.planning import planfile  # noqa: PLC0415
 
     chosen = choices.dialects.read("--dialect", dialect or dialects.DEFAULT)
     given: dict[str, object] = {}

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metspack.cli import console, log
+from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
 from metspack.cli.options.package import Accept
@@ -14,7 +14,7 @@ from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.restoring.results import Restored
+    from metspack.restoring.files import Restored
 
 _ARCHIVE = "An archive"
 
@@ -81,7 +81,7 @@ def restore(  # noqa: PLR0917 -- a command's options
     """
     from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring import siard as archives  # noqa: PLC0415
-    from metspack.restoring.results import RestoreOptions  # noqa: PLC0415
+    from metspack.restoring.files import RestoreOptions  # noqa: PLC0415
 
     settings = RestoreOptions(
         only=tuple(only or ()),
@@ -99,7 +99,7 @@ def restore(  # noqa: PLR0917 -- a command's options
     for each in restored.warnings:
         console.warning(each)
     document = _document(restored, output, into=where.value if siard else None)
-    log.tell("result", **document)
+    console.tell("result", **document)
     if json_output:
         console.document(document)
     elif not quiet:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metspack.cli import console, log
+from metspack.cli import console
 from metspack.cli.options import common
 from metspack.sizes import counted
 
@@ -50,7 +50,7 @@ def roundtrip(
         else:
             _listed(proof, quiet=quiet)
     said = proof.summary
-    log.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
+    console.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
         _verdict(package, proof.summary)
     if proof.summary.disagreements:

@@ -21,9 +21,8 @@ from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
 from metspack.cli.options.choices import Choice
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.division import DivisionGroup
 from metspack.cli.options.groups import Command, Group
-from metspack.cli.options.package import BuildGroup
+from metspack.cli.options.package import BuildGroup, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.mets import dialects
 

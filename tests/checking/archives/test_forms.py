@@ -12,7 +12,7 @@ import pytest
 
 from metspack.checking import Level, check
 from metspack.checking import options as checking_options
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.files.byteranges import Below
 from metspack.model import Budgets, Finding

@@ -20,7 +20,7 @@ from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost
 from metspack.checking.archives.mappingtxt import Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.tree import CheckedTree
+from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.locations.candidates import Convention

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import safexml
-from metspack.checking.eark.document import surveyed
+from metspack.checking.eark.document import Outline
 from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.outline import Outline
+from metspack.checking.eark.package import surveyed
 from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
 from metspack.model import Budgets

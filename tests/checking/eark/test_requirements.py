@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from metspack.checking import Code, check, explained
-from metspack.checking.eark import document as eark_document
+from metspack.checking.eark import package as eark_document
 from metspack.checking.eark import package as eark_package
 from metspack.checking.eark import profiles
+from metspack.checking.eark.faults import NAMED, REQUIREMENTS
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Need, State
-from metspack.checking.eark.table import NAMED, REQUIREMENTS
 from metspack.model import Finding
 from tests.checking.rule_damages import EVERY, Damage, both, package, with_content, without
 from tests.conftest import CHECKOUT

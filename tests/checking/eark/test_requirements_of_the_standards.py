@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import pytest
 from lxml import etree
 
-from metspack.checking.eark.document import surveyed
-from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.faults import REQUIREMENTS, Faults
+from metspack.checking.eark.package import surveyed
 from metspack.checking.eark.requirements import Need, Standard
-from metspack.checking.eark.table import REQUIREMENTS
 from metspack.model import Budgets
 from tests.shared_data import shared
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
-from metspack.checking.files.hashing import Asked, Hashed, all_hashed, hashed
+from metspack.checking.files.fixity import Asked, Hashed, all_hashed, hashed
 from metspack.files.byteranges import Below
 from metspack.model import Finding
 from metspack.textlength import TextLength
@@ -110,7 +110,7 @@ def test_a_hint_that_cannot_be_had_is_left_out(package: Path, monkeypatch: pytes
         raise FileNotFoundError
 
     with_hints, _ = outcome(package, Level.FIXITY, 1)
-    monkeypatch.setattr("metspack.checking.similarity.line_end_likeness", lost)
+    monkeypatch.setattr("metspack.checking.catalogue.line_end_likeness", lost)
     without, _ = outcome(package, Level.FIXITY, 1)
     assert [each.code for each in without] == [each.code for each in with_hints]
     assert without != with_hints

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
+from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
-from metspack.checking.tree import CheckedTree
-from metspack.mets.fastreader import Sink, condensed
+from metspack.mets.fastreader import Run, Sink, condensed
 from metspack.mets.reader import METS, XLINK, Fact, read
-from metspack.mets.runs import Run
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree
 from tests.laws import law

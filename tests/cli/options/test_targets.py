@@ -12,9 +12,8 @@ from metspack.checking.options import CheckOptions
 from metspack.cli.commands.check import LookGroup
 from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.division import DivisionGroup
 from metspack.cli.options.groups import Group, declared
-from metspack.cli.options.package import BuildGroup, DescriptionGroup
+from metspack.cli.options.package import BuildGroup, DescriptionGroup, DivisionGroup
 from metspack.mets.dialects.csip.dialect import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 

@@ -20,9 +20,9 @@ from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, Me
 from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
-from metspack.mets.editor import Growing
 from metspack.mets.links import Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
+from metspack.mets.writer import Growing
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.csip.dialect import Csip

@@ -28,7 +28,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
-from metspack.mets.editor import Growing
+from metspack.mets.writer import Growing
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -1,0 +1,286 @@
+"""The shape of the house, read from its source: order, size, names; docs/architecture.md is its map."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+ORDER = (
+    {"(foundation)"},
+    {"files", "layouts"},
+    {"containers"},
+    {"siard"},
+    {"locations"},
+    {"sources"},
+    {"mets"},
+    {"planning", "inspecting"},
+    {"packages"},
+    {"checking"},
+    {"building"},
+    {"reporting", "restoring"},
+    {"merging"},
+    {"adding"},
+    {"api"},
+    {"cli"},
+    {"__init__", "__main__"},
+)
+"""Each imports only from those further up; those that stand side by side know nothing of each other."""
+
+AT_THE_TOP = 16
+IN_ALL = 240
+PACKAGES = 17
+SOFT, HARD, SPLINTER = 400, 700, 60
+
+LONG: Mapping[str, str] = {}
+"""Modules above the soft limit, each with why it is one thing."""
+
+SMALL: Mapping[str, str] = {}
+"""Modules under 60 lines with one importer, each with why it stands alone."""
+
+SHARED_NAMES: Mapping[str, str] = {}
+"""Class names that stand in two modules, each with why that is one concept or cannot be mistaken."""
+
+WRITERS = {"metspack.files.writing", "metspack.files.transaction", "metspack.files.journal"}
+"""Where files are written, named, moved, locked and taken away."""
+
+_RIDDLE = re.compile(r"(What|Where|How|Whether|Which)\b")
+_CHANGES = {
+    *("chmod", "copy_file_range", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove"),
+    *("rename", "replace", "rmdir", "symlink", "truncate", "unlink", "utime", "write", "writev"),
+}
+
+MODULES = {
+    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((CHECKOUT / "metspack").rglob("*.py"))
+}
+TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
+
+
+def room(module: str) -> str:
+    """Return the package at the top that a module is in; those that lie loose are the foundation."""
+    _metspack, *inner = module.split(".")
+    if len(inner) > 1 or (inner and MODULES[module].name == "__init__.py"):
+        return inner[0]
+    last = inner[0] if inner else "__init__"
+    return last if last in {"api", "__main__", "__init__"} else "(foundation)"
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and name of every module of the project that is imported, wherever in the tree that is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "metspack":
+            for each in node.names:
+                full = f"{node.module}.{each.name}"
+                yield node.lineno, full if full in MODULES else str(node.module)
+
+
+def lines(module: str) -> int:
+    return len(MODULES[module].read_bytes().splitlines())
+
+
+@cache
+def importers() -> Mapping[str, set[str]]:
+    found = defaultdict(set)
+    for module, tree in TREES.items():
+        for _line, name in imported(tree):
+            found[name].add(module)
+    return found
+
+
+def classes(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name.lstrip("_")
+
+
+def first_line(tree: ast.Module) -> str:
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+
+def is_riddle(line: str) -> bool:
+    return not line.endswith((".", ":", "``.")) or _RIDDLE.match(line) is not None
+
+
+class Calls(ast.NodeVisitor):
+    """The functions of one module, each with those that it calls by names that can be followed."""
+
+    def __init__(self, module: str, tree: ast.Module) -> None:
+        self.module = module
+        self.calls: dict[str, set[str]] = {}
+        self.changing: set[str] = set()
+        self._names = {
+            each.asname or each.name: f"{node.module}.{each.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("metspack")
+            for each in node.names
+        }
+        self._class: str | None = None
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                self._names[node.name] = f"{module}.{node.name}"
+        self.visit(tree)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 -- the name that ast asks for
+        self._class = f"{self.module}.{node.name}"
+        self.generic_visit(node)
+        self._class = None
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802 -- the name that ast asks for
+        name = f"{self._class or self.module}.{node.name}"
+        types = {each.arg: self._type(each.annotation) for each in [*node.args.args, *node.args.kwonlyargs]}
+        for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+            self.calls.setdefault(name, set()).update(self._called(call.func, types))
+            if re.fullmatch(r"os\.(\w+)", what := ast.unparse(call.func)) and what[3:] in _CHANGES:
+                self.changing.add(name)
+
+    def _type(self, annotation: ast.expr | None) -> str | None:
+        """Return the class that a parameter is of, where its annotation names one of the project's."""
+        text = "" if annotation is None else ast.unparse(annotation)
+        first, _, rest = text.partition(" ")[0].partition(".")
+        known = self._names.get(first)
+        return None if known is None else ".".join(filter(None, (known, rest)))
+
+    def _called(self, called: ast.expr, types: Mapping[str, str | None]) -> Iterator[str]:
+        first, *rest = ast.unparse(called).split(".")
+        known = self._class if first in {"self", "cls"} else types.get(first) or self._names.get(first)
+        if known is not None:
+            yield ".".join([known, *rest])
+
+
+def changing(trees: Mapping[str, ast.Module]) -> set[str]:
+    """Return the functions that come to change the file system, by themselves or by what they call."""
+    modules = [Calls(name, tree) for name, tree in trees.items()]
+    found = {name for module in modules for name in module.changing}
+    calls = {name: called for module in modules for name, called in module.calls.items()}
+    grown = True
+    while grown:
+        more = {name for name, called in calls.items() if not called.isdisjoint(found)} - found
+        found |= more
+        grown = bool(more)
+    return found
+
+
+def test_packages_are_those_of_the_order() -> None:
+    known = set().union(*ORDER)
+    assert {room(module) for module in MODULES} == known
+    assert len(known - {"(foundation)", "api", "__init__", "__main__"}) == PACKAGES
+
+
+def test_imports_follow_the_order_of_packages() -> None:
+    level = {name: place for place, names in enumerate(ORDER) for name in names}
+    wrong = [
+        f"{MODULES[module]}:{line} imports {name}, which comes later in the order or stands beside it"
+        for module, tree in TREES.items()
+        for line, name in imported(tree)
+        if room(module) != room(name) and level[room(name)] >= level[room(module)]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_leads_back_to_itself() -> None:
+    """Imports inside functions count as well: a circle that is put off is a circle."""
+    after = {module: {name for _line, name in imported(tree)} - {module} for module, tree in TREES.items()}
+    circles = []
+    for module in MODULES:
+        ahead, seen = list(after[module]), set[str]()
+        while ahead:
+            name = ahead.pop()
+            if name not in seen and name != "metspack":
+                seen.add(name)
+                ahead.extend(after[name])
+        if module in seen:
+            circles.append(module)
+    assert not circles, f"these import each other in a circle: {', '.join(circles)}"
+
+
+def test_few_modules_lie_at_the_top_and_not_too_many_in_all() -> None:
+    top = [path.name for path in (CHECKOUT / "metspack").glob("*.py")]
+    assert len(top) <= AT_THE_TOP, f"{len(top)} modules lie at the top: {', '.join(sorted(top))}"
+    assert len(MODULES) <= IN_ALL
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_the_first_line_of_a_module_says_what_it_holds(module: str) -> None:
+    line = first_line(TREES[module])
+    assert line, f"{MODULES[module]} has no docstring"
+    assert not is_riddle(line), (
+        f"{MODULES[module]}: a sentence that begins with a noun or a verb, not {line!r}"
+    )
+
+
+def test_modules_are_neither_heaps_nor_splinters() -> None:
+    too_long = [f"{name}: {lines(name)} lines" for name in MODULES if lines(name) > HARD]
+    assert not too_long, f"over {HARD} lines: {too_long}"
+    long = {name for name in MODULES if lines(name) > SOFT}
+    assert long == set(LONG), (
+        f"over {SOFT} lines without a reason, or with one and no longer: {long ^ set(LONG)}"
+    )
+    small = {
+        name
+        for name, path in MODULES.items()
+        if path.name not in {"__init__.py", "__main__.py"}
+        and lines(name) < SPLINTER
+        and len(importers().get(name, ())) == 1
+    }
+    assert small == set(SMALL), (
+        f"under {SPLINTER} lines with one importer and without a reason, or with one and no longer: "
+        f"{sorted(small ^ set(SMALL))}"
+    )
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    where = defaultdict(set)
+    for module, tree in TREES.items():
+        for name in classes(tree):
+            where[name].add(module)
+    twice = {name: sorted(modules) for name, modules in where.items() if len(modules) > 1}
+    wrong = {name: modules for name, modules in twice.items() if name not in SHARED_NAMES}
+    assert not wrong, "\n".join(f"{name}: {', '.join(modules)}" for name, modules in sorted(wrong.items()))
+    assert set(SHARED_NAMES) <= set(twice), "an exception that none needs any longer"
+
+
+def test_what_changes_the_file_system_is_named_by_a_verb() -> None:
+    wrong = sorted(name for name in changing(TREES) if name.endswith("ed"))
+    assert not wrong, "named like values, but they write: " + ", ".join(wrong)
+
+
+def test_a_function_that_writes_is_seen_through_what_it_calls() -> None:
+    trees = {
+        "metspack.files.writing": ast.parse("def write(path): os.replace(path, path)\ndef same(x): return x"),
+        "metspack.a": ast.parse(
+            "from metspack.files import writing\n"
+            "from metspack.b import Held\n"
+            "def placed(path): return writing.write(path)\n"
+            "def planned(path): return writing.same(path)\n"
+            "def kept(held: Held): held.done()\n"
+            "def kept_or_not(held: Held | None): held.done()\n"
+        ),
+        "metspack.b": ast.parse(
+            "from metspack.a import placed\nclass Held:\n    def done(self): self._end()\n    def _end(self): placed(1)\n"
+        ),
+    }
+    assert changing(trees) == {
+        "metspack.files.writing.write",
+        "metspack.a.placed",
+        "metspack.a.kept",
+        "metspack.a.kept_or_not",
+        "metspack.b.Held.done",
+        "metspack.b.Held._end",
+    }
+
+
+@pytest.mark.parametrize("line", ["", "What it holds.", "Where it is.", "How it is read.", "no full stop"])
+def test_riddles_are_told(line: str) -> None:
+    assert is_riddle(line)
+
+
+@pytest.mark.parametrize("line", ["Readers of zip files.", "Whatever is given.", "Write METS; read PREMIS."])
+def test_sentences_are_let_be(line: str) -> None:
+    assert not is_riddle(line)
