@@ -1,4 +1,4 @@
-"""``python -m metspack``."""
+"""The command ``metspack``, run as ``python -m metspack``."""
 
 from metspack.cli import main
 

@@ -1,4 +1,4 @@
-"""The one place that asks what time it is."""
+"""The current time, read in one place; SOURCE_DATE_EPOCH takes precedence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from metspack.errors import ConfigError
 
 
 def now(environment: Mapping[str, str]) -> str:
-    """Return the one time that a run knows, as xs:dateTime in UTC; SOURCE_DATE_EPOCH decides when set.
+    """Return the time of a run as xs:dateTime in UTC: SOURCE_DATE_EPOCH when it is set, else the time now.
 
-    Raises ``ConfigError`` when that is no number of seconds.
+    Raises ``ConfigError`` when SOURCE_DATE_EPOCH is not a number of seconds.
     """
     given = environment.get("SOURCE_DATE_EPOCH")
     if given is None:
@@ -20,17 +20,18 @@ def now(environment: Mapping[str, str]) -> str:
         return xs_datetime(datetime.fromtimestamp(int(given), UTC))
     except (ValueError, OverflowError, OSError):
         raise ConfigError(
-            f"SOURCE_DATE_EPOCH is {given!r}", hint="Set it to whole seconds since 1970, or unset it."
+            f"SOURCE_DATE_EPOCH is {given!r}, expected a number of seconds",
+            hint="Set it to whole seconds since 1970, or unset it.",
         ) from None
 
 
 def xs_datetime(moment: datetime) -> str:
-    """Return a moment with a time zone as xs:dateTime in UTC, to the second."""
+    """Return a moment that has a time zone as xs:dateTime in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parsed(text: str) -> str:
-    """Return a moment as a person wrote it as xs:dateTime; raises ``ConfigError`` without a time zone."""
+    """Return a moment that a person wrote as xs:dateTime; raises ``ConfigError`` without a time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

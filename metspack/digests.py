@@ -1,4 +1,4 @@
-"""Message digests: names as METS spells them, several in one pass."""
+"""Message digests: algorithms by their METS names, several in one pass."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ CHECKSUMTYPE). Of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
 
 
 class Hasher(Protocol):
-    """One digest being computed, as hashlib has it."""
+    """One digest being computed, with the interface of hashlib."""
 
     def update(self, data: bytes, /) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
 
     def hexdigest(self) -> str:
         """Return the digest of the bytes so far, in lower-case hexadecimal digits."""
 
     def copy(self) -> Self:
-        """Return another that has taken the same bytes so far."""
+        """Return a copy, which goes on from the bytes so far on its own."""
 
 
 class _Checksum:
-    """A 32-bit checksum of zlib's, as hashlib would have it."""
+    """A 32-bit checksum of zlib with the interface of hashlib."""
 
     __slots__ = ("_function", "_value")
 
@@ -83,20 +83,20 @@ class Hashers:
         self.size = 0
 
     def update(self, block: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         self.size += len(block)
         for each in self._hashers.values():
             each.update(block)
 
     def copy(self) -> Hashers:
-        """Return another that has taken the same bytes so far."""
+        """Return a copy, which goes on from the bytes so far on its own."""
         other = Hashers(())
         other.size = self.size
         other._hashers = {name: each.copy() for name, each in self._hashers.items()}
         return other
 
     def digest(self, algorithm: str) -> Digest:
-        """Return one digest of the bytes so far; raises KeyError for one that was not asked for."""
+        """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
         return Digest(algorithm=algorithm, value=self._hashers[algorithm].hexdigest())
 
 

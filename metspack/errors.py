@@ -1,4 +1,4 @@
-"""What cannot be done, as opposed to what is wrong with a package (that is a ``Finding``)."""
+"""Errors: a command that cannot be carried out (a fault of a package is a ``Finding``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class MetspackError(Exception):
-    """Something asked for cannot be done; ``hint`` says what to do about it.
+    """A command cannot be carried out; ``hint`` says what to do about it.
 
-    ``details`` are the single things that the message sums up, each to be shown on a line of its own.
+    ``details`` are the single faults that the message sums up, each to be shown on a line of its own.
     """
 
     def __init__(self, message: str, *, hint: str = "", details: Sequence[str] = ()) -> None:
@@ -28,16 +28,16 @@ def _restored(kind: type[MetspackError], message: str, hint: str, details: tuple
 
 
 class SourceError(MetspackError):
-    """The source cannot be read, or says something about itself that is not so."""
+    """The source cannot be read, or contradicts itself."""
 
 
 class PlanError(MetspackError):
-    """The LOBs cannot be divided as asked, or a plan no longer fits its source."""
+    """The LOBs cannot be divided within the limits, or a plan no longer fits its source."""
 
 
 class TargetError(MetspackError):
-    """The target or its environment does not allow writing (exists, space, permission)."""
+    """The target cannot be written: it exists already, or space or permission is missing."""
 
 
 class ConfigError(MetspackError):
-    """An option or setting has a value that means nothing."""
+    """An option or setting has an invalid value."""

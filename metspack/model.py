@@ -1,4 +1,4 @@
-"""The values that flow from stage to stage; imports nothing of metspack.
+"""Values that pass from stage to stage: LOBs, limits, segments, findings; imports nothing of metspack.
 
 Sizes and offsets are bytes. Rows are counted from 1, schemas and tables by the
 number in their folder, segments from 0 (recommendation 0.28 §5.1).
@@ -20,7 +20,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A file format as PRONOM has it: its unique id (``fmt/11``), name and version ("" without one)."""
+    """A file format in PRONOM: its unique identifier (``fmt/11``), name and version ("" without one)."""
 
     puid: str
     name: str
@@ -29,7 +29,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobPlace:
-    """Where a LOB stands in the database: ``cell`` is the path of tags below the row (``c3.u2.u3``)."""
+    """The place of a LOB in the database: ``cell`` is the path of tags below the row (``c3.u2.u3``)."""
 
     schema: int
     table: int
@@ -44,7 +44,7 @@ class LobPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobCell:
-    """A table cell with a ``file`` attribute, as it is written there.
+    """A table cell with a ``file`` attribute, and its attributes as they are written.
 
     ``file`` is the attribute's value, undecoded; ``length`` is bytes for binary and characters for
     text (SIARD 2.2 T_6.2-1), None when absent; ``digest`` is None when the cell has none.
@@ -58,7 +58,7 @@ class LobCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZipExtent:
-    """Where a zip entry's bytes lie: enough to read it with the archive's descriptor and nothing else.
+    """The extent of a zip entry's bytes: enough to read it with the archive's descriptor alone.
 
     ``offset`` is the local header's; ``limit`` the first byte that no longer belongs to the entry
     (the next local header or the central directory).
@@ -78,7 +78,7 @@ class ZipExtent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileExtent:
-    """A whole file that holds a LOB or a part of one: its segments below one of a source's granted roots.
+    """A whole file that holds a LOB or a part of one: its path below one of a source's granted roots.
 
     ``modified`` (nanoseconds), ``inode`` and ``device`` tell whether it is still the file that was found;
     an inode means something on its device alone. With ``offset`` it is those ``size`` bytes of the file at
@@ -95,14 +95,14 @@ class FileExtent:
 
 
 Extent = ZipExtent | FileExtent
-"""Where bytes of a LOB lie: of use with the holdings of the source that gave it."""
+"""The extent of a LOB's bytes, to be read with the holdings of the source that gave it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proofs:
-    """What is known of a LOB's bytes beside its cell: the digest of all, and of each of its extents.
+    """Digests of a LOB's bytes that METS has: of the whole, and of each of its extents.
 
-    ``extents`` may be empty; then nothing is known of them.
+    None where METS has no digest; ``extents`` may be empty: then it has none of any extent.
     """
 
     whole: Digest | None = None
@@ -111,7 +111,7 @@ class Proofs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a package has recorded of the kind of file that a whole LOB is."""
+    """The media type and format that a package records of a whole LOB."""
 
     media_type: str
     format: Format | None = None
@@ -142,7 +142,7 @@ class LobRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a segment may hold; None is no limit. Equal to the limit still fits.
+    """The limits of a segment; None is no limit. A segment may reach its limits exactly.
 
     Raises ValueError for a limit below 1.
     """
@@ -158,7 +158,7 @@ class Limits:
 
 @unique
 class ClosedBy(Enum):
-    """Why a segment takes no more LOBs.
+    """The reason why a segment is closed.
 
     ``SPLIT``: there was room left, but the parts of a split LOB share their segments with no other LOB.
     ``END``: no more LOBs are to come for it.
@@ -194,7 +194,7 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """The bytes that it takes."""
+        """The bytes of the LOB or part."""
         return self.lob.size if self.part is None else self.part.size
 
     @property
@@ -221,7 +221,7 @@ class Segment:
 
 @unique
 class Severity(Enum):
-    """How bad a finding is. ``INFO`` never makes a check fail."""
+    """The severity of a finding. ``INFO`` never makes a check fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -248,7 +248,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """How much a source may ask of the reader before it is refused as hostile or damaged.
+    """Upper bounds for reading a source; one that exceeds them is refused as hostile or damaged.
 
     ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
     ``depth`` counts nested XML elements; ``attribute`` and ``metadata`` are bytes.

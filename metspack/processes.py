@@ -1,7 +1,7 @@
-"""Work that several processes share: results in the order of the tasks, whoever was done first.
+"""Worker processes: results in the order of the tasks, whichever was done first.
 
-A task and what comes of it are sent from one process to the other, so both are small. With one process the
-work is done where it is asked for.
+A task and its result are sent from one process to the other, so both are small. With one process the work
+is done in the calling process.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Moved = Callable[[int], None]
-"""Is told the bytes as they go."""
+"""A function that is called with the number of bytes done, again and again."""
 
 
 def useful(wanted: int | None, *, files: int, size: int) -> int:
-    """Return how many processes to work with: as many as are wanted, or of use for files of that size."""
+    """Return the number of processes to use: the one given, else what so many files and bytes justify."""
     if wanted is not None:
         return wanted
     return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
@@ -45,7 +45,7 @@ def results(
     """Yield what ``work`` makes of the tasks, in their order, with up to ``jobs`` processes.
 
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
-    ``TargetError`` when a process was ended from outside.
+    ``TargetError`` when a process was killed.
     """
     if jobs == 1:
         for task in tasks:
@@ -93,7 +93,7 @@ def _pooled(
 
 def _ended() -> TargetError:
     return TargetError(
-        "a worker process was ended from outside",
+        "a worker process was killed",
         hint="The machine may be out of memory: try fewer with -j 1.",
     )
 
@@ -109,10 +109,10 @@ def _undisturbed() -> Iterator[None]:
 
 
 class Ahead(Generic[Result]):
-    """A process of its own that runs ahead through what ``work`` yields, as far as it is taken.
+    """A process that runs ahead through what ``work`` yields, while its results are read.
 
     ``work`` is a function of a module and, like what it is given and yields, sent from one process to the
-    other. ``rest`` raises what was raised in it, and ``TargetError`` when the process was ended from outside.
+    other. ``rest`` raises what was raised in it, and ``TargetError`` when the process was killed.
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
@@ -125,19 +125,19 @@ class Ahead(Generic[Result]):
         self._error: Exception | None = None
 
     def come(self) -> Iterator[Result]:
-        """Yield what has come by now, without waiting for more; raises nothing."""
+        """Yield the results that have arrived by now, without waiting for more; raises nothing."""
         while not self._taken.closed and self._taken.poll():
             yield from self._next()
 
     def rest(self) -> Iterator[Result]:
-        """Yield all that is left."""
+        """Yield all further results, waiting for them."""
         while not self._taken.closed:
             yield from self._next()
         if self._error is not None:
             raise self._error
 
     def close(self) -> None:
-        """End the process, whatever it has not done."""
+        """End the process, whether it is done or not."""
         self._taken.close()
         self._process.terminate()
         self._process.join()

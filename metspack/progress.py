@@ -1,4 +1,4 @@
-"""How long work tells of itself: stages, and amounts done in them."""
+"""Progress of long work: stages, and amounts done in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Is told what is being done; shows it or not."""
+    """An observer of long work, which may show how far it is."""
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage of ``total`` bytes, None when that cannot be known."""
@@ -16,10 +16,10 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Shows nothing."""
+    """An observer that shows nothing."""
 
     def stage(self, name: str, total: int | None) -> None:
-        """Take no notice."""
+        """Ignore it."""
 
     def advance(self, amount: int) -> None:
-        """Take no notice."""
+        """Ignore it."""

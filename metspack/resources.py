@@ -1,4 +1,4 @@
-"""Where the project's own data lie: in the wheel under ``_data``, in a checkout beside the package."""
+"""The project's data files: in a wheel under ``_data``, in a checkout beside the package."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def root(package: Path = _PACKAGE) -> Path:
-    """Return the folder that holds ``templates``, ``schemas`` and ``samples`` for the package in a folder."""
+    """Return the folder of ``templates``, ``schemas`` and ``samples``; ``package`` is that of the modules."""
     packaged = package / "_data"
     return packaged if packaged.is_dir() else package.parent
 
 
 def template_folder() -> Path:
-    """Return the folder of the templates, but for those of dialects, which have their own."""
+    """Return the folder of the templates, except those of dialects, which lie with them."""
     return root() / "templates"
 
 

@@ -1,7 +1,7 @@
-"""Every XML document that metspack reads is parsed here, and nowhere else.
+"""The project's XML parsers: no DTD, no entities, no network.
 
-No network, no DTD, no entities but XML's own five, no XInclude: an archive is data from elsewhere
-and may not make the reader open, fetch or expand anything.
+Every XML document is parsed here, and nowhere else. No entities but XML's own five and no XInclude either: an
+archive is data from elsewhere and may not make the reader open, fetch or expand anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metspack.errors import MetspackError
 
 
 class XmlError(MetspackError):
-    """XML that is not well-formed, or that holds what is never taken (a DTD).
+    """XML that is not well-formed, or that has what is never accepted (a DTD).
 
     ``line`` and ``column`` count from 1; 0 when not known.
     """
@@ -40,7 +40,9 @@ def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: 
     return kind(message, hint=hint, line=line, column=column)
 
 
-_NO_DTD_HINT = "Documents with a DTD are never read: it could make the reader open other files."
+_NO_DTD_HINT = (
+    "Documents with a DTD are never read, since it could make the reader open other files: remove it."
+)
 
 
 def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> expat.XMLParserType:
@@ -74,7 +76,7 @@ _USUAL = {b"utf-8", b"us-ascii", b"ascii"}
 
 
 def unusual_declaration(head: bytes) -> str:
-    """Return how a document that begins so is declared, if not as XML 1.0 in UTF-8; else nothing.
+    """Return the version and encoding of a document by its first bytes, "" for XML 1.0 in UTF-8.
 
     ASCII is UTF-8 as well. Two bytes a character are told by the byte order mark or by the first character.
     """
@@ -170,24 +172,24 @@ def compiled_schema(files: Mapping[str, Path]) -> etree.XMLSchema:
     try:
         return etree.XMLSchema(bundle)
     except etree.XMLSchemaParseError as error:
-        raise XmlError(f"not a schema that can be used: {error}") from None
+        raise XmlError(f"not a valid schema: {error}") from None
 
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
 class _Discarding:
-    """What a parser hands its events to when nobody wants them: it builds no tree then."""
+    """A parser target that discards all events, so that no tree is built."""
 
     def close(self) -> None:
-        """Have nothing to return."""
+        """Return nothing."""
 
 
 class Validator:
-    """A document on its way through a schema, block by block, in flat memory.
+    """The validation of one document against a schema, block by block, in flat memory.
 
     ``ID`` values that occur twice and ``IDREF`` values that occur nowhere are not seen: both would have to be
-    remembered. Locations that the document names for schemas are never looked at. For one document.
+    remembered. Schema locations that the document names are never looked at.
     """
 
     def __init__(self, schema: etree.XMLSchema) -> None:
@@ -209,9 +211,9 @@ class Validator:
             raise XmlError(f"not well-formed: {error.msg}") from None
 
     def faults(self, start: int = 0) -> list[str]:
-        """Return what is wrong so far, in document order, without the first ``start``; lines are not known.
+        """Return the faults found so far, in document order, from number ``start`` on; lines are not known.
 
-        Namespace prefixes that are not declared are among it; whatever libxml2 only warns of is not.
+        Undeclared namespace prefixes are among them; what libxml2 only warns of is not.
         """
         error = etree.ErrorLevels.ERROR
         return [each.message for each in self._parser.feed_error_log if each.level >= error][start:]

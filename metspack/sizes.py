@@ -15,7 +15,7 @@ _DECADES = ("B", "kB", "MB", "GB", "TB")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeClass:
-    """LOBs of ``least`` bytes and more, fewer than ``below`` (None: no bound), and their bytes together."""
+    """The LOBs of ``least`` bytes and more, but fewer than ``below`` (None: no bound), and their bytes."""
 
     least: int
     below: int | None
@@ -35,7 +35,7 @@ class SizeClass:
 
 
 class Histogram:
-    """Counts sizes by class: empty, below 1 kB, then by powers of ten, 1 TB and more."""
+    """Counts of sizes by class: empty, below 1 kB, then by powers of ten, 1 TB and more."""
 
     __slots__ = ("_bytes", "_lobs")
 
@@ -44,7 +44,7 @@ class Histogram:
         self._bytes = [0] * len(_BOUNDS)
 
     def add(self, size: int) -> None:
-        """Take one size."""
+        """Count one size."""
         number = bisect_right(_BOUNDS, size) - 1
         self._lobs[number] += 1
         self._bytes[number] += size
@@ -91,7 +91,7 @@ def size(text: str, option: str) -> int | None:
     unit = _UNITS.get(found[3].upper()) if found else None
     if found is None or unit is None:
         raise ConfigError(
-            f"{option} {text!r} is no size",
+            f"{option} {text!r} is not a size",
             hint="Write bytes as 45000 or with a unit: 45kB, 4GB (decimal), 4GiB (binary), or none.",
         )
     whole, fraction = int(re.sub("[_,]", "", found[1])), found[2] or ""
@@ -105,7 +105,7 @@ def count(text: str, option: str) -> int | None:
         return None
     if not re.fullmatch(_WHOLE, text.strip()):
         raise ConfigError(
-            f"{option} {text!r} is no count", hint="Write a whole number such as 10000, or none."
+            f"{option} {text!r} is not a number of files", hint="Write a whole number such as 10000, or none."
         )
     return _at_least_one(int(re.sub("[_,]", "", text)), text, option, "file")
 
@@ -113,7 +113,7 @@ def count(text: str, option: str) -> int | None:
 def _at_least_one(number: int, text: str, option: str, what: str) -> int:
     if number < 1:
         raise ConfigError(
-            f"{option} {text} leaves no room for anything",
+            f"{option} {text} is too small",
             hint=f"A segment holds at least one {what}; none means no limit.",
         )
     return number

@@ -15,7 +15,7 @@ _LONGEST_CHARACTER = 4  # bytes of a code point, in UTF-8 as in UTF-16
 
 
 class TextLength:
-    """Counts the bytes, and for text the code points and UTF-16 units, of a stream of blocks.
+    """Counts of the bytes, and for text the code points and UTF-16 units, of a stream of blocks.
 
     Text is UTF-8, or UTF-16 where a byte order mark says so; the mark of UTF-16 may be counted or not.
     """
@@ -37,12 +37,12 @@ class TextLength:
 
     @property
     def is_text(self) -> bool:
-        """Whether all bytes so far are text, to the end of a character."""
+        """True when all bytes so far are text, to the end of a character."""
         return self._decoder is not None and not self._decoder.getstate()[0]
 
     @property
     def utf16_units(self) -> int:
-        """The units of UTF-16 that the text takes."""
+        """The number of UTF-16 units of the text."""
         return self.bytes // _MARK if self.is_utf16 else self.characters + self._pairs
 
     def update(self, block: bytes) -> None:
@@ -66,7 +66,7 @@ class TextLength:
             self._pairs += len(block.translate(None, _ALL_BUT_FOUR_BYTE_LEADS))
 
     def unit(self, length: int) -> str | None:
-        """Return the unit in which the stream has this length, None when it has it in none."""
+        """Return the unit in which the stream has this length, None when there is no such unit."""
         if length == self.bytes:
             return "bytes"
         lengths = (length, length + 1) if self.is_utf16 else (length,)
@@ -83,7 +83,7 @@ class TextLength:
 
 
 def is_possible(length: int, size: int) -> bool:
-    """Whether a file of ``size`` bytes may have a length, in some unit.
+    """Return whether a file of ``size`` bytes can have a length in some unit.
 
     A character takes up to four bytes; a mark of UTF-16 that is not counted takes two more.
     """

@@ -19,7 +19,7 @@ from metspack.errors import SourceError
 
 
 class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, nothing has gone wrong
-    """A reference that is not taken; ``rule`` is the stable name of the rule it breaks.
+    """A reference that is not accepted; ``rule`` is the stable name of the rule that it breaks.
 
     Rules: ``backslash-encoded`` ``control`` ``dot-segment-encoded`` ``drive`` ``drive-relative``
     ``empty`` ``empty-segment`` ``file-relative`` ``fragment`` ``host`` ``leaves-root`` ``not-utf8``
@@ -36,7 +36,7 @@ class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, no
 
 @unique
 class Kind(Enum):
-    """What a reference starts from."""
+    """The starting point of a reference."""
 
     RELATIVE = "relative"
     ABSOLUTE = "absolute path"
@@ -45,7 +45,7 @@ class Kind(Enum):
 
 @unique
 class Repair(Enum):
-    """What was tolerated in a reference that is not written as RFC 3986 and RFC 8089 ask."""
+    """A deviation from RFC 3986 or RFC 8089 that is tolerated in a reference."""
 
     SURROUNDING_SPACE = "surrounding white space"
     BACKSLASH = "backslashes for slashes"
@@ -121,7 +121,7 @@ def parsed(text: str) -> Reference:
 
 
 def are_plain(texts: Sequence[str]) -> bool:
-    """Whether each text is a relative path that ``parsed`` takes as it stands: the names it is made of."""
+    """Return whether each text is a relative path that ``parsed`` only has to split into its names."""
     lines = "\n".join((*texts, ""))
     return lines.count("\n") == len(texts) and _ALL_PLAIN.fullmatch(lines) is not None
 
@@ -131,7 +131,12 @@ def _check_text(text: str, stripped: str) -> None:
         _refuse(text, "empty", "is empty", "A reference names a file; write its path.")
     if found := _BAD_CHARACTER.search(stripped):
         rule, what = _character_fault(found[0])
-        _refuse(text, rule, f"holds {what}", "No file that an archive refers to may be named so.")
+        _refuse(
+            text,
+            rule,
+            f"holds {what}",
+            "Names with such characters are not read: rename the file, and its reference.",
+        )
     if stripped.startswith("\\\\"):
         what = "is a Windows device path" if stripped.startswith(("\\\\?\\", "\\\\.\\")) else "is a UNC path"
         hint = "Only local files are read: write a path relative to the archive, with forward slashes."
@@ -240,7 +245,7 @@ def _character_fault(character: str) -> tuple[str, str]:
     if not number:
         return "nul", "a NUL character"
     if number >= 0xD800:  # noqa: PLR2004 -- the first surrogate
-        return "not-utf8", f"a lone surrogate (U+{number:04X}), which is no character"
+        return "not-utf8", f"a lone surrogate (U+{number:04X}), which is not a character"
     return "control", f"the control character U+{number:04X}"
 
 
@@ -267,7 +272,7 @@ def walked(base: Sequence[str], segments: Sequence[str]) -> tuple[str, ...]:
         else:
             where = f"{shown('/'.join(segments))} from {shown('/'.join(base) or '.')}"
             raise ReferenceRefused(
-                f"{where} leads out of its root",
+                f"the reference {where} leads out of its root",
                 rule="leaves-root",
                 hint="A reference stays in the folder it was granted; one more root can be granted by name.",
             )
@@ -286,7 +291,7 @@ def collapsed(segments: Sequence[str]) -> tuple[str, ...]:
 
 
 def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
-    """Return the names from a root to what ``reference`` means in the folder ``base`` below that root.
+    """Return the names from a root to the target of ``reference`` in the folder ``base`` below that root.
 
     An absolute path starts at the root, whatever the base (``file:///Northwind_lobseg_0/mets.xml`` of
     recommendation 0.16); ``reference.kind`` says so to those who allow none. Raises
@@ -309,7 +314,7 @@ def quoted(segments: Sequence[str]) -> str:
     ``ReferenceRefused``: ``empty`` for no segments, ``unsafe-name`` for what cannot be a name.
     """
     if not segments:
-        raise ReferenceRefused("there is no reference to nothing", rule="empty")
+        raise ReferenceRefused("a reference needs at least one name", rule="empty")
     return "/".join(each if each == ".." else _quoted_name(each) for each in segments)
 
 

@@ -1,4 +1,4 @@
-"""The version of the software, as it stands in METS headers."""
+"""The version of the software, as it is written into METS headers."""
 
 from importlib.metadata import version
 

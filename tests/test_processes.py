@@ -150,7 +150,7 @@ def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
     ahead = processes.Ahead(ended_from_outside)
     while not ahead._taken.closed:
         list(ahead.come())
-    with pytest.raises(TargetError, match="ended from outside"):
+    with pytest.raises(TargetError, match="worker process was killed"):
         list(ahead.rest())
 
 

@@ -51,14 +51,14 @@ def test_sizes_are_decimal_or_binary(text: str, expected: int | None) -> None:
     ],
 )
 def test_what_is_no_size_is_refused_by_name(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"^--max-bytes .* is no size$") as caught:
+    with pytest.raises(ConfigError, match=r"^--max-bytes .* is not a size$") as caught:
         size(text, "--max-bytes")
     assert "4GiB (binary)" in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["0", "0.5", "0 GB", "0.0001kB"])
 def test_a_size_under_one_byte_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"--max-bytes .* leaves no room") as caught:
+    with pytest.raises(ConfigError, match=r"--max-bytes .* is too small") as caught:
         size(text, "--max-bytes")
     assert "at least one byte" in caught.value.hint
 
@@ -72,12 +72,12 @@ def test_counts_are_whole_numbers(text: str, expected: int | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "few", "1.5", "-3", "10k", "\u0661", "9" * 5000])
 def test_what_is_no_count_is_refused_by_name(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"^--max-files .* is no count$"):
+    with pytest.raises(ConfigError, match=r"^--max-files .* is not a number of files$"):
         count(text, "--max-files")
 
 
 def test_a_count_of_nothing_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--max-files 0 leaves no room") as caught:
+    with pytest.raises(ConfigError, match="--max-files 0 is too small") as caught:
         count("0", "--max-files")
     assert "at least one file" in caught.value.hint
 

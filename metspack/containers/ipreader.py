@@ -1,4 +1,4 @@
-"""Zip and tar files that folders were packed in: what they hold, read where it is and never extracted."""
+"""IPs packed in zip and tar files: their entries listed and read in place, never extracted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPEN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """What lies in a folder: ``kind`` f (file), d (folder), l (link), s (special); size of files if asked."""
+    """An entry of a folder: ``kind`` f (file), d (folder), l (link), s (special); files may have a size."""
 
     name: bytes
     kind: str
@@ -63,7 +63,7 @@ class ZipFile:
         self._container = ZipContainer.opened(path, budgets)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
-        """Yield what lies below a prefix, sorted by whole path."""
+        """Yield the entries below a prefix, sorted by whole path."""
         for name in self._container.names(os.fsdecode(prefix)):
             extent = self._container.extent(name)
             kind = "d" if name.endswith("/") else "f"
@@ -78,7 +78,7 @@ class ZipFile:
         return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
-        """Return where the bytes of a file lie, None when there is no such file."""
+        """Return the extent of a file's bytes, None when there is no such file."""
         extent = self._container.extent(os.fsdecode(path))
         if extent is None:
             return None
@@ -88,7 +88,7 @@ class ZipFile:
         return Stretch(file=self._path, offset=place.data, size=extent.size)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._container.close()
 
 
@@ -100,7 +100,7 @@ class TarFile:
         self._tar = Tar(path, budgets)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
-        """Yield what lies below a prefix, sorted by whole path."""
+        """Yield the entries below a prefix, sorted by whole path."""
         for member in self._tar.members(prefix):
             yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
 
@@ -112,14 +112,14 @@ class TarFile:
         return Content(size=member.size, chunks=lambda: self._tar.contents(member))
 
     def location(self, path: bytes) -> Stretch | None:
-        """Return where the bytes of a file lie, None when there is no such file."""
+        """Return the extent of a file's bytes, None when there is no such file."""
         member = self._tar.member(path)
         if member is None or member.kind != "f":
             return None
         return Stretch(file=self._path, offset=member.offset, size=member.size)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._tar.close()
 
 
@@ -127,14 +127,14 @@ PackFile = ZipFile | TarFile
 
 
 class OpenPacks:
-    """Zip and tar files opened as they are asked for, a few at a time; for one thread."""
+    """Zip and tar files opened when they are needed, a few at a time; for one thread."""
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
         self._open: OrderedDict[Below, PackFile] = OrderedDict()
 
     def opened(self, path: Below) -> PackFile:
-        """Return a file's directory; raises ``PackedError``."""
+        """Return an open zip or tar file by its path; raises ``PackedError``."""
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
@@ -156,5 +156,5 @@ class OpenPacks:
 
 
 def without(path: Below, error: SourceError) -> str:
-    """Return an error's words without the file's path in front of them."""
+    """Return an error's message without the file's path in front."""
     return error.message.removeprefix(f"{path}: ")

@@ -1,8 +1,8 @@
-"""IPs as one file each: a zip or tar file that holds the IP's folder, written while its files are made.
+"""Write IPs as one zip or tar file each, which holds the IP's folder; it grows while the files are made.
 
-What comes out when such a file is unpacked beside the others is, byte for byte, the package that is not
-packed; so METS says the same in both, and an IP is found in its file by its OBJID. The same IP gives the
-same bytes: files in the order in which they are put, one time for all, no owners.
+Unpacked beside one another such files give, byte for byte, the package that is not packed; so METS is the
+same in both, and an IP is found in its file by its OBJID. The same IP gives the same bytes: files in the
+order in which they are put, one time for all, no owners.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from metspack.files import reading, writing
 
 ZIP, TAR = "zip", "tar"
 FORMS = (ZIP, TAR)
-"""The forms that IPs can be packed in; nothing in them is compressed (AIP28): all can be sought in."""
+"""The forms that IPs can be packed in, without compression (AIP28), so that every file can be sought in."""
 
 _MODE = 0o644
 
 
 class Destination(Protocol):
-    """Where files are put one after the other, each once."""
+    """A destination that files are put into one after the other, each once."""
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
         """Put a file of ``size`` bytes; no part of it stays when ``blocks`` raises.
@@ -39,7 +39,7 @@ class Destination(Protocol):
 
 
 class Folder:
-    """A new folder: files are put into it as they are. Raises ``TargetError`` when it exists."""
+    """A new folder, which files are written into. Raises ``TargetError`` when it exists."""
 
     def __init__(self, root: Path) -> None:
         writing.make_directories(root.parent)
@@ -60,16 +60,16 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """How IPs are packed: the form, of ``FORMS``, and the one clock value, as xs:dateTime."""
+    """The packing of IPs: the form, one of ``FORMS``, and the time of all files, as xs:dateTime."""
 
     form: str
     created: str
 
     def check(self) -> None:
-        """Raise ``ConfigError`` for a form that is none."""
+        """Raise ``ConfigError`` for an unknown form."""
         if self.form not in FORMS:
             raise ConfigError(
-                f"{self.form!r} is no form to pack in", hint=f"Choose one of {', '.join(FORMS)}."
+                f"unknown packing form {self.form!r}", hint=f"Choose one of {', '.join(FORMS)}."
             )
 
     def file(self, ip: str) -> str:
@@ -77,7 +77,7 @@ class Packing:
         return f"{ip}.{self.form}"
 
     def open(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
-        """Return the file of an IP, to be filled; ``work`` is a folder for this alone."""
+        """Open the file of an IP, to be filled; ``work`` is a folder for this alone."""
         target = package / self.file(ip)
         writing.make_directories(target.parent)
         form = _Zip if self.form == ZIP else _TarWriter
@@ -86,7 +86,7 @@ class Packing:
 
 
 class _Form(Protocol):
-    """A container that grows; its file is closed by whoever made it."""
+    """A zip or tar file that grows; its file is closed by its owner."""
 
     file: writing.NewFile
 
@@ -153,7 +153,7 @@ def _header(name: str, size: int, when: int) -> bytes:
 
 
 class Pack:
-    """The file of one IP while it is filled; a context manager that leaves none after an exception.
+    """The file of one IP while it is filled; a context manager that removes it after an exception.
 
     Paths are those below the IP's folder, which is the one at the file's root.
     """
@@ -168,7 +168,7 @@ class Pack:
         self._form.add(f"{self._folder}/{path}", blocks, size)
 
     def below(self, folder: str) -> Destination:
-        """Return what puts files below a folder of the IP ("" is its own)."""
+        """Return a destination for files below a folder of the IP ("" is its own)."""
         return _PackedFolder(self, f"{folder}/") if folder else self
 
     def take(self, root: Path, ip: str, files: Mapping[str, Hashers]) -> None:
@@ -177,9 +177,9 @@ class Pack:
             self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
 
     def finish(self) -> Hashers:
-        """Write what ends the file; returns its digests.
+        """Write the end of the file; return its digests.
 
-        It is read back for them: a zip file says in front of each file what only its last byte tells.
+        It is read back for them: a zip file's local headers are only complete once the data are written.
         """
         self._form.finish()
         hashers = Hashers(self._algorithms)

@@ -1,4 +1,4 @@
-"""The directory of a tar file (POSIX ustar and pax, GNU long names): where each member's bytes lie.
+"""Directories of tar files (POSIX ustar and pax, GNU long names): the extent of each member's bytes.
 
 Members are read where they are and never extracted. What could be read in two ways (a name twice, a
 name that leaves its folder) is refused, as the zip reader refuses it.
@@ -43,7 +43,7 @@ class Member:
 class Tar(tempdb.Scratch):
     """A tar file opened for reading: its directory, in a temporary database on disk; a context manager.
 
-    Raises SourceError when it is no tar file, or is damaged, cut off or misleading, and OSError as the
+    Raises SourceError when it is not a tar file, or is damaged, cut off or misleading, and OSError as the
     system does.
     """
 
@@ -80,7 +80,7 @@ class Tar(tempdb.Scratch):
         return next((_member(row) for row in self._database.execute(sql, (name,))), None)
 
     def extent(self, name: str) -> ZipExtent | None:
-        """Return where the file of exactly that name lies, as an entry without anything around its bytes."""
+        """Return the extent of the file of exactly that name, None when there is none."""
         member = self.member(os.fsencode(name))
         if member is None or member.kind != "f":
             return None

@@ -1,4 +1,4 @@
-"""Where a zip file's central directory lies, and its records one after another."""
+"""Central directories of zip files: found, checked, and read record by record."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 
 
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
-    """Return exactly ``length`` bytes from ``start``; raises SourceError when they cannot be had."""
+    """Return exactly ``length`` bytes from ``start``; raises SourceError when there are fewer."""
     try:
         blocks = list(medium.chunks(start, start + length))
     except OSError as error:
@@ -59,7 +59,7 @@ def read(medium: Medium, start: int, length: int, what: str) -> bytes:
 
 
 def unreadable(what: str, error: OSError, start: int) -> SourceError:
-    """Return the error for bytes that the operating system does not give."""
+    """Return the error for bytes that the operating system fails to read."""
     return SourceError(
         f"{what}: cannot be read at byte {start:,}: {error.strerror or error}",
         hint="The disk or network may be failing: copy the file to another disk and try again.",
@@ -68,7 +68,7 @@ def unreadable(what: str, error: OSError, start: int) -> SourceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """What the end of a zip file says of its central directory: number of entries, and its bytes."""
+    """The central directory as the end of a zip file gives it: number of entries, offset and length."""
 
     entries: int
     start: int
@@ -79,7 +79,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """The numbers of an end of central directory record, of either kind."""
+    """The numbers in an end of central directory record, of either kind."""
 
     disk: int
     directory_disk: int
@@ -90,10 +90,10 @@ class _End:
 
 
 def directory(medium: Medium, size: int, what: str) -> Directory:
-    """Return where the central directory of a zip file of ``size`` bytes lies.
+    """Return the place of the central directory of a zip file of ``size`` bytes.
 
-    Raises SourceError when the file is no zip, is cut off, has other bytes before or after the
-    archive, lies on several disks, or says of its directory what is not so (APPNOTE 4.3.14 to 4.3.16).
+    Raises SourceError when the file is not a zip file, is cut off, has other bytes before or after the
+    archive, lies on several disks, or misstates its directory (APPNOTE 4.3.14 to 4.3.16).
     """
     if not size:
         raise SourceError(f"{what}: is empty; expected a zip file", hint=DAMAGED)
@@ -193,7 +193,7 @@ def _no_zip(head: bytes, what: str) -> SourceError:
 
 
 def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[int, _End]:
-    """Return the offset of the ZIP64 end record and what it says (APPNOTE 4.3.14, 4.3.15)."""
+    """Return the offset of the ZIP64 end record and its numbers (APPNOTE 4.3.14, 4.3.15)."""
     _, disk, position, disks = LOCATOR.unpack(locator)
     if disk or disks > 1:
         raise SourceError(
@@ -269,7 +269,7 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 
 
 class CentralRecords:
-    """The records of a central directory in its own order, each checked; iterating reads them once.
+    """The records of a central directory in their order there, each checked; iterating reads them once.
 
     After iterating: ``ordered`` when no entry begins before the least end of the one before it, so
     that none overlap (30 bytes of local header, the name and the compressed data); ``zip64``

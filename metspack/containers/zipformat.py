@@ -1,4 +1,4 @@
-"""The structures of a zip file and what this project takes of them; reads no file.
+"""Structures of zip files: records, flags, limits, and the features that are accepted; reads no file.
 
 Clause numbers "APPNOTE" are PKWARE's; SIARD asks for version 6.3.2 of it (SIARD 2.2 G_4.1-1).
 Whatever two readers could understand in two ways is refused: an archive has one content.
@@ -14,7 +14,7 @@ from metspack.model import Budgets, ZipExtent
 
 LOCAL = struct.Struct("<IHHHHHIIIHH")
 CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")
-"""A central record without its time and its internal attributes, which say nothing about the content."""
+"""A central record without its time and its internal attributes, which do not affect the content."""
 WHOLE_CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 """A central record with all its fields, to be written."""
 END = struct.Struct("<IHHHHIIH")
@@ -34,7 +34,7 @@ MAX64 = 0xFFFFFFFFFFFFFFFF
 _LARGEST = (1 << 62) - 1  # offsets stay within what a file system and SQLite can hold
 
 PLAIN = -1
-"""The method of bytes that lie there with nothing around them: a member of a tar file."""
+"""The method of bytes without a local header: a member of a tar file."""
 
 STORED = 0
 DEFLATED = 8
@@ -47,7 +47,7 @@ _PATCHED = 0x0020
 REFUSED_FLAGS = _ENCRYPTED | _PATCHED
 
 ORDINARY_KINDS = frozenset({0, 4, 8})
-"""The top four bits of external attributes that are no Unix file type, a directory or a file."""
+"""The top four bits of external attributes for no Unix file type, a directory and a file."""
 _UNIX_SYSTEMS = frozenset({3, 19})  # Unix and OS X (APPNOTE 4.4.2)
 
 _LINK = 0xA
@@ -104,7 +104,7 @@ _KINDS = (
 
 
 class Row(NamedTuple):
-    """One entry as the index holds it: ``at`` is the offset of its central record."""
+    """One entry in the index: ``at`` is the offset of its central record."""
 
     offset: int
     name: str
@@ -117,7 +117,7 @@ class Row(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """What a local header or data descriptor says of an entry's data."""
+    """CRC-32 and sizes of an entry in a local header or data descriptor."""
 
     crc: int
     compressed: int
@@ -154,17 +154,17 @@ def encoded(name: str, flags: int) -> bytes:
 
 
 def decoded(raw: bytes, flags: int, what: str) -> str:
-    """Return an entry's name (APPNOTE D.1, D.2); raises SourceError for UTF-8 that is none."""
+    """Return an entry's name (APPNOTE D.1, D.2); raises SourceError for invalid UTF-8."""
     try:
         return raw.decode("utf-8" if flags & UTF8 else "cp437")
     except UnicodeDecodeError as error:
         name = raw.decode("latin-1")
-        problem = f"its name is marked as UTF-8 (flag bit 11) and is not, at byte {error.start:,}"
+        problem = f"its name is marked as UTF-8 (flag bit 11), and byte {error.start:,} of it is not"
         raise refusal(what, name, problem, MISLEADING) from None
 
 
 def name_fault(name: str) -> str:
-    """Return what makes a name unfit for an entry, "" when it is fit.
+    """Return the fault that makes a name unfit for an entry, "" when it is fit.
 
     Fit is a relative path: segments that are not empty, ``.`` or ``..``, joined by ``/``, with one
     more ``/`` at the end of a directory's.
@@ -187,7 +187,7 @@ def name_fault(name: str) -> str:
 def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
     """Return the entry that a whole central record at offset ``at`` names, with everything checked.
 
-    Raises SourceError for each thing this project does not take: unfit names, links and special
+    Raises SourceError for each feature that is not accepted: unfit names, links and special
     files, encryption, other methods than stored and deflated, several disks, ratios over budget,
     directories with data, ZIP64 fields that do not fit (APPNOTE 4.3.12).
     """
@@ -205,7 +205,10 @@ def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
     except ValueError as error:
         raise refusal(what, name, f"{error} (central record at byte {at:,})", DAMAGED) from None
     if max(size, compressed, offset) > _LARGEST:
-        problem = f"has size {size:,}, compressed size {compressed:,} at byte {offset:,}: too much for a file"
+        problem = (
+            f"has size {size:,}, compressed size {compressed:,} at byte {offset:,}; "
+            f"expected at most {_LARGEST:,}"
+        )
         raise refusal(what, name, problem, DAMAGED)
     if disk:
         raise refusal(what, name, f"lies on disk {disk + 1:,}; expected the first and only one", SPLIT)
@@ -252,7 +255,10 @@ def _method_fault(flags: int, method: int) -> tuple[str, str]:
 
 def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tuple[str, str]:
     if method == STORED and compressed != size:
-        return f"is stored in {compressed:,} bytes and has size {size:,}; expected the same", DAMAGED
+        return (
+            f"is stored in {compressed:,} bytes and has the size {size:,}; expected them to be equal",
+            DAMAGED,
+        )
     if size > budgets.ratio * compressed:
         return (
             f"would grow from {compressed:,} to {size:,} bytes; at most {budgets.ratio:,} times expected",

@@ -1,4 +1,4 @@
-"""A SIARD archive's zip file: its entries by name and in physical order, and their bytes.
+"""Zip files read with checks: entries by name and in physical order, and their bytes.
 
 The central directory is read once and checked whole; it is kept in a temporary SQLite database on
 disk, so that ten million entries need no more memory than ten. Nothing is ever extracted.
@@ -38,7 +38,7 @@ from metspack.files.tempdb import Closable
 from metspack.model import Budgets, ZipExtent
 
 inflating: Any
-"""What inflates and computes CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
+"""The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
 try:
     inflating = import_module("isal.isal_zlib")
 except ImportError:
@@ -49,7 +49,7 @@ _HEADER_GUESS = 512  # most local headers, with their name and extra field, are 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Offsets of an entry in its archive: local header, data, the data's end, and the end of it all.
+    """Offsets of an entry in its archive: local header, data, the data's end, and the end of the entry.
 
     ``stop`` is behind the data descriptor when there is one, else equal to ``end_of_data``.
     """
@@ -89,7 +89,7 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
 
 
 def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
-    """Return where an entry's structures lie in the archive, for copying it as it is.
+    """Return the offsets of an entry's structures in the archive, for copying it as it is.
 
     Raises SourceError when the local header or the data descriptor differs from the central
     directory, or the entry reaches into the next one.
@@ -220,7 +220,7 @@ class ZipContainer(Closable):
     __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
 
     def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
-        """Read and check the directory of an open file; ``opened`` is the way in."""
+        """Read and check the directory of an open file; use ``opened``."""
         self.path = path
         self.medium = medium
         self.size = medium.size
@@ -249,7 +249,7 @@ class ZipContainer(Closable):
         ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
         followed to a path that is given as ``Below``.
 
-        Raises SourceError when there is no such file, it is no zip file, or anything in its directory
+        Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
         TargetError when the temporary disk is full.
         """
@@ -270,7 +270,7 @@ class ZipContainer(Closable):
         return self._directory.entries
 
     def extent(self, name: str) -> ZipExtent | None:
-        """Return where the entry with exactly that name lies, None when there is none."""
+        """Return the extent of the entry with exactly that name, None when there is none."""
         folder = name[: name.rfind("/") + 1]
         if not self._folders.get(folder, True):
             return None
@@ -434,7 +434,7 @@ def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
 
 
 class _Window:
-    """Central records by offset: read ahead while they are asked for in their own order."""
+    """Central records by offset: read ahead while they are taken in their own order."""
 
     __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
 

@@ -1,4 +1,4 @@
-"""Writing a zip archive: entries of another as they are, renamed or with new contents, and new ones."""
+"""Write zip files: another's entries as they are, renamed or with new contents, and new ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
 _UNICODE_PATH_EXTRA = 0x7075  # a second copy of the name, with the first one's CRC-32
 _LEVEL = 6
 GROWTH = 32
-"""How many times as long a document can become when its cells get new values: names end at 255 bytes."""
+"""The factor by which new cell values can lengthen a document: names have at most 255 bytes."""
 
 _UNIX = 3 << 8
 _OLDEST = 20
@@ -63,7 +63,7 @@ class ZipWriter:
         self._entries = 0
 
     def copy(self, record: CentralRecord, raw: Iterable[bytes]) -> None:
-        """Append an entry as the bytes it has: ``raw`` is local header, data and descriptor."""
+        """Append an entry with its bytes as they are: ``raw`` is local header, data and descriptor."""
         offset = self.file.size
         for block in raw:
             self.file.write(block)
@@ -107,8 +107,8 @@ class ZipWriter:
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= MAX32:
             raise TargetError(
-                f"{name!r} has grown to {sums.size:,} bytes, more than was thought possible",
-                hint="A shorter --name may help; report it as a fault of metspack.",
+                f"{name!r} has grown to {sums.size:,} bytes, expected fewer than {MAX32:,}",
+                hint="A shorter --name may help; please report this as a fault of metspack.",
             )
         self.file.patch(
             offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
@@ -120,7 +120,7 @@ class ZipWriter:
         self._entries += 1
 
     def finish(self, comment: bytes) -> None:
-        """Write the central directory and what ends the archive."""
+        """Write the central directory and the end records."""
         start = self.file.size
         for block in self._directory.read_back(0, self._directory.size):
             self.file.write(block)
@@ -135,7 +135,7 @@ class ZipWriter:
 
 
 class _Sums:
-    """CRC-32 and size of what passes through."""
+    """CRC-32 and size of the blocks that pass through."""
 
     def __init__(self) -> None:
         self.crc = 0
@@ -191,7 +191,7 @@ def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
 
 
 def moment(when: datetime) -> tuple[int, int]:
-    """Return time and date as a zip file has them: in even seconds, from 1980 to 2107."""
+    """Return time and date in the form of zip files: even seconds, from 1980 to 2107."""
     if when.year < _FIRST_YEAR:
         return 0, _FIRST_DAY
     years = min(when.year - _FIRST_YEAR, _YEARS)

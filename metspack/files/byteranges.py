@@ -1,4 +1,4 @@
-"""One run of bytes over one file or several: an archive that was cut into parts is read as the whole.
+"""Byte ranges of one file or several: an archive that was cut into parts is read as a whole.
 
 SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of one file.
 """
@@ -19,7 +19,7 @@ from metspack.files.tempdb import Closable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What tells that a file is still the one it was: size in bytes, time of change, inode and its device."""
+    """The state of a file, which betrays a change: size in bytes, time of change, inode and its device."""
 
     size: int
     modified: int
@@ -41,7 +41,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """A file by its names below a trusted folder: no link is followed on the way; as text, its path."""
+    """A file by its names below a trusted folder: no link is followed on the way; ``str`` gives its path."""
 
     root: Path
     segments: tuple[str, ...]
@@ -57,7 +57,7 @@ class Below:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Bytes of a file that are a file of their own: what is packed in another one as it is."""
+    """A range of a file's bytes that is a file itself: packed in a zip or tar file without compression."""
 
     file: Below
     offset: int
@@ -69,14 +69,14 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldMedium:
-    """Files that are read as one, and the stamps they had: enough to open them again, elsewhere."""
+    """The files of a ``Medium`` and their stamps: enough to open them again in another process."""
 
     paths: tuple[Path | Below | Stretch, ...]
     stamps: tuple[Stamp, ...]
 
 
 class Medium(Closable):
-    """Files, or stretches of files, opened for reading and read as one, in their order; a context manager.
+    """Files, or ranges of files, opened for reading and read as one, in their order; a context manager.
 
     ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
     """
@@ -104,7 +104,7 @@ class Medium(Closable):
 
     @property
     def held(self) -> HeldMedium:
-        """What another process needs to open the same files."""
+        """The value with which another process can open the same files."""
         return HeldMedium(paths=self.paths, stamps=self.stamps)
 
     def stamped(self) -> tuple[Stamp, ...]:

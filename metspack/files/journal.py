@@ -1,4 +1,4 @@
-"""The journal of a transaction on a folder: what is put into it, by which command, and how far that came.
+"""The journal of a transaction on a folder: its command, its changes, and its last step; read only.
 
 ``<folder>.partial/journal.jsonl`` is written by ``files.transaction``; here it is only read.
 """
@@ -20,19 +20,19 @@ ADD = "metspack add"
 IN_PLACE = "metspack build --keep-segments --in-place"
 
 BEGUN = "begun"
-"""The first event, with the command: what is to be put into the folder is being made."""
+"""The first event, with the command: the new files are being made beside the folder."""
 
 PUTTING = "putting"
-"""From here on it may be there; the event has all of the changes."""
+"""From here on the folder may have changed; the event lists all changes."""
 
 ALL_PUT = "all put"
-"""All of it is there: what lies in the folder speaks for itself again."""
+"""All changes are made: the folder is complete again."""
 
 TAKING_BACK = "taking back"
-"""From here on it may be gone again."""
+"""From here on the changes may be undone."""
 
 DONE = "done"
-"""It stays; the folder beside can go."""
+"""The changes stay; the folder beside can be removed."""
 
 _NAME = "journal.jsonl"
 _LINE = 1 << 30
@@ -40,10 +40,10 @@ _LINE = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderChanges:
-    """What is done to a folder, as paths below it, in this order.
+    """The changes to a folder, as paths below it, in the order in which they are made.
 
     ``moves`` are new files and folders that are renamed into it, ``puts`` new files with their SHA-256,
-    ``replaces`` files of its own that are made anew.
+    ``replaces`` files of its own that are replaced.
     """
 
     moves: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class FolderChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """How far a transaction came: its last event, its command, for which job and of which source.
+    """The state of a transaction: its last event, its command, its job and its source.
 
-    ``made`` is what there is to be said once all is done.
+    ``made`` is the command's result, for the report once all is done.
     """
 
     event: str
@@ -67,12 +67,12 @@ class Recovery:
 
     @property
     def named(self) -> str:
-        """The command with its source, for people."""
+        """The command with its source, for messages."""
         return f"{self.command} of {self.source}" if self.source else self.command
 
 
 def partial_of(folder: Path) -> Path:
-    """Return the folder beside an absolute one in which files for it are made."""
+    """Return the ``.partial`` folder beside an absolute one, in which files for it are made."""
     return folder.parent / f"{folder.name}.partial"
 
 
@@ -82,9 +82,9 @@ def journal_of(partial: Path) -> Path:
 
 
 def recovery(descriptor: int) -> Recovery | None:
-    """Return what an open journal says, None when it is not one of a transaction.
+    """Return the state that an open journal records, None when it is not a transaction's.
 
-    A line that was not written to its end says nothing.
+    A last line that was not written to its end is ignored.
     """
     found: Recovery | None = None
     try:
@@ -121,10 +121,10 @@ def _events(descriptor: int) -> Iterator[dict[str, Any]]:
 
 
 def interrupted(folder: Path) -> tuple[Recovery, str] | None:
-    """Return the transaction that is changing a folder, or was when it was stopped, and what lies beside it.
+    """Return the transaction that is changing a folder or was interrupted, and the name of its ``.partial``.
 
-    What is in ``folder`` then, a package or one of its IPs, is neither as it was nor as it is to become.
-    None when that is not so. Never raises.
+    The folder, a package or one of its IPs, is then neither as it was nor as it is to become.
+    None when there is no such transaction. Never raises.
     """
     resolved = folder.resolve()
     for package, within in ((resolved, ""), (resolved.parent, resolved.name)):

@@ -1,4 +1,4 @@
-"""Every file that metspack reads is opened here, and nowhere else.
+"""Open and read files: by descriptor, without following links; no other module opens one.
 
 A path from an archive or a METS is a sequence of checked segments (``uris``); it is walked with
 directory descriptors and ``O_NOFOLLOW``, so no symbolic link, and no link swapped in between two
@@ -38,7 +38,7 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
     else:
         for segment in segments:
             if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
-                raise SourceError(f"{segment!r} is no name of a file or folder")
+                raise SourceError(f"{segment!r} is not a name of a file or folder")
         folder = os.open(root, _WALK) if isinstance(root, Path) else os.dup(root)
         try:
             for segment in segments[:-1]:

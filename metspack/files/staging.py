@@ -1,4 +1,4 @@
-"""What is made beside its target, in ``<target>.partial/``, and published whole or not at all.
+"""Staging of new packages: made in ``<target>.partial/``, published by one rename or not at all.
 
 ``package/`` becomes the target by one rename, ``journal.jsonl`` and ``work/`` say how far it came. What is
 visible under the target's own name is complete or absent.
@@ -18,7 +18,7 @@ _AROUND = 16  # journal, manifests, the archive's directory: what there is once,
 
 
 def check_vacant(target: Path) -> tuple[Path, Path]:
-    """Return the absolute paths of a target and of its ``.partial``, which nothing stands in the way of.
+    """Return the absolute paths of a target and of its ``.partial``, neither of which exists.
 
     Raises ``TargetError`` when either exists already or the folder for them does not.
     """
@@ -37,14 +37,14 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
         )
     if not absolute.parent.is_dir():
         raise TargetError(
-            f"{absolute.parent} is not a folder, so {absolute.name} cannot be made in it",
-            hint="Make the folder first.",
+            f"{absolute.parent} is not a folder, so {absolute.name} cannot be created in it",
+            hint="Create the folder first.",
         )
     return absolute, partial
 
 
 class Partial:
-    """``<target>.partial/``: where a package, or files for one, are made before they can be seen.
+    """``<target>.partial/``: where a package, or files for one, are made before they are visible.
 
     ``root`` must not exist. Raises ``TargetError``.
     """
@@ -65,18 +65,18 @@ class Partial:
             raise
 
     def free(self) -> int:
-        """Return the bytes that may still be written there."""
+        """Return the free bytes of its file system."""
         with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_bavail * status.f_frsize
 
     def block(self) -> int:
-        """Return the bytes that a file takes at least, and by which it grows."""
+        """Return the block size of its file system: a file takes whole blocks."""
         with writing.explained(self.root):
             return os.statvfs(self.root).f_frsize
 
     def free_files(self) -> int | None:
-        """Return how many more files and folders there can be, None when that is not limited."""
+        """Return the free inodes of its file system, None when their number is not limited."""
         with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_favail if status.f_files else None
@@ -100,13 +100,13 @@ class Staging(Partial):
         super().__init__(*check_vacant(target))
 
     def publish(self) -> None:
-        """Make the package visible under the target's name, complete and on disk; forget the rest."""
+        """Make the package visible under the target's name, complete and on disk; remove the rest."""
         writing.sync_tree(self.package)
         writing.move(self.package, self.target)
         self.discard()
 
     def publish_file(self, name: str) -> None:
-        """Make one finished file of the package visible under the target's name; forget the rest."""
+        """Make one finished file of the package visible under the target's name; remove the rest."""
         writing.sync_tree(self.package)
         writing.put(self.package / name, self.target)
         self.discard()
@@ -114,7 +114,7 @@ class Staging(Partial):
 
 @contextmanager
 def stage(target: Path) -> Iterator[Staging]:
-    """Give a place to make something in for the length of a block, which publishes it itself.
+    """Provide a staging folder for the length of a block, which publishes it itself.
 
     After an error or an interruption nothing is left. Raises ``TargetError``.
     """
@@ -128,7 +128,7 @@ def stage(target: Path) -> Iterator[Staging]:
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when something is in a target's way, or it lies inside the package."""
+    """Raise ``TargetError`` when a target exists already, or lies inside the package."""
     root = package if package.is_dir() else package.parent
     if target.resolve().is_relative_to(root.resolve()):
         raise TargetError(
@@ -141,7 +141,7 @@ def check_target(target: Path, package: Path) -> None:
 def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
     """Raise ``TargetError`` unless so many files and folders, and bytes in them, can be written there.
 
-    What every target needs once is added, and that each file takes whole blocks.
+    Counted as well: what every target needs once, and that each file takes whole blocks.
     """
     where, files = staging.target.parent, files + _AROUND
     free = staging.free_files()

@@ -1,4 +1,4 @@
-"""A temporary database on disk: what sorts and remembers more than memory should hold."""
+"""Temporary databases on disk, for sorting and remembering more than memory should hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Closable(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release everything that is open."""
 
     def __enter__(self) -> Self:
         return self
@@ -36,7 +36,7 @@ _CACHE = 1024
 
 
 def create(cache: int = _CACHE) -> sqlite3.Connection:
-    """Return a new, empty database that vanishes when it is closed; for one thread.
+    """Create an empty database that vanishes when it is closed; for one thread.
 
     It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
     """
@@ -61,7 +61,7 @@ def rows(
 
 
 class Scratch(Closable):
-    """What keeps all it knows in a temporary database of its own; a context manager, for one thread."""
+    """An object with a temporary database of its own; a context manager, for one thread."""
 
     __slots__ = ("_database",)
 
@@ -71,7 +71,7 @@ class Scratch(Closable):
             self._database.execute(statement)
 
     def close(self) -> None:
-        """Forget everything."""
+        """Close and so remove the database."""
         self._database.close()
 
 

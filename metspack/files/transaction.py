@@ -1,9 +1,9 @@
-"""Changes to a folder that come to be there as a whole, or not at all.
+"""Transactions on a folder: new and replaced files appear all together, or not at all.
 
-All of it is made under ``<folder>.partial/`` beside the folder. A journal there then says what goes where,
-and only after that are new files and folders renamed into it, further new files put beside what is there,
-and its own few made anew. Whatever stops that, it can be ended or taken back: the journal, and what still
-lies beside, tell what has not been done.
+All files are made under ``<folder>.partial/`` beside the folder. A journal there then lists the changes, and
+only after that are new files and folders renamed into the folder, further new files put beside what is
+there, and a few of its own files replaced. If that is interrupted, it can be finished or taken back: the
+journal and the files still beside the folder tell what has not been done.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _ALGORITHM = "SHA-256"
 _REPLACED = "work/replaced"
 
 Record = Callable[..., None]
-"""Writes an event into the journal."""
+"""A function that writes an event to the journal."""
 
 
 class Transaction(Partial):
     """``<folder>.partial/``: where changes to a folder are made; paths in ``package`` are those in it.
 
-    A context manager. ``folder`` is absolute and there. Whoever finds the journal is told of ``command`` and
-    the ``source`` that it is about; ``job`` tells the same command from others. Raises ``TargetError``.
+    A context manager. ``folder`` is absolute and exists. The journal names ``command`` and its ``source``;
+    ``job`` distinguishes runs of one command. Raises ``TargetError``.
     """
 
     def __init__(self, folder: Path, command: str, *, job: str = "", source: str = "") -> None:
         if os.lstat(folder).st_dev != os.lstat(folder.parent).st_dev:
             raise TargetError(
-                f"{folder} is a file system of its own: what is put into it has to be made beside it first",
-                hint="Move what is in it into a folder on it, and name that.",
+                f"{folder} is a mount point: files for it are made beside it, and cannot be renamed into it",
+                hint="Move its contents into a folder on that file system, and name that folder.",
             )
         super().__init__(folder, journal.partial_of(folder))
         self._is_needed = False
@@ -51,9 +51,9 @@ class Transaction(Partial):
             raise
 
     def new(self, replaces: Sequence[str]) -> tuple[str, ...]:
-        """Return the uppermost paths of what was made and is not in the folder.
+        """Return the uppermost paths of the new files and folders: those that are not in the folder yet.
 
-        Raises ``TargetError`` for a file that is there and is not one of ``replaces``.
+        Raises ``TargetError`` for a file that the folder has already, unless ``replaces`` names it.
         """
         return tuple(_new(self.package, self.target, "", frozenset(replaces)))
 
@@ -66,11 +66,11 @@ class Transaction(Partial):
         made: Mapping[str, Any] | None = None,
         check: Callable[[], None],
     ) -> None:
-        """Rename in, put and replace what was made (``FolderChanges``), each on disk before the next.
+        """Make the changes (``FolderChanges``): move, put, replace, each on disk before the next.
 
-        Nothing but what ``replaces`` names is overwritten. ``puts`` are files that somebody else might put
-        there as well: they are hashed, and only what was put is ever taken away. ``check`` is called when
-        all is there. After an error, also of that, the folder is as it was. Raises ``TargetError``.
+        Nothing but what ``replaces`` names is overwritten. ``puts`` are files that others might put there
+        as well: they are hashed, and only what was put is ever removed. ``check`` is called when all is
+        there. After an error, also one of ``check``, the folder is as it was. Raises ``TargetError``.
         """
         for path in replaces:
             _keep(self.target, path, self.root / _REPLACED / path)
@@ -97,7 +97,7 @@ class Transaction(Partial):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Forget what is beside the folder, unless the folder could not be made whole again without it."""
+        """Remove the ``.partial`` folder, unless it is needed to finish or take back the changes."""
         if self._is_needed:
             self.journal.close()
         else:
@@ -106,14 +106,14 @@ class Transaction(Partial):
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What is done to ``folder``, each step once however often it is begun."""
+    """The steps of a transaction on ``folder``, each of which takes effect once however often it is begun."""
 
     folder: Path
     partial: Path
     changes: FolderChanges
 
     def do(self, record: Record, check: Callable[[], None]) -> None:
-        """Do all that has not been done, and let it be checked."""
+        """Take all steps that have not been taken, then check the folder."""
         for path in self.changes.moves:
             if os.path.lexists(self._staged(path)):
                 writing.move(self._staged(path), self.folder / path)
@@ -128,7 +128,7 @@ class _Steps:
         record(event=journal.DONE)
 
     def take_back(self, record: Record) -> None:
-        """Give the folder its own files again, and take away what is not its own: the last first."""
+        """Restore the folder's own files and remove the new ones, the last first."""
         # On a full disk no word can be written, but renaming goes on. Stopped then, a command that goes on
         # with it would find by its check that not all is there, and end with this.
         with suppress(TargetError):
@@ -160,11 +160,11 @@ class _Steps:
 def recover(
     folder: Path, command: str, *, job: str = "", check: Callable[[], None] | None = None
 ) -> Mapping[str, Any] | None:
-    """End what a transaction that was stopped has left; return what it made, None when there is all to do.
+    """Finish or take back an interrupted transaction; return its result, None when all is still to be done.
 
-    One that was stopped while it changed the folder is gone on with when it is the same ``job``, or taken
-    back where there is no ``check``; one that had not come so far is forgotten. Raises ``TargetError``: for
-    another command or job, while another run is at work, and for what is not a transaction's.
+    One that was interrupted while it changed the folder is finished when it is the same ``job``, or taken
+    back without a ``check``; what one had only prepared is removed. Raises ``TargetError``: for another
+    command or job, while another run is working, and for a ``.partial`` that is not a transaction's.
     """
     partial = journal.partial_of(folder)
     if not os.path.lexists(partial):
@@ -175,14 +175,15 @@ def recover(
             descriptor = stack.enter_context(reading.opening(journal.journal_of(partial)))
             if not writing.take_lock(descriptor):
                 raise TargetError(
-                    f"another run is at work on {folder}", hint="Wait until it has ended, then look again."
+                    f"another run is working on {folder}",
+                    hint="Wait until it has ended, then run this command again.",
                 )
             found = journal.recovery(descriptor)
         except (OSError, SourceError):
-            pass  # there is no journal that could be read
+            pass  # there is no journal, or it cannot be read
         if found is None and not _is_bare(partial):
             raise TargetError(
-                f"{partial} exists already, and it is not known what it is",
+                f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
             )
         made = None if found is None else _end(folder, found, command, job, check)
@@ -198,8 +199,8 @@ def _end(
     is_in_between = found.event in {journal.PUTTING, journal.ALL_PUT}
     if found.command != command or (is_in_between and check is not None and not is_same):
         raise TargetError(
-            f"{partial} exists already: {found.named} was stopped before its end",
-            hint="Leave that folder where it is, and run that command again first, with its options.",
+            f"{partial} exists already: {found.named} was interrupted",
+            hint="Leave that folder where it is, and run that command again first, with the same options.",
         )
     if found.event in {journal.BEGUN, journal.DONE}:
         return found.made if is_same and found.event == journal.DONE else None
@@ -218,7 +219,7 @@ def _end(
 
 
 def _is_bare(partial: Path) -> bool:
-    """Return whether it is what a run leaves that was stopped before its first word."""
+    """Return whether a ``.partial`` is that of a run that was interrupted before its first event."""
     first = journal.journal_of(partial)
     try:
         return all(
@@ -245,7 +246,7 @@ def _new(staged: Path, folder: Path, prefix: str, replaces: frozenset[str]) -> I
 
 
 def _keep(folder: Path, path: str, kept: Path) -> None:
-    """Have a file that is to be made anew under another name, so that it can be put back as it was."""
+    """Keep a file that is to be replaced under a second name, so that it can be put back as it was."""
     writing.make_directories(kept.parent)
     if not writing.hard_link(folder / path, kept):
         with reading.opening(folder, path.split("/")) as descriptor, writing.NewFile(kept) as file:

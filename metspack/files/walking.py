@@ -1,6 +1,6 @@
-"""What lies in folders, in lots of names: by who asks for it, or by a process that looks ahead.
+"""Walk folders: names and sizes in flat memory, links not followed, also ahead in a process of its own.
 
-It looks and does not judge. It is told with little, so that a process of its own costs little.
+The files are listed and not judged. Names are handed over in lots, so that a second process costs little.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? LIMIT 1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lot:
-    """Some of what lies in the folder at a path; there is one lot at least of each folder.
+    """A lot of entries of one folder, given by its path; each folder has at least one lot.
 
     ``files`` are the names of files, sorted, with a ``/`` between each two, ``sizes`` their bytes if asked
     for; ``others`` are name and kind of all else: d (folder), l (symbolic link), s (special). ``fault`` is
-    why the rest of the folder cannot be read.
+    the error because of which the rest of the folder cannot be read.
     """
 
     folder: bytes
@@ -41,7 +41,7 @@ class Lot:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in the folder."""
+        """True when the folder is empty."""
         return not (self.files or self.others or self.fault)
 
     @property
@@ -51,7 +51,7 @@ class Lot:
 
     @property
     def prefix(self) -> bytes:
-        """What comes before each name in a path."""
+        """The path of the folder with a ``/``, "" for the root."""
         return self.folder + b"/" if self.folder else b""
 
     @property
@@ -67,7 +67,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 
 def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> Iterator[Lot]:
-    """Yield what lies in one folder, the path of which begins at ``below`` in a trusted root.
+    """Yield the entries of one folder, the path of which begins at ``below`` in a trusted root.
 
     No link is followed from the root on.
     """
@@ -114,7 +114,7 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
 
 
 def all_lots(root: Path, below: tuple[str, ...], folders: Iterable[bytes], sizes: bool) -> Iterator[Lot]:
-    """Yield what lies in some folders and in all that are below them, in memory that does not grow."""
+    """Yield the entries of some folders and of all below them, in memory that does not grow."""
     with closing(tempdb.create()) as ahead:
         ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB)")
         ahead.execute("BEGIN")
@@ -204,5 +204,5 @@ def _entry(root: Path, path: tuple[str, ...], status: os.stat_result) -> Entry:
     kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
     raise SourceError(
         f"{root}: {shown('/'.join(path))} is {kind}; expected files and folders only",
-        hint="Links are never followed: put the file itself in its place, or take it away.",
+        hint="Links are never followed: put the file itself in its place, or remove it.",
     )

@@ -1,7 +1,7 @@
-"""Every file-system write of the project goes through here.
+"""Write to the file system: new files and folders, renames, hard links, locks, fsync, logs.
 
-New files and folders, the place they get once they are finished, and files that are appended to. Making a
-package beside its target is ``files.staging``; changing one that is there, ``files.transaction``.
+Every file-system write of the project goes through here. ``files.staging`` makes a package beside its
+target, ``files.transaction`` changes one that exists.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HINTS = {
     errno.EDQUOT: _FULL,
     errno.EFBIG: _FULL,
     errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
-    errno.ENOENT: "Make the folder first.",
+    errno.ENOENT: "Create the folder first.",
     errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
     errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
     errno.EACCES: _REFUSED,
@@ -79,7 +79,7 @@ class NewFile:
             self.flush()
 
     def flush(self) -> None:
-        """Hand what was appended so far to the operating system."""
+        """Pass what was appended so far to the operating system."""
         if not self._buffer:
             return
         rest = memoryview(self._buffer[0] if len(self._buffer) == 1 else b"".join(self._buffer))
@@ -188,9 +188,9 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.E
 
 
 def put(staged: Path, target: Path) -> None:
-    """Give a finished file its place on the same file system, where nothing may be; raises ``TargetError``.
+    """Put a finished file in its place on the same file system, where nothing exists. Raises ``TargetError``.
 
-    It appears there whole or not at all. The staged name may go on to name the same file.
+    It appears there whole or not at all. The staged name may remain a second name of the file.
     """
     if hard_link(staged, target):  # a link never replaces what is there, which a rename does
         sync_directory(target.parent)
@@ -199,7 +199,7 @@ def put(staged: Path, target: Path) -> None:
 
 
 def hard_link(path: Path, name: Path) -> bool:
-    """Give a file a second name; return whether the file system knows such. Raises ``TargetError``."""
+    """Give a file a second name; return whether the file system has hard links. Raises ``TargetError``."""
     with explained(name):
         try:
             os.link(path, name, follow_symlinks=False)
@@ -211,7 +211,7 @@ def hard_link(path: Path, name: Path) -> bool:
 
 
 def move(source: Path, target: Path) -> None:
-    """Give a finished file or folder its place on the same file system, where nothing may be.
+    """Rename a finished file or folder to its place, where nothing exists, on the same file system.
 
     Raises ``TargetError``.
     """
@@ -223,7 +223,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def supersede(staged: Path, target: Path) -> None:
-    """Let a finished file take the place of another at once; raises ``TargetError``."""
+    """Replace a file by a finished one in one step; raises ``TargetError``."""
     with explained(target):
         os.replace(staged, target)
     sync_directory(target.parent)
@@ -237,7 +237,7 @@ def take_away(path: Path) -> None:
 
 
 def take_lock(descriptor: int) -> bool:
-    """Take an open file for this process until it is closed; return whether no other process has it."""
+    """Lock an open file for this process until it is closed; return False when another process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -249,7 +249,7 @@ def take_lock(descriptor: int) -> bool:
 
 @contextmanager
 def open_replacement(target: Path) -> Iterator[NewFile]:
-    """Give a new file that takes the place of ``target``, whole and on disk, when the block ends normally.
+    """Open a new file that replaces ``target``, whole and on disk, when the block ends normally.
 
     Until then it lies beside it under another name; what was at ``target`` stays when the block ends by an
     exception. Raises ``TargetError``.
@@ -293,7 +293,7 @@ class Journal:
 
 
 class Log:
-    """A file that lines are appended to, made when it is not there; several runs may share one.
+    """A log file that lines are appended to, created when it does not exist; several runs may share one.
 
     Raises ``TargetError`` when it cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Where a LOB lies in a package, and back: one module per layout; pure."""
+"""Layouts of LOBs in a package, one module each; pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["LAYOUTS", "FolderStyle", "Layout", "LobName", "PartName", "SegmentNa
 LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {each.name: each for each in (lobseg.LAYOUT, siard22.LAYOUT)}
 )
-"""The layouts by name; the first is the one to take when nothing else is asked for."""
+"""The layouts by name; the first is the default."""
 
 
 def named(name: str) -> Layout:
-    """Return the layout with a name; raises ``ConfigError`` when there is none."""
+    """Return the layout of that name; raises ``ConfigError`` for an unknown one."""
     if name not in LAYOUTS:
-        raise ConfigError(f"there is no layout {name!r}", hint=f"Layouts are {', '.join(LAYOUTS)}.")
+        raise ConfigError(f"unknown layout {name!r}", hint=f"Layouts are {', '.join(LAYOUTS)}.")
     return LAYOUTS[name]

@@ -1,4 +1,4 @@
-"""What a layout is: how the files of a package are named, and how the names are read back; pure."""
+"""The interface of a layout: names of segments, LOBs and parts, made and read back; pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FROM_1 = r"([1-9][0-9]{0,17})"
 
 @unique
 class FolderStyle(Enum):
-    """How the lobFolder elements of database and columns lead to the segments.
+    """The use of the lobFolder elements of database and columns to lead to the segments.
 
     ``DILCIS``: both levels, from the folder that holds the .siard (statement of the DILCIS Board on
     the location of LOBs). ``SFA``: the column alone, from the .siard as if it were a folder.
@@ -33,7 +33,7 @@ class FolderStyle(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentName:
-    """What a segment's folder says: the package's name, the container, and the number in it from 0."""
+    """The name of a segment's folder, taken apart: the package's name, the container, the number from 0."""
 
     name: str
     container: str
@@ -42,14 +42,14 @@ class SegmentName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartName:
-    """What a part's suffix says: its number from 0; None for ``.z``, which says that it is the last."""
+    """The suffix of a part, taken apart: its number from 0; None for ``.z``, the last part."""
 
     number: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobName:
-    """What the path of a file in a segment says; ``part`` is None for a whole LOB."""
+    """The path of a file in a segment, taken apart; ``part`` is None for a whole LOB."""
 
     place: LobPlace
     extension: str
@@ -58,10 +58,10 @@ class LobName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A way to lay LOBs out in segments, as functions of what they name; a value that can be pickled.
+    """A layout of LOBs in segments: functions that make names and read them; a value that can be pickled.
 
     Every function is total: those that make names take any place, number and extension, and give names
-    that the same layout reads back; those that read names return None for what is no such name, also
+    that the same layout reads back; those that read names return None for any other name, also
     for other spellings of one (``record007.bin``, ``.01``). Paths have ``/``, and lie below the package
     (segments) or below the segment (LOBs).
     """

@@ -64,13 +64,13 @@ def cell_file(name: str, index: int, place: LobPlace, extension: str) -> str:
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
-    """Return what the name of a segment's folder says, None when it is no such name."""
+    """Return the name of a segment's folder taken apart, None for any other name."""
     found = _FOLDER.fullmatch(folder)
     return SegmentName(name=found[1], container="", index=int(found[2])) if found else None
 
 
 def parsed_path(container: str, path: str) -> LobName | None:
-    """Return what a path in a segment says, None when it is no such path."""
+    """Return the path of a file in a segment taken apart, None for any other path."""
     found = _PATH.fullmatch(path)
     if container or found is None:
         return None

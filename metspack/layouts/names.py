@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 SIARD = ".siard"
-"""What the name of an archive ends in, in capital or small letters."""
+"""The extension of an archive, in capital or small letters."""
 
 DIGITS = "[0-9]{1,255}"
 """The number of a segment in a name: of any length that a file system allows."""

@@ -41,7 +41,7 @@ def segment_folder(name: str, container: str, index: int) -> str:
 
 
 def segment_id(name: str, container: str, index: int) -> str:
-    """Return the word that names a column's segment in its package."""
+    """Return the identifier of a column's segment in its package."""
     return f"{name}_{container}_seg_{index}"
 
 
@@ -61,7 +61,7 @@ def cell_file(_name: str, index: int, place: LobPlace, extension: str) -> str:
 
 
 def database_folder(name: str, style: FolderStyle) -> str | None:
-    """Return the database's lobFolder (L_7.1-0), None in the style without."""
+    """Return the database's lobFolder (L_7.1-0), None in the style that has none."""
     return f"./{name}_lobs/" if style is FolderStyle.DILCIS else None
 
 
@@ -71,7 +71,7 @@ def column_folder(name: str, container: str, style: FolderStyle) -> str:
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
-    """Return what the path of a segment's folder says, None when it is no such path."""
+    """Return the path of a segment's folder taken apart, None for any other path."""
     found = _FOLDER.fullmatch(folder)
     if found is None:
         return None
@@ -79,7 +79,7 @@ def parsed_folder(folder: str) -> SegmentName | None:
 
 
 def parsed_path(container: str, path: str) -> LobName | None:
-    """Return what a file's name in a column's segment says, None when it is no such name.
+    """Return a file's name in a column's segment taken apart, None for any other name.
 
     Table and column in the name are those of the container, which alone has the schema.
     """

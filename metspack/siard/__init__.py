@@ -1,1 +1,1 @@
-"""Reading SIARD archives: the zip container, metadata.xml, the tables; and rewriting them."""
+"""The SIARD format: metadata.xml, tables, entries, forms, and edits that keep every other byte."""

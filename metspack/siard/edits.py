@@ -1,4 +1,4 @@
-"""Exchanging single values in a document while every other byte stays as it was; pure."""
+"""Edits of metadata.xml and tables: single values are replaced, every other byte stays; pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCell:
-    """What a LOB cell shall say: ``file`` unescaped, and ``digest`` and ``length`` unless they are None.
+    """New values of a LOB cell: ``file`` unescaped, and ``digest`` and ``length`` unless they are None.
 
     ``length`` is bytes for binary and characters for text (SIARD 2.2 T_6.2-1); None leaves what is there.
     """
@@ -38,7 +38,7 @@ class NewCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Bytes ``start`` to ``stop`` of a document give way to ``text``; an insertion has both equal."""
+    """A replacement of bytes ``start`` to ``stop`` of a document by ``text``; an insertion has both equal."""
 
     start: int
     stop: int
@@ -46,7 +46,7 @@ class Edit:
 
 
 def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
-    """Return a document with non-overlapping edits made, each encoded as the document is."""
+    """Return a document with non-overlapping edits applied, each encoded as the document is."""
     pieces: list[bytes] = []
     at = 0
     for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
@@ -111,7 +111,7 @@ _ALL = frozenset({"file", "length", "digestType", "digest", "messageDigest"})
 def _cell_edits(
     data: bytes, start: int, encoding: Encoding, cell: LobCell, new: NewCell, *, version: str
 ) -> list[Edit]:
-    """Return the edits, in order, that make the start tag at ``start`` say what ``new`` does."""
+    """Return the edits, in order, that give the start tag at ``start`` the values of ``new``."""
     if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
         if new.file == cell.file:
             return []
@@ -139,7 +139,7 @@ def _cell_edits(
 
 
 def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> dict[str, str]:
-    """Return the attributes that make a cell with these say ``digest``, in the form they have."""
+    """Return the attributes that give a cell with these the ``digest``, in the form they have."""
     declared = present.get("digestType", "").strip()
     held = [name for name in ("digest", "messageDigest") if present.get(name, "").strip()]
     if not held:
@@ -186,7 +186,7 @@ def _attributes(data: bytes, start: int, encoding: Encoding, wanted: frozenset[s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFolders:
-    """Where an archive's LOBs shall lie, as metadata.xml says it.
+    """The lobFolder elements that an archive's metadata.xml is to have.
 
     ``database`` is the database's lobFolder, None for none; ``columns`` gives each column that has one
     its lobFolder: by table document, then by number from 1; all other columns and all fields lose theirs.
@@ -218,7 +218,7 @@ def edited_metadata(
 
 
 class _MetadataDocument:
-    """The document's bytes, and the edits that look right among them."""
+    """A document's bytes, and edits of it that keep its layout."""
 
     def __init__(self, data: bytes, encoding: Encoding) -> None:
         self.data = data

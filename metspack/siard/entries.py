@@ -1,6 +1,6 @@
-"""An archive's entries wherever they lie: in a zip file, in an unpacked folder, or one folder further down.
+"""Entries of an archive: in a zip file, in an unpacked folder, or one folder further down in either.
 
-``Container`` is a tree too. Everything that reads an archive by the names of its entries takes a tree.
+``ZipContainer`` has ``ArchiveEntries`` too. All that reads an archive by the names of its entries takes them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from metspack.model import FileExtent, ZipExtent
 from metspack.uris import shown
 
 METADATA = "header/metadata.xml"
-"""The entry that makes a tree a SIARD archive (SIARD 2.2 P_4.2-5)."""
+"""The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
 
 Extent = TypeVar("Extent", bound=ZipExtent | FileExtent)
-"""Where a tree's entries lie: of use with the tree that gave it."""
+"""The extent of an entry, to be read with the tree that gave it."""
 
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CHANGED = "Wait until nothing else writes to it and start again."
@@ -33,7 +33,7 @@ class ArchiveEntries(Protocol[Extent]):
     """The entries of an archive by name: ``header/metadata.xml``, folders with ``/`` at the end."""
 
     def extent(self, name: str) -> Extent | None:
-        """Return where the entry with exactly that name lies, None when there is none."""
+        """Return the extent of the entry with exactly that name, None when there is none."""
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
@@ -45,11 +45,11 @@ class ArchiveEntries(Protocol[Extent]):
         """Raise SourceError when the source is no longer what it was when it was opened."""
 
     def close(self) -> None:
-        """Let go of everything that was opened."""
+        """Close everything that was opened."""
 
 
 AnyTree = ArchiveEntries[Any]
-"""A tree for those who hand its extents back to it and look at nothing in them but ``size``."""
+"""A tree for callers that hand its extents back to it and use nothing of them but ``size``."""
 
 
 def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
@@ -76,12 +76,12 @@ def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
     except OSError as error:
         raise SourceError(
             f"the file {what} cannot be read: {error.strerror or error}",
-            hint="It was there when the source was first looked through, or may not be read by you.",
+            hint="It was there when the source was listed: make sure that it still is, and is readable.",
         ) from error
 
 
 def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
-    """Return a file's stamp; what is packed in it has its own size."""
+    """Return a file's stamp; a file packed in it has a size of its own."""
     found = Stamp.of(descriptor)
     return found if extent.offset is None else replace(found, size=extent.size)
 
@@ -136,7 +136,7 @@ class FolderEntries(tempdb.Scratch):
                 name = "/".join(entry.path) + ("/" if entry.stamp is None else "")
                 if fault := name_fault(name) or _character_fault(name):
                     raise SourceError(
-                        f"{self.root}: {shown(name)}: {fault}; no archive can hold an entry named so",
+                        f"{self.root}: {shown(name)}: {fault}; no entry of an archive can have this name",
                         hint="Rename it, and its cell in the table, or unpack the archive anew.",
                     )
                 yield name, *_columns(entry.stamp)
@@ -151,7 +151,7 @@ class FolderEntries(tempdb.Scratch):
         return int(size)
 
     def extent(self, name: str) -> FileExtent | None:
-        """Return where the file with exactly that name lies, None when there is none; a folder has none."""
+        """Return the extent of the file with exactly that name, None without one; a folder has none."""
         row = self._row(name)
         if row is None or row[1] is None:
             return None
@@ -227,7 +227,7 @@ def _character_fault(name: str) -> str:
 
 
 class WrappedTree(Generic[Extent]):
-    """What lies below one folder of another tree, ``my_archive/``, under names without it.
+    """The entries below one folder of another tree, ``my_archive/``, under names without it.
 
     Extents and bytes are the other tree's. Raises ValueError unless ``root`` is a folder's name.
     """
@@ -236,12 +236,12 @@ class WrappedTree(Generic[Extent]):
 
     def __init__(self, tree: ArchiveEntries[Extent], root: str) -> None:
         if not root.endswith("/") or name_fault(root):
-            raise ValueError(f"{root!r} is no folder's name; expected one such as 'my_archive/'")
+            raise ValueError(f"{root!r} is not a folder's name; expected one such as 'my_archive/'")
         self._tree = tree
         self.root = root
 
     def extent(self, name: str) -> Extent | None:
-        """Return where the entry with exactly that name lies, None when there is none."""
+        """Return the extent of the entry with exactly that name, None when there is none."""
         return self._tree.extent(self.root + name) if name else None
 
     def names(self, prefix: str = "") -> Iterator[str]:

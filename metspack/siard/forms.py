@@ -1,4 +1,4 @@
-"""A SIARD archive in any form: a zip file, the parts of one, a folder, or one folder further down."""
+"""Forms of a SIARD archive: one zip file, its parts, a folder, or one folder further down."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """An archive opened: its entries, and where it stands.
+    """An opened archive: its entries, its name, and the folder that holds it.
 
     ``container`` is None for an unpacked archive. ``prefix`` is the folder that wraps all in the zip or
     in the folder, ``my_archive/``, "" without one. ``name`` is that of the .siard file, ``folder`` holds it;
@@ -46,8 +46,8 @@ def _below(path: Path) -> list[Path]:
 def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
     """Return the archive at ``path``: a .siard file, the first of its parts or the name they had, a folder.
 
-    ``at`` is where the bytes of one are that is packed; ``path`` is then where it would lie.
-    Raises ``SourceError`` when there is none, and as ``Container`` and ``FolderTree`` do.
+    ``at`` is the extent of an archive that is packed; ``path`` is then where it would be unpacked.
+    Raises ``SourceError`` when there is none, and as ``ZipContainer`` and ``FolderEntries`` do.
     """
     if at is None and path.is_dir():
         return _unpacked(path)
@@ -76,7 +76,7 @@ def _root(container: ZipContainer, path: Path) -> str:
     root = entries.wrapping_root(container)
     if root is None:
         raise SourceError(
-            f"{path} is a zip archive without {METADATA}, so it is no SIARD archive", hint=_WRAPPED
+            f"{path} is a zip archive without {METADATA}, so it is not a SIARD archive", hint=_WRAPPED
         )
     return root
 
@@ -84,7 +84,7 @@ def _root(container: ZipContainer, path: Path) -> str:
 def _unpacked(path: Path) -> Opened:
     if not is_unpacked(path):
         raise SourceError(
-            f"{path} is a folder, expected a .siard file or an unpacked one", hint=_inside(path)
+            f"{path} is a folder, expected a .siard file or an unpacked archive", hint=_inside(path)
         )
     # Number 0 is the folder that holds the archive, so its own is the next.
     tree = FolderEntries(path, index=1)
@@ -114,7 +114,7 @@ def _inside(folder: Path) -> str:
 def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
     """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0).
 
-    The part that a person named may be a link; those found beside it may not.
+    The part that a person names may be a link; those found beside it may not.
     """
     named = PART.fullmatch(path.name)
     whole = path if named is None else path.with_name(named[1])
@@ -123,7 +123,7 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
     if named is not None and whole.exists():
         raise SourceError(
             f"{whole} is there whole, and so is its part {path.name}",
-            hint=f"Name the one that is meant; take the parts away when it is {whole.name}.",
+            hint=f"Remove the parts if {whole.name} is complete, else move it away and name its first part.",
         )
     numbers = sorted(
         int(found[2])
@@ -148,7 +148,7 @@ def _trusted(part: Path, named: Path) -> Path | Below:
     if part.is_symlink():
         raise SourceError(
             f"{part} is a symbolic link; expected a part of the archive itself",
-            hint="Put the part there in its place; a link is followed only to the file that is named.",
+            hint="Put the part itself in its place; a link is followed only to the file that is named.",
         )
     return Below(root=part.parent, segments=(part.name,))
 

@@ -1,4 +1,4 @@
-"""What ``header/metadata.xml`` says of an archive: version, tables, columns, and where LOBs may lie."""
+"""``header/metadata.xml``: version, tables, columns, and the lobFolder of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_NEEDED = frozenset(
         "primaryKey",
     }
 )
-"""Elements that say nothing of LOBs; they are passed over with all below."""
+"""Elements without information on LOBs; they are skipped with all below."""
 _ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
 _LOB_TYPES = re.compile(
     r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
@@ -55,7 +55,7 @@ class Field:
 
     @property
     def is_lob(self) -> bool:
-        """Whether its SQL type is a large object type; cells with a file need not have one (P_4.3-3)."""
+        """True when its SQL type is a large object type; cells with a file need not have one (P_4.3-3)."""
         return _LOB_TYPES.match(self.type) is not None
 
 
@@ -67,7 +67,7 @@ class Table:
     """A table: the numbers by which its LOBs are named, its folders in the archive, its columns.
 
     ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
-    ``rows`` is None when metadata.xml does not say it as a number, ``rows_text`` what it says.
+    ``rows`` is None when metadata.xml does not give it as a number, ``rows_text`` is the text there.
     """
 
     schema: int
@@ -92,11 +92,11 @@ class Table:
 
     @property
     def label(self) -> str:
-        """The table as a person knows it: ``dbo.Categories``."""
+        """The table's name with its schema: ``dbo.Categories``."""
         return f"{self.schema_name}.{self.name}"
 
     def other_count(self, rows: int) -> str:
-        """Return what metadata.xml says of the number of rows when it is not ``rows``, else nothing."""
+        """Return the number of rows in metadata.xml when it is not ``rows``, else ""."""
         if self.rows is None:
             return self.rows_text and repr(self.rows_text)
         return "" if self.rows == rows else f"{self.rows:,}"
@@ -136,7 +136,7 @@ class Metadata:
 
 
 def read(data: bytes, *, depth: int = 100) -> Metadata:
-    """Return what a metadata.xml says.
+    """Return the contents of a metadata.xml.
 
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
     version that is not known, a schema or table without a folder of its own).
@@ -145,7 +145,7 @@ def read(data: bytes, *, depth: int = 100) -> Metadata:
 
 
 def of(root: Element) -> Metadata:
-    """Return what the parsed document says; raises ``SourceError`` as ``read`` does."""
+    """Return the contents of the parsed document; raises ``SourceError`` as ``read`` does."""
     if root.name != "siardArchive":
         raise SourceError(
             f"{NAME} begins with <{root.name}>, expected <siardArchive>",
@@ -156,7 +156,7 @@ def of(root: Element) -> Metadata:
         raise SourceError(
             f"{NAME} line {root.line}: SIARD version {version or '(none)'}, "
             f"expected one of {', '.join(VERSIONS)}",
-            hint="Only these versions of the format exist or are known here.",
+            hint="Other versions of the format are not supported.",
         )
     read_digests, unread = _digests(root)
     return Metadata(
@@ -248,7 +248,7 @@ def _folder(element: Element, kind: str) -> str:
         raise SourceError(
             f"{NAME} line {element.line}: {kind} {element.value('name') or '(unnamed)'} has the folder "
             f"{folder!r}, expected one folder name",
-            hint="The archive's metadata does not say where its tables are; it cannot be read further.",
+            hint="Each schema and table has a folder (SIARD 2.2 P_4.2-3); the archive's metadata is damaged.",
         )
     return folder
 

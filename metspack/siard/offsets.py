@@ -1,4 +1,4 @@
-"""A small XML document with the byte offsets of its elements, so that values can be spliced."""
+"""Byte offsets of elements and attribute values in an XML document, and its encoding."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def detected(head: bytes, what: str = "the document") -> Encoding:
     if codec not in {"utf-8", "ascii"} and not (one_by_one and ascii_stays):
         raise SourceError(
             f"{what} is encoded in {name}, which cannot be rewritten byte by byte",
-            hint="SIARD asks for Unicode (G_3.3-1): convert the document to UTF-8 first.",
+            hint="SIARD requires Unicode (G_3.3-1): convert the document to UTF-8 first.",
         )
     return Encoding(codec=codec, unit=1)
 
 
 @dataclass(slots=True, kw_only=True)
 class Element:
-    """An element: its local name, text, children, and where its markup lies in the document.
+    """An element: its local name, text, children, and the offsets of its markup in the document.
 
     ``start`` and ``stop`` are the bytes of the whole element, ``inner`` and ``inner_stop`` those
     between its tags (both equal to ``stop`` for an empty-element tag). ``line`` counts from 1.

@@ -1,4 +1,4 @@
-"""A table's XML document as a stream of LOB cells, in flat memory."""
+"""Table documents of an archive as streams of LOB cells, in flat memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What went by while a table was read: rows, and large objects whose value stands in the cell.
+    """Counts from reading a table: rows, and large objects whose value stands in the cell.
 
     ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
     ``both`` are cells that name a file and hold a value as well, ``first_of_both`` the first one's id.
@@ -61,7 +61,7 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class CellReader:
-    """A table's document fed block by block; gives the LOB cells of each with the offsets of their tags."""
+    """A parser of a table's document, fed block by block, for LOB cells and the offsets of their tags."""
 
     def __init__(self, table: Table, budgets: Budgets, tally: Tally) -> None:
         self._table = table
@@ -76,11 +76,11 @@ class CellReader:
 
     @property
     def position(self) -> int:
-        """The offset up to which the document has been understood; every tag given begins before it."""
+        """The offset up to which the document has been parsed; every tag returned begins before it."""
         return max(self._parser.CurrentByteIndex, 0)
 
     def feed(self, block: bytes, *, final: bool) -> list[tuple[int, LobCell]]:
-        """Return the LOB cells that end in a block, each with the offset of its start tag.
+        """Parse a block; return the LOB cells whose start tags end in it, each with the offset of that tag.
 
         Raises ``SourceError`` as ``cells`` does.
         """
@@ -93,7 +93,8 @@ class CellReader:
             self._see(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
-                hint=error.hint or "The table's document is damaged; nothing was taken from it.",
+                hint=error.hint
+                or "The table's document is damaged: get the archive again from where it came.",
             ) from None
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
             raise SourceError(
@@ -155,7 +156,7 @@ class CellReader:
         if ":" in cell:
             cell = ".".join(each.rpartition(":")[2] for each in tags)
         if cell in seen:
-            raise SourceError(f"{self._where()}: cell {cell} stands twice in row {self._tally.rows}")
+            raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
         seen.add(cell)
         found = self._cell(cell, attributes)
         self._found.append((self._parser.CurrentByteIndex, found))
@@ -201,7 +202,7 @@ class CellReader:
         return int(text)
 
     def _digest(self, place: LobPlace, attributes: dict[str, str]) -> Digest | None:
-        """Return what ``digest`` and ``messageDigest`` say: of two algorithms the stronger one's.
+        """Return the digest in ``digest`` and ``messageDigest``: of two algorithms the stronger one's.
 
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
@@ -217,15 +218,15 @@ class CellReader:
                 kind = attributes.get("digestType")
                 raise SourceError(
                     f"{self._named(place)} has the {name} {shown(text)} (digestType "
-                    f"{'absent' if kind is None else shown(kind)}), which is no message digest",
-                    hint="SIARD has MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
+                    f"{'absent' if kind is None else shown(kind)}), which is not a message digest",
+                    hint="SIARD allows MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
                 )
             other, before = said.setdefault(digest.algorithm, (name, digest))
             if before != digest:
                 raise SourceError(
                     f"{self._named(place)} has the {other} {before.value} and the {name} {digest.value}, "
                     f"both {digest.algorithm}",
-                    hint="The archive contradicts itself; find out which is right before it is packed.",
+                    hint="The archive contradicts itself; find out which is right before building a package.",
                 )
         return max(
             (digest for _name, digest in said.values()), key=lambda each: len(each.value), default=None

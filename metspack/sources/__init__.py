@@ -1,1 +1,1 @@
-"""LOBs that lie in files without a SIARD archive: a LOB folder, or a list of files."""
+"""Sources of LOBs: a SIARD archive, a folder of LOBs, or a list of files."""

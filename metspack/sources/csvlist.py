@@ -1,4 +1,4 @@
-"""A list of LOBs: a CSV that names the place of each and its file, without a SIARD archive."""
+"""A list of LOBs as a source: a CSV with the place and the file of each, without a SIARD archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metspack.sources.foundlobs import NAMED, Finds, FoundLob, Placed, extension
 from metspack.uris import shown
 
 COLUMNS = ("schema", "table", "column", "row", "path")
-"""The names in the header line, in any order and letter case; other columns are not looked at."""
+"""The names in the header line, in any order and letter case; other columns are ignored."""
 
 _EXAMPLE = "schema,table,column,row,path"
 _LINE = 1 << 20
@@ -31,7 +31,7 @@ _PATH_HINT = "A path is written from the base folder on, with / between names: s
 
 
 def lobs(csv_file: Path, base: Path) -> Iterator[FoundLob]:
-    """Yield the LOBs that a list names, as ``Listing`` does."""
+    """Yield the LOBs that a list names, as ``LobList`` does."""
     with LobList(csv_file, base) as listing:
         yield from listing.lobs()
 
@@ -44,9 +44,10 @@ class LobList(Closable):
     or ``c3.u2.u3``, from 1; row from 1; path: names as they are, with ``/``. Lines without any value are
     passed over. ``count`` is the number of LOBs.
 
-    All of the list is read and each file looked for when the listing is made. Raises SourceError: for a
-    list that is empty or no such CSV, for a wrong value (with line and column), for a place named twice
-    and for files that are not there or none (all counted, 20 named). No link is followed below ``base``.
+    The whole list is read, and each file looked for, when the object is made. Raises SourceError: for a
+    list that is empty or not such a CSV, for a wrong value (with line and column), for a place named twice
+    and for files that are missing or not regular files (all counted, 20 named).
+    No link is followed below ``base``.
     """
 
     __slots__ = ("_finds", "count")
@@ -66,7 +67,7 @@ class LobList(Closable):
             spot = Spot(root=0, path=row.path)
             try:
                 extent = granted.file(spot)
-                fault = "" if extent else f"{shown(granted.shown(spot))} is not there"
+                fault = "" if extent else f"{shown(granted.shown(spot))} not found"
             except Obstacle as error:
                 extent, fault = None, error.message
             if extent is None:
@@ -75,7 +76,7 @@ class LobList(Closable):
                 self._finds.put(Placed(place=row.place, line=row.line, extent=extent))
         self._finds.check(
             f"files that cannot be read (expected regular files below {base})",
-            "Paths are taken from the base folder, letter case counts, and no link is followed.",
+            "Paths begin in the base folder, upper and lower case are distinct, and no link is followed.",
         )
         if not self._finds.count:
             raise SourceError(
@@ -164,7 +165,7 @@ class _CsvLines:
             ) from None
 
     def error(self, what: str, hint: str = "Correct the list and start again.", line: int = 0) -> SourceError:
-        """Return the error about a line, the last that was read unless another is given."""
+        """Return the error about a line: the last one read unless another is given."""
         return SourceError(f"{self.path}: line {line or self.number:,}: {what}", hint=hint)
 
 
@@ -178,7 +179,7 @@ def _parsed(lines: _CsvLines) -> Iterator[_CsvRow]:
         try:
             values = next(reader, None)
         except csv.Error as error:
-            raise lines.error(f"is not read as CSV: {error}", line=first) from None
+            raise lines.error(f"cannot be read as CSV: {error}", line=first) from None
         if values is None:
             return
         if not any(value.strip() for value in values):
@@ -202,13 +203,13 @@ def _header(lines: _CsvLines, text: str) -> tuple[str, list[str]]:
         try:
             fields = next(csv.reader([text], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
-            raise lines.error(f"is not read as CSV: {error}") from None
+            raise lines.error(f"cannot be read as CSV: {error}") from None
         found[delimiter] = [each.strip().lower() for each in fields]
     delimiter, names = max(found.items(), key=lambda each: len(set(each[1]) & set(COLUMNS)))
     missing = [each for each in COLUMNS if each not in names]
     twice = [each for each in COLUMNS if names.count(each) > 1]
     if missing or twice:
-        fault = f"the column {missing[0]} is missing" if missing else f"the column {twice[0]} is there twice"
+        fault = f"the column {missing[0]} is missing" if missing else f"the column {twice[0]} is given twice"
         raise lines.error(
             f"{fault}; expected {_EXAMPLE} in any order, found {shown(text.strip())}",
             "Begin the list with that line, with commas or semicolons.",
@@ -263,7 +264,7 @@ def _path(refuse: _Refuse, value: str) -> tuple[str, ...]:
     else:
         for segment in value.split("/"):
             if segment in {"", ".", ".."}:
-                fault = f"a path of names; {shown(segment)} is none"
+                fault = f"a path of names; {shown(segment)} is not a name"
                 break
     if fault:
         raise refuse("path", fault, value, _PATH_HINT)

@@ -1,4 +1,4 @@
-"""LOBs found in files, sorted by their place on disk."""
+"""LOBs found in files, sorted on disk by their place in the database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metspack.files import tempdb
 from metspack.model import FileExtent, LobPlace
 
 NAMED = 20
-"""How many faults of a source are named; all are counted."""
+"""The number of a source's faults that are named; all are counted."""
 
 _BATCH = 1000
 _LEVEL = struct.Struct(">cQ")
@@ -35,7 +35,7 @@ class FoundLob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A file and the LOB it holds, or the part of it: ``part`` orders the parts, -1 is the whole.
+    """A file with the place of the LOB that it holds; ``part`` orders the parts of one, -1 is the whole.
 
     ``line`` is that of the list which names the file, 0 without one.
     """
@@ -61,7 +61,7 @@ def cell_key(cell: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def cell_of(key: bytes) -> str:
-    """Return the cell that ``cell_key`` made these bytes of."""
+    """Return the cell whose ``cell_key`` is this."""
     return ".".join(f"{letter.decode('ascii')}{number}" for letter, number in _LEVEL.iter_unpack(key))
 
 
@@ -98,7 +98,7 @@ class Finds(tempdb.Scratch):
             self._database.execute(statement, values)
 
     def put(self, each: Placed) -> None:
-        """Take a file."""
+        """Add a file."""
         place, extent = each.place, each.extent
         key, path = cell_key(place.cell), "/".join(extent.path)
         row = (place.schema, place.table, place.row, key, each.part, path, each.line)
@@ -113,11 +113,11 @@ class Finds(tempdb.Scratch):
         self._batch.clear()
 
     def refuse(self, position: int | str, text: str) -> None:
-        """Take something that is wrong; ``position`` is what faults are sorted by."""
+        """Record a fault; faults are sorted by ``position``."""
         self._do("INSERT INTO fault VALUES (?, ?)", position, text)
 
     def check(self, said: str, hint: str) -> None:
-        """Raise SourceError when anything was refused: what is ``said`` of it, how much, and the first."""
+        """Raise SourceError when there are faults: with ``said``, their number, and the first ones."""
         with tempdb.explained(self._what):
             (number,) = self._database.execute("SELECT count(*) FROM fault").fetchone()
             texts = [
@@ -133,7 +133,7 @@ class Finds(tempdb.Scratch):
             )
 
     def sort(self) -> None:
-        """Put what was taken in order; nothing is put after it."""
+        """Sort the files; none is added afterwards."""
         self._flush()
         # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
         self._do(

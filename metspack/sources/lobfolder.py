@@ -1,7 +1,7 @@
-"""A folder of LOBs without a SIARD archive: ``content/schema0/table2/lob4/record0.bin`` and its like.
+"""A folder of LOBs as a source: ``content/schema0/table2/lob4/record0.bin`` and so on, without an archive.
 
 The folders and names are those of the recommendation for external LOBs (0.28, 5.1) and of the archives
-that SIARD programs write; ``layouts.lobseg`` writes what is read here.
+that SIARD programs write; ``layouts.lobseg`` writes the names that are read here.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _FOLDERS = re.compile(
 _SUFFIX = r"\.([0-9]{1,18}|z)|_part([0-9]{1,18})"
 _FILE = re.compile(rf"(record{_FROM_0}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{_SUFFIX})?", re.ASCII)
 _LAST = 1 << 60
-"""The number of part ``z``: behind every other."""
+"""The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
 _HINT = (
     f"Every file is {_EXPECTED}: schemas, tables and records count from 0, columns from 1, a nested cell is "
-    "lob<k>/u<n> or lob<k>/a<n>. Take away what is no LOB, or list the files with their places in a CSV."
+    "lob<k>/u<n> or lob<k>/a<n>. Remove all other files, or list the files with their places in a CSV."
 )
 _PARTS_HINT = (
     "A LOB is whole, or in parts <file>.0, .1 and so on with .z for the last, or <file>_part001, _part002 "
-    "and so on: get what is missing, take away what is too many."
+    "and so on: add the missing parts, remove the superfluous files."
 )
 
 
@@ -62,7 +62,7 @@ def lobs(folder: Path) -> Iterator[FoundLob]:
     digits in all. Extents are below ``folder``, their root is 0.
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
-    file, for files that are no LOBs by their name (all counted, 20 named), for anything that is neither
+    file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
     file nor folder, and for LOBs that are there twice, whole and in parts, or not in all their parts.
     """
     with Finds(str(folder)) as finds:
@@ -107,9 +107,9 @@ def _look_through(folder: Path, finds: Finds) -> None:
                 device=stamp.device,
             )
             finds.put(Placed(place=place, part=part, extent=extent))
-    finds.check(f"files that are no LOBs (expected {_EXPECTED})", _HINT)
+    finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:
-        raise SourceError(f"{folder}: holds no file; expected {_EXPECTED}", hint=_HINT)
+        raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
 
 
 def _has_content(folder: Path) -> bool:
@@ -134,7 +134,7 @@ def _placed(path: tuple[str, ...], above: tuple[str, ...]) -> tuple[LobPlace, in
 def _named(name: str) -> _FileName:
     found = _named_or_none(name)
     if found is None:  # only names that were taken before come here
-        raise ValueError(f"{name!r} is no LOB's name")
+        raise ValueError(f"{name!r} is not the name of a LOB")
     return found
 
 
@@ -153,7 +153,7 @@ def _named_or_none(name: str) -> _FileName | None:
 
 
 def _fault(files: tuple[Placed, ...]) -> str:
-    """Return what keeps the files of one place from being one LOB, "" when nothing does."""
+    """Return the reason why the files of one place are not one LOB, "" when they are."""
     path = files[0].extent.path
     names = [_named(each.extent.path[-1]) for each in files]
     where = f"{'/'.join(path[:-1])}: "
@@ -161,15 +161,15 @@ def _fault(files: tuple[Placed, ...]) -> str:
     if len(wholes) > 1:
         return f"{where}{_listed(wholes)} are different files for one LOB"
     if names[0].part < 0:
-        return f"{where}{shown(wholes[0])} is there whole and in parts"
+        return f"{where}{shown(wholes[0])} is there both whole and in parts"
     if len({each.siard22 for each in names}) > 1:
-        return f"{where}{shown(wholes[0])} has parts named in both ways, .0 and _part001"
+        return f"{where}{shown(wholes[0])} has parts named in two ways, .0 and _part001"
     fault = _sequence_fault(names, [each.extent.path[-1] for each in files])
     return f"{where}{fault}" if fault else ""
 
 
 def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
-    """Return what is wrong with the numbers of a LOB's parts, which are in order."""
+    """Return the fault in the numbers of a LOB's parts, which are in order, "" when there is none."""
     whole, siard22 = names[0].whole, names[0].siard22
     for (one, before), (other, after) in pairwise(zip(names, files, strict=True)):
         if one.part == other.part:

@@ -1,4 +1,4 @@
-"""A LOB on its way from its source: read once, hashed as it goes by, and proven at its end."""
+"""The bytes of a LOB from its source: read once, hashed meanwhile, and compared with its cell at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPEN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdings:
-    """The zip files and the granted roots that extents count: ``ZipExtent.archive``, ``FileExtent.root``.
+    """The zip files and granted roots of extents, by number: ``ZipExtent.archive``, ``FileExtent.root``.
 
     Archive 0 is the SIARD archive itself, without any file when it is an unpacked one.
     """
@@ -33,7 +33,7 @@ class Holdings:
 
 
 class OpenHoldings(Closable):
-    """Holdings opened as they are asked for, a few at a time; a context manager, for one thread."""
+    """Holdings opened when they are needed, a few at a time; a context manager, for one thread."""
 
     __slots__ = ("_holdings", "_media")
 
@@ -44,7 +44,7 @@ class OpenHoldings(Closable):
     def contents(self, extent: Extent, what: str) -> Iterator[bytes]:
         """Yield the bytes of an extent, proven when the iterator has ended; ``what`` names it in errors.
 
-        Raises SourceError when they cannot be read or are not those that were found.
+        Raises SourceError when they cannot be read, or have changed since they were found.
         """
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
@@ -66,8 +66,8 @@ class OpenHoldings(Closable):
             medium = Medium(held.paths)
         except OSError as error:
             raise SourceError(
-                f"{held.paths[0]} cannot be opened any more: {error.strerror or error}",
-                hint="It was there when the source was first looked through.",
+                f"{held.paths[0]} can no longer be opened: {error.strerror or error}",
+                hint="It was there when the source was listed: make sure that it still is, then start again.",
             ) from error
         if medium.stamps != held.stamps:
             medium.close()
@@ -93,28 +93,28 @@ class OpenHoldings(Closable):
 def _changed(held: HeldMedium) -> SourceError:
     return SourceError(
         f"{held.paths[0]} was changed while it was read",
-        hint="Build again when nothing writes to it any more.",
+        hint="Wait until nothing else writes to it and start again.",
     )
 
 
 PART_DIGEST = "dbptk-part-digest"
-"""What may be accepted: a digest that is only the last part's, as DBPTK writes it for split LOBs."""
+"""Faults that may be accepted: a digest that is only the last part's, as DBPTK writes it for split LOBs."""
 
 ACCEPTABLE = (PART_DIGEST,)
 
 
 def accepted(given: Collection[str]) -> frozenset[str]:
-    """Return what is to be accepted; raises ``ConfigError`` for what cannot be."""
+    """Return the faults to be accepted; raises ``ConfigError`` for a word not in ``ACCEPTABLE``."""
     for each in given:
         if each not in ACCEPTABLE:
-            raise ConfigError(f"{each!r} cannot be accepted", hint=f"Known are {', '.join(ACCEPTABLE)}.")
+            raise ConfigError(f"--accept {each!r} is unknown", hint=f"Choose from {', '.join(ACCEPTABLE)}.")
     return frozenset(given)
 
 
 class Passage:
-    """The bytes of one LOB, given out in any portions one after the other.
+    """The bytes of one LOB, read in any portions one after the other.
 
-    ``hashers`` has taken all bytes given out so far. After ``end``, ``is_part_digest`` tells whether the
+    ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` tells whether the
     cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
     ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could; what the
     source has recorded, if it was not to.
@@ -177,7 +177,7 @@ class Passage:
             yield given
 
     def end(self) -> None:
-        """Raise SourceError unless all was given out and is what the cell says."""
+        """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""
         for _ in self._blocks:  # a zip entry proves itself when it is asked for more
             raise AssertionError(f"{self._what} was not taken whole")
         self._identify()
@@ -189,7 +189,7 @@ class Passage:
             if self.unit is None:
                 raise SourceError(
                     f"{self._what} has {self._lengths}, but its cell says length {cell.length:,}",
-                    hint="The archive contradicts itself; find out which is right before it is packed.",
+                    hint="The archive contradicts itself; find out which is right before building a package.",
                 )
         if cell.digest is None or (found := self.hashers.digest(cell.digest.algorithm)) == cell.digest:
             return
@@ -200,15 +200,16 @@ class Passage:
             raise SourceError(
                 f"{self._what} has the {found.algorithm} {found.value}, but its cell says "
                 f"{cell.digest.value}",
-                hint="The LOB or its digest was changed after the archive was made; get another copy of it.",
+                hint="The LOB or its digest was changed after the archive was made; get another copy of the "
+                "archive.",
             )
         if PART_DIGEST not in self._accepted:
             raise SourceError(
                 f"{self._what} was split into {len(self.lob.extents):,} parts, and the {found.algorithm} "
                 f"{cell.digest.value} of its cell is that of the last part alone; the whole has "
                 f"{found.value}",
-                hint="DBPTK writes such digests. The other parts are proven by nothing: if that is to be "
-                f"taken, say --accept {PART_DIGEST}; the package gets the digest of the whole.",
+                hint="DBPTK writes such digests. Nothing proves the other parts; to accept that, use "
+                f"--accept {PART_DIGEST}: the package gets the digest of the whole.",
             )
 
     def _identify(self) -> None:
@@ -219,18 +220,18 @@ class Passage:
 
 
 def _check(about: str, proof: Digest, hashers: Hashers) -> None:
-    """Raise SourceError unless bytes have the digest that METS says."""
+    """Raise SourceError unless bytes have the digest in METS."""
     found = hashers.digest(proof.algorithm)
     if found != proof:
         raise SourceError(
             f"{about} has the {found.algorithm} {found.value}, but METS says {proof.value}",
-            hint="The package was damaged: get the file from another copy of it; metspack check tells what "
-            "else is wrong.",
+            hint="The package was damaged: get the file from another copy of it; metspack check finds "
+            "all other damage.",
         )
 
 
 def what(lob: LobRef) -> str:
-    """Return a LOB and where it lies, for errors."""
+    """Return the name of a LOB and of its file or entry, for errors."""
     places = [where(extent) for extent in lob.extents[:3]]
     more = [f"{len(lob.extents):,} parts in all"] if len(lob.extents) > len(places) else []
     return f"LOB {lob.place.id} ({', '.join([*places, *more])})"

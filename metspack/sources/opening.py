@@ -1,4 +1,4 @@
-"""LOBs without a SIARD archive as a source: a folder of LOBs, or a list of files."""
+"""Open a source by its path: an archive in any form, a folder of LOBs, or a list of files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from metspack.sources.lobstream import Holdings
 
 
 class LooseLobs(Closable):
-    """A source without an archive; a context manager.
+    """A source without an archive: a folder of LOBs, or a list of files; a context manager.
 
     ``base`` is the folder that a list's paths begin in; without one ``path`` is itself the folder of LOBs
-    (``content/schema0/table2/lob4/record0.bin``). ``size`` and ``metadata_document`` are those of an archive
-    that is not there. Raises SourceError as ``Listing`` and ``lobfolder.lobs`` do.
+    (``content/schema0/table2/lob4/record0.bin``). ``size`` and ``metadata_document`` stand for the archive,
+    which is missing. Raises SourceError as ``LobList`` and ``lobfolder.lobs`` do.
     """
 
     def __init__(self, path: Path, base: Path | None = None) -> None:
@@ -51,14 +51,14 @@ class LooseLobs(Closable):
         yield from lobfolder.lobs(self._folder) if self._listing is None else self._listing.lobs()
 
     def holdings(self) -> Holdings:
-        """Return what the LOBs are read from."""
+        """Return the holdings that the LOBs are read from."""
         return Holdings(archives=(), roots=(self._folder,))
 
     def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""
 
     def close(self) -> None:
-        """Let go of the list."""
+        """Close the list."""
         if self._listing is not None:
             self._listing.close()
 
@@ -84,13 +84,13 @@ def opened(
     if path.suffix.lower() == ".csv" and path.is_file():
         if base is None:
             raise SourceError(
-                f"{path} is a list of files, and the folder that its paths begin in is not named",
+                f"{path} is a list of files, and the folder in which its paths begin is not given",
                 hint="Name it: --base DIR.",
             )
         return LooseLobs(path, base)
     if base is not None:
         raise ConfigError(
-            f"--base goes with a list of files, and {path} is none",
+            f"--base requires a list of files, and {path} is not one",
             hint="A list is a CSV: schema,table,column,row,path.",
         )
     if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):

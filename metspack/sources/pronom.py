@@ -1,8 +1,8 @@
-"""Formats of LOBs, told by their bytes with the signatures of PRONOM (``pip install metspack[identify]``).
+"""Formats of LOBs, identified by the signatures of PRONOM (``pip install metspack[identify]``).
 
-The library is pygfried, which is siegfried as an extension. It wants files, so what it is to see of a LOB is
-written to one in passing: the source is not read a second time, and a LOB that is packed or split is seen
-as any other.
+The library is pygfried, which is siegfried as an extension. It requires files, so the bytes that it needs of
+a LOB are written to one as they are read: the source is not read a second time, and a LOB that is packed or
+split is identified as any other.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from metspack.files import writing
 from metspack.model import Format
 
 WHOLE = 1 << 24
-"""The largest LOB that is looked at whole; of a larger one so many of its first bytes are."""
+"""The largest LOB that is examined whole; of a larger one, this many of its first bytes."""
 TAIL = 1 << 16
-"""The last bytes of a larger LOB that are looked at as well."""
+"""The number of last bytes of a larger LOB that are examined as well."""
 
 _WITHOUT_NAME = "bin"  # SIARD's name for any bytes, which PRONOM has a format for
 _EXTENSION = re.compile(r"[A-Za-z0-9_-]{1,20}")
@@ -33,7 +33,7 @@ _SHELLS = {"x-fmt/263", "fmt/111"}  # ZIP and OLE2: what is in them is told by b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """What formats are told by: the software, its version, and the names of PRONOM's signature files."""
+    """The means of identification: the software, its version, and the names of PRONOM's signature files."""
 
     software: str
     version: str
@@ -42,9 +42,9 @@ class Registry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifiedFormat:
-    """What is told by a LOB's bytes: its format, and PRONOM's media type for it ("" where it has none).
+    """A format identified by a LOB's bytes, and PRONOM's media type for it ("" where it has none).
 
-    ``is_text``: there is nothing but that the bytes are text.
+    ``is_text``: all that is known is that the bytes are text.
     """
 
     format: Format
@@ -52,9 +52,9 @@ class IdentifiedFormat:
     is_text: bool
 
     def type_beside(self, known: str) -> str:
-        """Return the media type of a LOB for which column or extension have ``known``.
+        """Return the media type of a LOB whose column or extension has ``known``.
 
-        Bytes tell more than they do; but that there is text is true of CSV and JSON as well.
+        That of the bytes is more certain, except that mere text may be CSV or JSON.
         """
         if not self.media_type or (self.is_text and known != mediatypes.DEFAULT):
             return known
@@ -62,7 +62,7 @@ class IdentifiedFormat:
 
 
 def registry() -> Registry:
-    """Return what formats are told by; raises ``ConfigError`` where it is not installed."""
+    """Return the software and its signature files; raises ``ConfigError`` where it is not installed."""
     said = _library().identify_many([])
     signatures = "; ".join(each["details"] for each in said["identifiers"] if each["name"] == "pronom")
     return Registry(software="siegfried", version=said["siegfried"], signatures=signatures)
@@ -73,25 +73,25 @@ def _library() -> Any:
         import pygfried  # noqa: PLC0415 -- large and optional: for those who ask for it
     except ImportError:
         raise ConfigError(
-            "what identifies formats, pygfried, is not installed",
+            "pygfried, which identifies formats, is not installed",
             hint="pip install 'metspack[identify]', or leave --identify out.",
         ) from None
     return pygfried
 
 
 class Identifying:
-    """Identifies LOBs one after the other, in one process; ``place`` is where its files may be made."""
+    """The identification of LOBs one after the other, in one process; its files are made in ``place``."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         self._library = _library()
 
     def probe(self, extension: str) -> Probe:
-        """Return what is to take the bytes of a LOB with this extension."""
+        """Return the probe of a LOB with this extension, which takes its bytes."""
         return Probe(self, extension)
 
     def ask(self, blocks: list[bytes], extension: str) -> Mapping[str, Any]:
-        """Return what the library says of a file of these bytes."""
+        """Write these bytes to a file; return the library's answer about it."""
         named = extension != _WITHOUT_NAME and _EXTENSION.fullmatch(extension)
         path = Path(f"{self._place}.{extension}") if named else self._place
         file = writing.NewFile(path)
@@ -107,7 +107,7 @@ class Identifying:
 
 
 class Probe:
-    """What is looked at of a LOB, taken as its bytes go by."""
+    """The bytes of a LOB that are examined, collected while it is read."""
 
     def __init__(self, identifying: Identifying, extension: str) -> None:
         self._identifying = identifying
@@ -132,7 +132,7 @@ class Probe:
                 self._held -= len(self._tail.popleft())
 
     def identify(self) -> IdentifiedFormat | None:
-        """Return what is told by the bytes taken; None for nothing, or for several formats at once."""
+        """Identify the bytes taken; return None when they are of no known format, or may be of several."""
         if not self._size:
             return None
         seen = [*self._head, b"".join(self._tail)[-TAIL:]]
@@ -140,7 +140,7 @@ class Probe:
 
 
 def _found(said: Mapping[str, Any], *, is_whole: bool) -> IdentifiedFormat | None:
-    """Return what the library said of a file; what the extension alone tells says nothing."""
+    """Return the format in the library's answer about a file; the extension alone does not identify one."""
     matches = [
         each
         for file in said["files"]

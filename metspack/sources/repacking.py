@@ -1,4 +1,4 @@
-"""An archive's entries on their way into a new zip file, from whatever the archive lies in.
+"""Repack an archive, whatever its form: the entries that stay are copied into a new zip file.
 
 A zip file's entries keep their compressed bytes and their central records, without the name of a
 folder that wraps them all; an unpacked archive's files are packed anew, the same in every run.
@@ -28,7 +28,7 @@ _WHAT = "the names of an archive's entries"
 
 
 class Departures(tempdb.Scratch):
-    """The names of the entries that leave the archive; for one thread.
+    """The names of the entries that are left out of the new archive; for one thread.
 
     Raises ``TargetError`` when the temporary disk is full.
     """
@@ -37,17 +37,17 @@ class Departures(tempdb.Scratch):
         super().__init__(_TABLE, "BEGIN")
 
     def add(self, name: str) -> bool:
-        """Add an entry's name; return whether it is new, as one that two cells name leaves once."""
+        """Add an entry's name; return whether it is new: an entry that two cells name is left out once."""
         with tempdb.explained(_WHAT):
             return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
 
     def keep(self, name: str) -> None:
-        """Take a name out again: its entry stays."""
+        """Remove a name again: its entry stays."""
         with tempdb.explained(_WHAT):
             self._database.execute("DELETE FROM name WHERE name = ?", (name,))
 
     def add_emptied(self, tree: AnyTree) -> None:
-        """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
+        """Add the folders of which no entry stays, the deepest first; those empty in the source stay."""
         with closing(tempdb.create()) as folders, tempdb.explained(_WHAT):
             folders.execute(_TABLE)
             folders.execute("BEGIN")
@@ -81,7 +81,7 @@ class KeptEntry(Protocol):
 
     @property
     def name(self) -> str:
-        """The name it will have."""
+        """The name that it will have."""
 
     def contents(self) -> Iterator[bytes]:
         """Yield its bytes, proven when the iterator has ended; raises SourceError."""
@@ -94,7 +94,7 @@ class KeptEntry(Protocol):
 
 
 def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterator[KeptEntry]:
-    """Yield what stays of an archive: the content, or what lies under ``header/``.
+    """Yield the entries of an archive that stay: those of the content, or those under ``header/``.
 
     A zip file's entries come in physical order; those beside the folder that wraps an archive do not
     come. An unpacked archive's come sorted, deflated (stored in SIARD 1.0, which knows no compression),
@@ -144,7 +144,7 @@ def _zipped(container: ZipContainer, root: str) -> Iterator[KeptEntry]:
 
 
 def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:
-    """Yield all bytes between two offsets of a zip file; raises SourceError when they cannot be had."""
+    """Yield all bytes between two offsets of a zip file; raises SourceError when there are fewer."""
     at = start
     try:
         for block in medium.chunks(start, stop):

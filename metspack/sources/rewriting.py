@@ -1,4 +1,4 @@
-"""Rewriting an archive so that its cells say where its LOBs are now: spliced, never re-serialised.
+"""Rewrite an archive so that its cells name the new places of its LOBs: spliced, never re-serialised.
 
 Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
 columns, fields and database, and messageDigest. Gone are exactly the entries that leave and the
@@ -27,14 +27,14 @@ from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 
 Values = Callable[[Table], Callable[[LobCell], NewCell | None] | None]
-"""For a table, the function from each of its LOB cells, in document order, to what it shall say.
+"""For a table, the function from each of its LOB cells, in document order, to its new values.
 
 None for a cell leaves it; None for a table leaves its document as it is, unread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What leaves the archive, and where LOBs lie that are outside it.
+    """The entries that leave the archive, and the lobFolders of LOBs outside it.
 
     ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
     column's number from 1. ``database`` is the database's lobFolder, None for none.
@@ -47,7 +47,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """An entry that comes into the archive: a LOB that lay outside.
+    """An entry that is added to the archive: a LOB that lay outside.
 
     ``size`` is the bytes that ``blocks`` gives, None when that is not known: then the entry has room
     for one of 4 GiB and more. ``method`` is that of the zip format: 8 deflated, 0 stored.
@@ -70,11 +70,11 @@ def rewrite(
     added: Iterable[Added] = (),
     wrote: Callable[[int], None] = lambda _amount: None,
 ) -> Hashers:
-    """Write the archive anew without what leaves it, with what comes in; returns its digests and size.
+    """Write a new archive without the entries that leave, with those added; return its digests and size.
 
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets them as the full names of their entries. ``wrote`` is told the bytes of the entries.
+    values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries.
     Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
     ValueError as ``spliced_table`` does.
     """
@@ -97,7 +97,7 @@ def rewrite(
 
 
 def copy(archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path) -> Hashers:
-    """Write an archive from which nothing moves; returns its digests and size.
+    """Write a copy of an archive from which nothing moves; return its digests and size.
 
     A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
     become a zip file without, in which nothing but messageDigest is another.
@@ -119,7 +119,7 @@ _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Changes:
-    """What becomes of an archive; ``splices`` are by table document, ``folders`` is None to leave them."""
+    """The changes to an archive; ``splices`` are by table document, ``folders`` is None to leave them."""
 
     departures: Departures
     splices: Mapping[str, _Splice] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class _Changes:
 def _noted(
     value: Callable[[LobCell], NewCell | None], renamed: set[int], version: str
 ) -> Callable[[LobCell], NewCell | None]:
-    """Return ``value``, which now notes the columns whose cells name their entries in full."""
+    """Return ``value`` as a function that also notes the columns whose cells name their entries in full."""
 
     def noting(cell: LobCell) -> NewCell | None:
         new = value(cell)
@@ -150,7 +150,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
     algorithms: Iterable[str],
     wrote: Callable[[int], None] = lambda _amount: None,
 ) -> Hashers:
-    """Write what stays, and what comes in between content and header.
+    """Write the entries that stay, and the added ones between content and header.
 
     The content comes before the header whatever the source did: messageDigest covers the bytes up
     to the header's first entry (SIARD 2.2 M_5.1).
@@ -191,7 +191,7 @@ def _hash(hashers: Hashers, writer: ZipWriter) -> None:
 
 
 def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
-    """Append what comes in; its folders too, where the archive has entries for its tables' folders.
+    """Append the added entries; their folders too, where the archive has entries for its tables' folders.
 
     Archives have an entry for each folder or for none, and readers that list by folder rely on either.
     """
@@ -204,7 +204,7 @@ def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
         before = ""
         for each in changes.added:
             if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
-                raise ValueError(f"{each.name!r} is no name for an entry of the content")
+                raise ValueError(f"{each.name!r} is not a name for an entry of the content")
             if not is_new(each.name):
                 raise SourceError(
                     f"{archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
@@ -220,7 +220,7 @@ def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
 
 
 def comparable(archive: Archive) -> bool:
-    """Return whether the archive has bytes that messageDigest can be compared with.
+    """Return whether messageDigest can be compared with the archive's bytes.
 
     It covers those of a zip file (SIARD 2.2 M_5.1): not of one that was unpacked, or zipped again with a
     folder around everything.
@@ -231,7 +231,7 @@ def comparable(archive: Archive) -> bool:
 def sealed_size(archive: Archive) -> int:
     """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1).
 
-    0 when there is nothing to compare it with.
+    0 when it cannot be compared (``comparable``).
     """
     container = archive.container
     if container is None or archive.prefix:
@@ -241,10 +241,10 @@ def sealed_size(archive: Archive) -> int:
 
 
 def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tuple[Digest, Digest]]:
-    """Yield each messageDigest of the archive that its bytes do not have, with the one they have.
+    """Yield each messageDigest of the archive that is wrong, with the right one.
 
-    None when there is nothing to compare it with. ``read`` is told the bytes as they are read: all
-    that the digest covers.
+    Yields nothing when it cannot be compared. ``read`` is called with the number of bytes read: all that the
+    digest covers.
     """
     container = archive.container
     if container is None or archive.prefix:

@@ -650,7 +650,7 @@ def test_a_file_system_of_its_own(out: Path, source: Path, monkeypatch: pytest.M
         return os.stat_result((found.st_mode, found.st_ino, found.st_dev + 1, *tuple(found)[3:]))
 
     monkeypatch.setattr(os, "lstat", told)
-    refused(out, source, TargetError, "is a file system of its own")
+    refused(out, source, TargetError, "is a mount point")
 
 
 def test_where_one_may_not_write(out: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

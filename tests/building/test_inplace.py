@@ -542,7 +542,7 @@ def test_a_file_system_of_its_own_is_refused(folder: Path, monkeypatch: pytest.M
         st_dev = -1
 
     monkeypatch.setattr(os, "lstat", lambda path: Elsewhere() if path == folder else lstat(path))
-    refused(folder, TargetError, "is a file system of its own")
+    refused(folder, TargetError, "is a mount point")
 
 
 def test_a_folder_that_changes_meanwhile_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -741,7 +741,7 @@ def test_nothing_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, li
 
 def test_two_runs_at_once_are_refused(folder: Path) -> None:
     staging = Transaction(folder, IN_PLACE)
-    with pytest.raises(TargetError, match="another run is at work"):
+    with pytest.raises(TargetError, match="another run is working"):
         described(folder)
     assert not journal.interrupted(folder)
     staging.discard()
@@ -759,7 +759,7 @@ def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | 
     if words is not None:
         (partial / "journal.jsonl").write_bytes(words)
     before = tree(partial)
-    with pytest.raises(TargetError, match="it is not known what it is"):
+    with pytest.raises(TargetError, match="its origin is unknown"):
         described(folder)
     assert tree(partial) == before
     assert not journal.interrupted(folder)
@@ -777,7 +777,7 @@ def test_a_run_killed_before_its_first_word_leaves_no_trace(folder: Path, words:
 
 def test_a_file_in_the_way_of_the_partial_folder_is_left(folder: Path) -> None:
     journal.partial_of(folder).write_bytes(b"mine")
-    with pytest.raises(TargetError, match="it is not known what it is"):
+    with pytest.raises(TargetError, match="its origin is unknown"):
         described(folder)
 
 

@@ -77,10 +77,10 @@ def test_a_process_that_was_ended_is_no_fault_of_a_document(
     tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ended(_: Late) -> Iterator[Lot]:
-        raise TargetError("a worker process was ended from outside")
+        raise TargetError("a worker process was killed")
 
     monkeypatch.setattr(late, "rest", ended)
-    with pytest.raises(TargetError, match="ended from outside"):
+    with pytest.raises(TargetError, match="worker process was killed"):
         found(forge.forge(tmp_path / "package"), 2)
     assert late.ended == 1
 

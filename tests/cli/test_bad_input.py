@@ -204,15 +204,15 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--max-files", "0"), "--max-files 0 leaves no room for anything"),
-        (("--max-files", "-1"), "--max-files '-1' is no count"),
-        (("--max-files", "many"), "--max-files 'many' is no count"),
-        (("--max-files", "1.5"), "--max-files '1.5' is no count"),
-        (("--max-files", "\u0664"), "is no count"),
-        (("--max-bytes", "0"), "--max-bytes 0 leaves no room for anything"),
-        (("--max-bytes", "-1"), "--max-bytes '-1' is no size"),
-        (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is no size"),
-        (("--max-bytes", ""), "--max-bytes '' is no size"),
+        (("--max-files", "0"), "--max-files 0 is too small"),
+        (("--max-files", "-1"), "--max-files '-1' is not a number of files"),
+        (("--max-files", "many"), "--max-files 'many' is not a number of files"),
+        (("--max-files", "1.5"), "--max-files '1.5' is not a number of files"),
+        (("--max-files", "\u0664"), "is not a number of files"),
+        (("--max-bytes", "0"), "--max-bytes 0 is too small"),
+        (("--max-bytes", "-1"), "--max-bytes '-1' is not a size"),
+        (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is not a size"),
+        (("--max-bytes", ""), "--max-bytes '' is not a size"),
         (("--preset", "rekommendation"), "--preset 'rekommendation' is not known"),
         (("--id", ""), "the OBJID is empty"),
         (("--id", "a b"), "the OBJID 'a b' holds ' ', which cannot stand in a link"),
@@ -239,7 +239,7 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--accept", "anything"), "--accept 'anything' is not known"),
         (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
         (("--min-size", "0 kB"), "--min-size 0 kB leaves nothing inside"),
-        (("--min-size", "small"), "--min-size 'small' is no size"),
+        (("--min-size", "small"), "--min-size 'small' is not a size"),
         (
             ("--max-files", "4", "--external-lobs-per-folder", "4"),
             "--external-lobs-per-folder is another name for --max-files, and both are given",
@@ -250,11 +250,11 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         ),
         (("-elfs", "4MB"), "--external-lobs-folder-size '4MB' is not a whole number of megabytes"),
         (("-elfs", "-1"), "--external-lobs-folder-size '-1' is not a whole number of megabytes"),
-        (("-elpf", "0"), "--max-files 0 leaves no room for anything"),
+        (("-elpf", "0"), "--max-files 0 is too small"),
         (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' maps no drive"),
         (("--keep-segments",), "--keep-segments goes with --in-place"),
         (("--in-place",), "--in-place goes with --keep-segments"),
-        (("--base", "none"), "--base goes with a list of files"),
+        (("--base", "none"), "--base requires a list of files"),
     ],
 )
 def test_an_option_that_means_nothing(
@@ -326,7 +326,7 @@ def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwin
     (place / "file").write_bytes(b"")
     outcome = refused(metspack, place, northwind, target=place / parent / "out")
     assert outcome.code == 4
-    assert f"error: {place / parent} is not a folder, so out cannot be made in it" in outcome.err
+    assert f"error: {place / parent} is not a folder, so out cannot be created in it" in outcome.err
 
 
 def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place: Path) -> None:

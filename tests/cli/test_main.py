@@ -281,7 +281,7 @@ def test_a_worker_that_is_killed_ends_the_build_with_an_error(
     os.kill(workers[0], signal.SIGKILL)
     out, err = run.communicate(timeout=30)
     assert (run.returncode, out) == (4, "")
-    assert err.startswith("error: a worker process was ended from outside\nhint: ")
+    assert err.startswith("error: a worker process was killed\nhint: ")
     assert names(tmp_path) == set()
     _until(lambda: _gone(run.pid), 5)
 

@@ -175,7 +175,7 @@ def test_a_manifest_of_lobs_does_not_go_with_packing(tmp_path: Path) -> None:
 
 
 def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'7z' is no form to pack in"):
+    with pytest.raises(ConfigError, match=r"unknown packing form '7z'"):
         built(tmp_path, options("csip", "7z"))
 
 

@@ -558,7 +558,7 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
     yield (
         "name not UTF-8",
         (Entry(name=b"a\xff", flags=0x800),),
-        "entry 'aÿ': its name is marked as UTF-8 (flag bit 11) and is not, at byte 1",
+        "entry 'aÿ': its name is marked as UTF-8 (flag bit 11), and byte 1 of it is not",
     )
     for mode, words in (
         (0o120777, "a symbolic link (Unix mode 0o120777)"),
@@ -595,7 +595,11 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
         (Entry(name="e", central={"disk": 1}),),
         "entry 'e': lies on disk 2; expected the first and only one",
     )
-    yield "stored", (Entry(name="e", central={"size": 3}),), "entry 'e': is stored in 0 bytes and has size 3"
+    yield (
+        "stored",
+        (Entry(name="e", central={"size": 3}),),
+        "entry 'e': is stored in 0 bytes and has the size 3",
+    )
     yield (
         "ratio",
         (Entry(name="e", method=8, payload=b"123", central={"size": 3301}),),
@@ -634,7 +638,7 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
     yield (
         "far outside",
         (Entry(name="e"), Entry(name="f", central={"offset": MAX32, "extra": zip64_extra(1 << 63)})),
-        "entry 'f': has size 0, compressed size 0 at byte 9,223,372,036,854,775,808: too much for a file",
+        "entry 'f': has size 0, compressed size 0 at byte 9,223,372,036,854,775,808; expected at most",
     )
     for words, extra in (
         ("has a size, offset or disk at its maximum and no ZIP64 extra field", b""),

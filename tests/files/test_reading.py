@@ -72,7 +72,7 @@ def test_no_link_is_followed_below_it(root: Path, segments: tuple[str, ...]) -> 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b"])
 @pytest.mark.parametrize("before", [(), ("a",)])
 def test_what_is_no_name_is_refused(root: Path, name: str, before: tuple[str, ...]) -> None:
-    with pytest.raises(SourceError, match="is no name of a file or folder"):
+    with pytest.raises(SourceError, match="is not a name of a file or folder"):
         reading.opened(root, (*before, name))
 
 

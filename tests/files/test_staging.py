@@ -200,10 +200,10 @@ def test_a_target_that_names_a_folder_there_is_refused(
 def test_the_folder_for_the_target_must_be_there(tmp_path: Path, above: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(
-        TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be made in it"
+        TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be created in it"
     ) as caught:
         Staging(tmp_path / above / "out")
-    assert caught.value.hint == "Make the folder first."
+    assert caught.value.hint == "Create the folder first."
 
 
 def test_a_target_is_made_where_a_link_above_it_leads(

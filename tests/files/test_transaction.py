@@ -235,7 +235,7 @@ def test_another_command_is_refused_until_the_one_that_was_stopped_has_ended(
     between = tree(stage.home)
     other = siard(tmp_path, "Other", b"x")
     for source, changes in ((other, {}), (stage.source, {"name": "Another"})):
-        with pytest.raises(TargetError, match=r"metspack add of .*Orders\.siard was stopped") as caught:
+        with pytest.raises(TargetError, match=r"metspack add of .*Orders\.siard was interrupted") as caught:
             add(stage.out, source, **changes)
         assert "run that command again first" in caught.value.hint
         assert tree(stage.home) == between
@@ -293,7 +293,7 @@ def test_two_at_once_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     def told(name: str, act: Act) -> None:
         act()
         if name.startswith("record") and "done" not in name:
-            with pytest.raises(TargetError, match="another run is at work on") as caught:
+            with pytest.raises(TargetError, match="another run is working on") as caught:
                 recover(stage.out, ADD, job="another", check=lambda: None)
             refused.append(caught.value.hint)
 
@@ -305,7 +305,7 @@ def test_two_at_once_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
 def test_a_folder_beside_that_is_nobodys_is_left(stage: Stage) -> None:
     (stage.home / PARTIAL).mkdir()
     (stage.home / PARTIAL / "mine.txt").write_text("mine")
-    with pytest.raises(TargetError, match="it is not known what it is"):
+    with pytest.raises(TargetError, match="its origin is unknown"):
         add(stage.out, stage.source)
     assert (stage.home / PARTIAL / "mine.txt").read_text() == "mine"
     assert tree(stage.out) == stage.before
@@ -324,7 +324,9 @@ def test_the_folder_beside_of_a_package_described_in_place_is_left_to_that_comma
     (stage.home / PARTIAL).mkdir()
     words = stage.home / PARTIAL / "journal.jsonl"
     words.write_text(f'{{"event": "begun", "command": "{IN_PLACE}", "job": "", "source": ""}}\n')
-    with pytest.raises(TargetError, match="metspack build --keep-segments --in-place was stopped") as caught:
+    with pytest.raises(
+        TargetError, match="metspack build --keep-segments --in-place was interrupted"
+    ) as caught:
         add(stage.out, stage.source)
     assert "Leave that folder where it is" in caught.value.hint
     assert words.exists()
@@ -335,9 +337,7 @@ def test_what_was_stopped_is_not_in_the_way_of_describing_in_place(
 ) -> None:
     stopped(stage, monkeypatch, "supersede")
     between = tree(stage.home)
-    with pytest.raises(
-        TargetError, match=r"metspack add of .*Orders\.siard was stopped before its end"
-    ) as told:
+    with pytest.raises(TargetError, match=r"metspack add of .*Orders\.siard was interrupted") as told:
         recover(stage.out, IN_PLACE)
     assert "run that command again first" in told.value.hint
     assert tree(stage.home) == between
@@ -400,17 +400,17 @@ def test_what_comes_to_be_there_meanwhile_is_not_overwritten(
 
 _KILLED = """
 import os, runpy, signal, sys
-from metspack import fsio
+from metspack.files import writing
 
 def at(name, count):
-    act = getattr(fsio, name)
+    act = getattr(writing, name)
     def killed(*arguments):
         global left
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
         act(*arguments)
-    setattr(fsio, name, killed)
+    setattr(writing, name, killed)
 
 left = int(sys.argv[2])
 at(sys.argv[1], left)

@@ -388,7 +388,7 @@ def test_a_part_in_another_child_than_the_map_says_is_told(root: Path) -> None:
     [
         (
             forge.siard(b"<table/>", with_metadata=False),
-            "without header/metadata.xml, so it is no SIARD archive",
+            "without header/metadata.xml, so it is not a SIARD archive",
         ),
         (
             forge.siard(b"<table/>", metadata_xml=b"<siardArchive"),

@@ -365,5 +365,5 @@ def test_no_root_wraps_unless_exactly_one_holds_the_metadata(tmp_path: Path, fil
 
 @pytest.mark.parametrize("name", ["", "a", "/", "../", "a//"])
 def test_only_a_folder_wraps(root: Path, name: str) -> None:
-    with FolderEntries(root) as tree, pytest.raises(ValueError, match="no folder's name"):
+    with FolderEntries(root) as tree, pytest.raises(ValueError, match="is not a folder's name"):
         WrappedTree(tree, name)

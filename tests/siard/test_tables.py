@@ -149,7 +149,10 @@ def test_a_length_that_is_none_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ("digest='00' digestType='MD5'", r"the digest '00' \(digestType 'MD5'\), which is no message digest"),
+        (
+            "digest='00' digestType='MD5'",
+            r"the digest '00' \(digestType 'MD5'\), which is not a message digest",
+        ),
         ("messageDigest='soon'", r"the messageDigest 'soon' \(digestType absent\)"),
         (f"digest='{MD5}'", "digestType absent"),
     ],
@@ -181,7 +184,7 @@ def test_a_cell_with_another_name_is_refused(inner: str, path: str) -> None:
 
 def test_a_cell_that_stands_twice_in_a_row_is_refused() -> None:
     twice = "<c2 file='a'/><c2 file='b'/>"
-    with pytest.raises(SourceError, match=WHERE + "1: cell c2 stands twice in row 2"):
+    with pytest.raises(SourceError, match=WHERE + "1: row 2 has the cell c2 twice"):
         read(f"<table><row/><row>{twice}</row></table>")
     assert len(read("<table><row><c2 file='a'/></row><row><c2 file='b'/></row></table>")) == 2
 

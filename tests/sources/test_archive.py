@@ -182,7 +182,9 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    assert refusal(tmp_path).message == f"{tmp_path} is a folder, expected a .siard file or an unpacked one"
+    assert (
+        refusal(tmp_path).message == f"{tmp_path} is a folder, expected a .siard file or an unpacked archive"
+    )
     assert refusal(tmp_path).hint == "It holds neither header/metadata.xml nor a .siard file."
     siard(tmp_path / "b.siard")
     siard(tmp_path / "a.siard")
@@ -198,7 +200,9 @@ def test_no_zip_file(tmp_path: Path) -> None:
 
 def test_no_metadata(tmp_path: Path) -> None:
     error = refusal(zipped(tmp_path / "s.siard", {"content/schema0/table0/table0.xml": b"<table/>"}))
-    assert error.message.endswith("is a zip archive without header/metadata.xml, so it is no SIARD archive")
+    assert error.message.endswith(
+        "is a zip archive without header/metadata.xml, so it is not a SIARD archive"
+    )
     assert "P_4.2-5" in error.hint
 
 

@@ -171,17 +171,17 @@ def test_a_file_may_stand_in_several_places(base: Path) -> None:
         ("0,0,picture,1,a", "found 'picture'"),
         ("0,0,1,1,/a", "column path: expected a relative path; found '/a'"),
         ("0,0,1,1,C:/a", "column path: expected a relative path; found 'C:/a'"),
-        ("0,0,1,1,../a", "column path: expected a path of names; '..' is none; found '../a'"),
-        ("0,0,1,1,./a", "column path: expected a path of names; '.' is none; found './a'"),
-        ("0,0,1,1,a//b", "column path: expected a path of names; '' is none; found 'a//b'"),
-        ("0,0,1,1,a/", "column path: expected a path of names; '' is none; found 'a/'"),
-        ("0,0,1,1,", "column path: expected a path of names; '' is none; found ''"),
+        ("0,0,1,1,../a", "column path: expected a path of names; '..' is not a name; found '../a'"),
+        ("0,0,1,1,./a", "column path: expected a path of names; '.' is not a name; found './a'"),
+        ("0,0,1,1,a//b", "column path: expected a path of names; '' is not a name; found 'a//b'"),
+        ("0,0,1,1,a/", "column path: expected a path of names; '' is not a name; found 'a/'"),
+        ("0,0,1,1,", "column path: expected a path of names; '' is not a name; found ''"),
         ("0,0,1,1,a\\b", "column path: expected a path without a backslash; found 'a\\\\b'"),
         ("0,0,1,1,a\x07", "column path: expected a path without control characters (U+0007)"),
         ("0,0,1,1", "has 4 values; expected 5, as the header has"),
         ("0,0,1,1,a,b", "has 6 values; expected 5, as the header has"),
-        ('0,0,1,1,"a"b', "is not read as CSV"),
-        ('0,0,1,1,"a', "is not read as CSV"),
+        ('0,0,1,1,"a"b', "cannot be read as CSV"),
+        ('0,0,1,1,"a', "cannot be read as CSV"),
         ("0,0,1,1," + "x" * (1 << 20), "has more than 1,048,576 bytes"),
     ],
 )
@@ -197,9 +197,9 @@ def test_a_wrong_value_is_named_with_line_and_column(base: Path, line: str, said
     [
         ("schema,table,column,row", "the column path is missing"),
         ("0,0,1,1,scans/1.tif", "the column schema is missing"),
-        ("schema,table,column,row,path,Path", "the column path is there twice"),
+        ("schema,table,column,row,path,Path", "the column path is given twice"),
         ("schema;table;column,row;path", "the column column is missing"),
-        ('"schema,table', "is not read as CSV"),
+        ('"schema,table', "cannot be read as CSV"),
         ("\n", "the column schema is missing"),
     ],
 )
@@ -237,7 +237,7 @@ def test_all_missing_files_are_counted_and_20_are_named(base: Path) -> None:
     lines = [f"0,0,1,{number + 1},scans/{number}.tif" for number in range(53)]
     message = refused(base, *lines)
     assert message.startswith(f"files that cannot be read (expected regular files below {base}): 23 found: ")
-    assert f"line 32, column path: {str(base / 'scans/30.tif')!r} is not there; line 33" in message
+    assert f"line 32, column path: {str(base / 'scans/30.tif')!r} not found; line 33" in message
     assert message.endswith("; and 3 more")
 
 
@@ -261,7 +261,7 @@ def test_what_is_no_file_is_not_read(base: Path, tmp_path: Path) -> None:
         (4, "lies beyond 'out', a symbolic link"),
         (5, "is a named pipe"),
         (6, "is a folder"),
-        (7, "is not there"),
+        (7, "not found"),
     ):
         assert any(
             part.strip().startswith(f"line {line}, ") and said in part

@@ -187,9 +187,9 @@ def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -
         ("_part000 _part001", "the part 'record3.bin_part001' is missing; found 'record3.bin_part000'"),
         ("_part001 _part003", "the part 'record3.bin_part002' is missing; found 'record3.bin_part003'"),
         ("_part001 _part1", "'record3.bin_part001' and 'record3.bin_part1' are the same part"),
-        (".0 .z _part001", "'record3.bin' has parts named in both ways, .0 and _part001"),
-        (".0 .z ", "'record3.bin' is there whole and in parts"),
-        ("_part001 ", "'record3.bin' is there whole and in parts"),
+        (".0 .z _part001", "'record3.bin' has parts named in two ways, .0 and _part001"),
+        (".0 .z ", "'record3.bin' is there both whole and in parts"),
+        ("_part001 ", "'record3.bin' is there both whole and in parts"),
     ],
 )
 def test_a_lob_that_is_not_once_and_whole_is_refused(tmp_path: Path, there: str, said: str) -> None:
@@ -248,7 +248,7 @@ def test_all_that_is_wrong_with_lobs_is_counted_and_20_are_named_in_order(tmp_pa
 def test_a_file_that_fits_no_pattern_is_refused(tmp_path: Path, name: str) -> None:
     written(tmp_path, f"{LOB4}/record0.bin", name)
     message = refused(tmp_path).message
-    assert "files that are no LOBs" in message
+    assert "files that are not named as LOBs" in message
     assert repr(name) in message
 
 
@@ -298,7 +298,7 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
 
 
 def test_only_names_that_were_taken_are_taken_apart_again() -> None:
-    with pytest.raises(ValueError, match="no LOB's name"):
+    with pytest.raises(ValueError, match="is not the name of a LOB"):
         lobfolder._named("table0.xml")
 
 

@@ -124,10 +124,10 @@ def test_a_list_that_names_a_file_twice_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_list_needs_its_base_and_nothing_else_has_one(tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,0,1,1,a\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="the folder that its paths begin in is not named") as refused:
+    with pytest.raises(SourceError, match="the folder in which its paths begin is not given") as refused:
         built(tmp_path / "l.csv", tmp_path / "out")
     assert "--base DIR" in refused.value.hint
-    with pytest.raises(ConfigError, match="--base goes with a list of files"):
+    with pytest.raises(ConfigError, match="--base requires a list of files"):
         built(siards.siard(tmp_path / "A.siard", b""), tmp_path / "out", base=tmp_path)
 
 

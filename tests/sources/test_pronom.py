@@ -393,7 +393,9 @@ def test_without_the_library_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygfried", None)
     for options in (OPTIONS, CSIP):
-        with pytest.raises(ConfigError, match="pygfried, is not installed") as caught:
+        with pytest.raises(
+            ConfigError, match="pygfried, which identifies formats, is not installed"
+        ) as caught:
             built(tmp_path, options, PNG)
         assert "pip install 'metspack[identify]'" in caught.value.hint
         assert not (tmp_path / "out").exists()

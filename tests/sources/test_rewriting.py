@@ -649,7 +649,7 @@ def test_a_name_that_is_there_already_does_not_come_in(tmp_path: Path, name: str
 @pytest.mark.parametrize("name", ["header/x", "content/", "../x", "/x", "a\\b", ""])
 def test_a_name_that_is_none_is_a_fault_of_the_caller(tmp_path: Path, name: str) -> None:
     source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
-    with pytest.raises(ValueError, match="is no name for an entry of the content"):
+    with pytest.raises(ValueError, match="is not a name for an entry of the content"):
         come_in(source, [name])
 
 

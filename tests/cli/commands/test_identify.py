@@ -27,6 +27,6 @@ def test_without_the_library_it_is_refused(
     monkeypatch.setitem(sys.modules, "pygfried", None)
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "--identify")
     assert outcome.code == 2
-    assert "pygfried, is not installed" in outcome.err
+    assert "pygfried, which identifies formats, is not installed" in outcome.err
     assert "pip install 'metspack[identify]'" in outcome.err
     assert list(tmp_path.iterdir()) == []

@@ -306,7 +306,7 @@ def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path
         (("--map-drive", "S:"), "--map-drive 'S:' maps no drive"),
         (("--map-drive", "S:="), "--map-drive 'S:=' maps no drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
-        (("--base", "elsewhere"), "--base goes with a list of files"),
+        (("--base", "elsewhere"), "--base requires a list of files"),
         (("--lobs", "--json"), "--lobs and --json are two forms of the result"),
         (("--accept", "dbptk-part-digest"), "--accept says what --verify takes"),
         (("--verify", "--accept", "all"), "--accept 'all' is not known"),

@@ -262,7 +262,7 @@ def test_a_file_that_is_not_where_a_local_url_says_is_found_by_its_name(tmp_path
                 read(written(tmp_path, metadata(one(url, 0, 1, name))), store)
         with pytest.raises(SourceError, match=r"link\.ts cannot be opened"):
             read(written(tmp_path, metadata(one(url, 0, 1, "link.ts"))), store)
-        with pytest.raises(SourceError, match=r"'\.\./outside' is no name of a file"):
+        with pytest.raises(SourceError, match=r"'\.\./outside' is not a name of a file"):
             read(written(tmp_path, metadata(one(url, 0, 1, "../outside"))), store)
     path = written(tmp_path, metadata(one("gone/b.ts", 0, 4, "b.ts")))
     os.link(store / "sub" / "deep" / "b.ts", store / "sub" / "b.ts")
@@ -364,7 +364,7 @@ def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tu
         (one("file://host/x", 0, 1), "is on the host"),
         (one("C:/x", 0, 1), "is on a drive"),
         (one(".", 0, 1), "lies outside"),
-        (one("http://x/", 0, 1, "a/b"), "'a/b' is no name of a file"),
+        (one("http://x/", 0, 1, "a/b"), "'a/b' is not a name of a file"),
         (one("http://x/", 0, 1, ".."), "'..' is no name"),
         (one("http://x/", 0, 1), "is not below"),
         (one(None, 0, 1), "has neither a URL nor a name"),
