@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import layouts
-from metspack.building import manifests, placing, segments, selfcheck, sidecars
+from metspack.building import manifests, segments, selfcheck, sidecars
 from metspack.building import options as building_options
 from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
@@ -21,7 +21,7 @@ from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout
-from metspack.mets import ids
+from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.planning import assignment, columnsinside, planfile
@@ -322,7 +322,7 @@ class BuildWork:
             target,
             departures,
             self.options.lob_folder_style,
-            placing.algorithms(self.options.algorithm),
+            filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
 
@@ -397,7 +397,7 @@ class BuildWork:
             return files
         work = staging.work / "pack-parent"
         writing.make_directory(work)
-        with packing.opened(staging.package, ip, work, placing.MANIFESTS) as pack:
+        with packing.opened(staging.package, ip, work, filetable.MANIFESTS) as pack:
             pack.take(self._parent_root(staging), ip, files)
             return {packing.file(ip): pack.finished()}
 

@@ -15,7 +15,6 @@ from metspack.building import manifests, placing, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
-from metspack.building.placing import PlacedFile, Placements
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
 from metspack.building.segmentedlobs import Standing
 from metspack.building.segments import SegmentTask
@@ -28,6 +27,7 @@ from metspack.files.transaction import Transaction, recover
 from metspack.layouts import lobseg
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive

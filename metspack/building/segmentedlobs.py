@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from metspack import uris
-from metspack.building import placing
 from metspack.building.options import PackageOptions
-from metspack.building.placing import COLUMNS, MANIFESTS, PlacedFile
 from metspack.building.segmentedfolder import SegmentedFolder
 from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
 from metspack.digests import Hashers
@@ -19,7 +17,9 @@ from metspack.errors import SourceError
 from metspack.files import tempdb, writing
 from metspack.files.staging import Partial
 from metspack.mediatypes import media_type
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import SplitLob, SplitPart
+from metspack.mets.filetable import COLUMNS, MANIFESTS, PlacedFile
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.planning import assignment
 from metspack.planning.sharedlobs import Sharing
@@ -65,7 +65,7 @@ class Standing(tempdb.Scratch):
         self._archive = archive
         self._folder = folder
         self._checksum = checksum
-        self._algorithms = placing.algorithms(checksum)
+        self._algorithms = filetable.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
         self.counted = Counted()
         self.notes: Counter[str] = Counter()
@@ -189,7 +189,7 @@ class Standing(tempdb.Scratch):
                 lob.size,
                 passage.media_type,
                 passage.hashers.digest(self._checksum).value,
-                *placing.row_of_format(passage.format),
+                *filetable.row_of_format(passage.format),
             ),
         )
 
@@ -220,7 +220,7 @@ class Standing(tempdb.Scratch):
         return replace(self._placed(identifier, kind, hashers), path=path), hashers
 
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
-        return placing.placed_file(identifier, "", kind, hashers, self._checksum)
+        return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
     def _listed(self, passage: Passage) -> PlacedFile:
         file = self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
@@ -230,7 +230,7 @@ class Standing(tempdb.Scratch):
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
         path = "/".join(extent.path) if not extent.root else self._below(extent)
         segment = self._folder.segment_of(path)
-        row = placing.row_of(replace(file, path=path[len(segment) + 1 :]))
+        row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
         self._database.execute(_PUT, (segment, *row))
 
     def _below(self, extent: FileExtent) -> str:
@@ -240,7 +240,7 @@ class Standing(tempdb.Scratch):
         """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""
         sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
         for row in self._database.execute(sql, (segment,)):
-            yield placing.file_of(row)
+            yield filetable.file_of(row)
 
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the turn of its first file."""
@@ -255,7 +255,7 @@ class Standing(tempdb.Scratch):
                 size=size,
                 media_type=kind,
                 checksum=checksum,
-                format=placing.format_of(identified),
+                format=filetable.format_of(identified),
             )
 
     def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:

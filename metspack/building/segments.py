@@ -16,11 +16,12 @@ from typing import Any
 
 from metspack import processes
 from metspack.building import placing
-from metspack.building.placing import PlacedFile, Placements, Placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Destination, Folder, Pack, Packing
 from metspack.digests import Hashers
 from metspack.files import reading, writing
 from metspack.layouts import Layout
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
     ChildContent,
     ChildMets,
@@ -29,6 +30,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import Format
 from metspack.planning import assignment
 from metspack.progress import Progress
@@ -280,7 +282,7 @@ def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackR
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
-    with task.packing.opened(task.package, spot.ip, work, placing.MANIFESTS) as pack:
+    with task.packing.opened(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
         yield _PackRoom(task, spot, task.packing, pack, work)
     writing.remove(work)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metspack.building import placing
-from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.layouts import Layout, siard22
-from metspack.mets import dialects
+from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
+from metspack.mets.filetable import PlacedFile
 
 MAPPING = "mapping.txt"
 """Where the segment folders are kept (SIARD 2.2 S_8.1.2-0)."""
@@ -64,7 +64,7 @@ def write(
     is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
     has them, SHA-256.
     """
-    algorithms = placing.algorithms(checksum)
+    algorithms = filetable.algorithms(checksum)
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
@@ -79,7 +79,7 @@ def write(
 
 def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
     """Return such a file as the parent's METS lists it."""
-    return placing.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
+    return filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import resources
-from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
 from metspack.mets import writer
+from metspack.mets.filetable import PlacedFile
 from metspack.model import Digest, Format
 
 TEMPLATES = resources.template_folder() / "premis"

@@ -13,12 +13,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from metspack.building import manifests
-from metspack.building.placing import Placements, Placing, manifest_line
+from metspack.building.placing import Placing, manifest_line
 from metspack.containers.ipwriter import Folder
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
+from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive

@@ -16,7 +16,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from metspack import uris
-from metspack.building.placing import MANIFESTS, PlacedFile, Placements, Placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import Hashers
@@ -25,6 +25,7 @@ from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
 from metspack.mets import ids
+from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive

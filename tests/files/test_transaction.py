@@ -400,17 +400,17 @@ def test_what_comes_to_be_there_meanwhile_is_not_overwritten(
 
 _KILLED = """
 import os, runpy, signal, sys
-from metspack import fsio
+from metspack.files import writing
 
 def at(name, count):
-    act = getattr(fsio, name)
+    act = getattr(writing, name)
     def killed(*arguments):
         global left
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
         act(*arguments)
-    setattr(fsio, name, killed)
+    setattr(writing, name, killed)
 
 left = int(sys.argv[2])
 at(sys.argv[1], left)

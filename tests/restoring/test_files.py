@@ -710,7 +710,7 @@ def test_what_is_done_is_written_down(tmp_path: Path, monkeypatch: pytest.Monkey
         lines.append((tmp_path / "x.siard.partial" / "journal.jsonl").read_text(encoding="utf-8"))
         return real(*arguments, **rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rewriting, "rewritten", looking)
+    monkeypatch.setattr(rewriting, "rewrite", looking)
     restore_archive(root, tmp_path / "x.siard")
     events = [json.loads(line)["event"] for line in lines[0].splitlines()]
     assert events == ["begin", "planned"]

@@ -9,17 +9,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metspack.building import placing
-from metspack.building.placing import PlacedFile
 from metspack.errors import ConfigError
 from metspack.files import reading
-from metspack.mets import CSIP_METS, descriptive, ids, packages, premis, reader, writer
+from metspack.mets import CSIP_METS, descriptive, filetable, ids, packages, premis, reader, writer
 from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
+from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
 from metspack.mets.writer import Growing
@@ -230,7 +229,7 @@ def _write_premis(dialect: Csip, document: Growing, ip: IpFolder, content: Paren
         text = _premis("event", event, dialect.created)
         document.follow(_EVENT if document.has(_EVENT) else _ENTITY, text)
     return ip.register(
-        PREMIS, document.written(ip.prepare(PREMIS), placing.algorithms(dialect.checksum_type))
+        PREMIS, document.written(ip.prepare(PREMIS), filetable.algorithms(dialect.checksum_type))
     )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack import resources
-from metspack.building.placing import PlacedFile, Placements
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
@@ -68,6 +67,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
 

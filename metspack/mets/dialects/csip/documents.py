@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metspack.building.placing import PlacedFile
 from metspack.mets import CSIP_METS, premis
 from metspack.mets.descriptive import Description
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
+from metspack.mets.filetable import PlacedFile
 from metspack.mets.premis import Event, FileObject, Identifier, PremisAgent, PremisWhole, Relationship
 from metspack.sources.pronom import TAIL, WHOLE, Registry
 

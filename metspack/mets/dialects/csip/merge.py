@@ -10,7 +10,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metspack.building.placing import Placements
 from metspack.digests import Hashers
 from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
@@ -18,6 +17,7 @@ from metspack.mets.dialects.csip.documents import Action, IpRole
 from metspack.mets.dialects.csip.files import IpFolder
 from metspack.mets.dialects.csip.terms import DATA, folder_name
 from metspack.mets.dialects.interface import Adopted, MergedContent, Names
+from metspack.mets.filetable import Placements
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.csip.dialect import Csip, CsipOptions

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack import uris
-from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.layouts import siard22
-from metspack.mets import PLAIN_METS, ids, writer
+from metspack.mets import PLAIN_METS, filetable, ids, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -106,7 +105,7 @@ def write(
             mets.follow(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        files = {PLAIN_METS: mets.written(package / PLAIN_METS, placing.algorithms(dialect.checksum_type))}
+        files = {PLAIN_METS: mets.written(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}
     return Addition(files=files, warnings=_warnings(dialect, existing, content))
 
 
@@ -289,7 +288,7 @@ class Recommendation(Dialect):
     def _write(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]
     ) -> dict[str, Hashers]:
-        algorithms = placing.algorithms(self.checksum_type)
+        algorithms = filetable.algorithms(self.checksum_type)
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:
