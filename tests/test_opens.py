@@ -34,7 +34,9 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         descriptor = real(*arguments, **names)  # type: ignore[arg-type]
         caller = sys._getframe(1).f_code.co_filename
         if caller.startswith(PACKAGE):
-            found.append((os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).relative_to(PACKAGE).as_posix()))
+            found.append(
+                (os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).relative_to(PACKAGE).as_posix())
+            )
         return descriptor
 
     monkeypatch.setattr(os, "open", opened)

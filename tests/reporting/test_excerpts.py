@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Code
-from metspack.reporting import html
 from metspack.reporting.html import LONGEST, Excerpts
 
 

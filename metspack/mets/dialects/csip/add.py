@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metspack.errors import ConfigError
 from metspack.files import reading
@@ -16,15 +16,13 @@ from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS
+from metspack.mets.dialects.csip.package import CsipPackage
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
 from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
 from metspack.mets.writer import Growing
-
-if TYPE_CHECKING:
-    from metspack.mets.dialects.csip.dialect import Csip
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
@@ -149,7 +147,7 @@ def _has_ancestors(package: ExistingPackage) -> bool:
         return any(isinstance(each, Mptr) and each.structmap_label == _RODA for each in facts)
 
 
-def write(dialect: Csip, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+def write(dialect: CsipPackage, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
     """Write METS and PREMIS of the parent anew below ``package``, and its new representation.
 
     The archive lies in it already. Raises ``SourceError`` when a document is not as metspack writes it,
@@ -188,7 +186,7 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
 
 
 def _write_description(
-    dialect: Csip, ip: IpFolder, content: ParentContent
+    dialect: CsipPackage, ip: IpFolder, content: ParentContent
 ) -> tuple[MetadataReference, FileGroup]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
     dublin_core = descriptive.terms(dialect.description, ip.objid)
@@ -203,11 +201,13 @@ def _write_description(
     return described, group
 
 
-def _rendered(template: str, dialect: Csip, group: FileGroup) -> str:
+def _rendered(template: str, dialect: CsipPackage, group: FileGroup) -> str:
     return writer.rendered(TEMPLATES, template, {"group": group, "said": dialect.said(), "other_type": ""})
 
 
-def _write_premis(dialect: Csip, document: Growing, ip: IpFolder, content: ParentContent) -> PlacedFile:
+def _write_premis(
+    dialect: CsipPackage, document: Growing, ip: IpFolder, content: ParentContent
+) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
     addition = Action(
         type=_ADDITION,
@@ -237,7 +237,7 @@ def _premis(macro: str, *values: object) -> str:
     return writer.fragment(premis.TEMPLATES, "_parts.xml.j2", macro, *values)
 
 
-def _add_children(dialect: Csip, mets: Growing, content: ParentContent, linked: int) -> None:
+def _add_children(dialect: CsipPackage, mets: Growing, content: ParentContent, linked: int) -> None:
     group, link_map, ips = dialect.linked_children(content)
     if mets.has(group.id):
         mets.append(group.id, _rendered("_files.xml.j2", dialect, group))
