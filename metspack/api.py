@@ -30,7 +30,7 @@ from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.joining import parsed
+from metspack.restoring.ranges import parsed
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards

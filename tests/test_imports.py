@@ -26,6 +26,7 @@ PURE = {
     "layouts.names",
     "layouts.siard22",
     "locations.candidates",
+    "locations.levels",
     "locations.conventions",
     "checking.catalogue",
     "checking.eark.csip",
@@ -42,10 +43,11 @@ PURE = {
     "mets.links",
     "mets.dialects.csip.links",
     "mets.dialects.csip.terms",
+    "mets.lobids",
     "packages.splitlobs",
     "packages.lobs",
     "packages.proofs",
-    "restoring.joining",
+    "restoring.ranges",
 }
 """Modules that do nothing but compute: the same arguments always give the same result."""
 

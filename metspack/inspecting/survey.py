@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 
-from metspack.locations.candidates import Convention, folder_reference
+from metspack.locations.candidates import Convention
 from metspack.locations.errors import LobUnresolved
+from metspack.locations.levels import folder_reference
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.siard.metadata import Table

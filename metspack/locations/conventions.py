@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.layouts.names import SEG
-from metspack.locations.candidates import (
+from metspack.locations.levels import (
     Levels,
     chained,
     database_folder,

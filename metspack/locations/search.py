@@ -14,9 +14,10 @@ from metspack import digests, textlength
 from metspack.errors import SourceError
 from metspack.locations import candidates as locations_candidates
 from metspack.locations import errors, splitparts
-from metspack.locations.candidates import Candidate, Convention, Levels, is_content
+from metspack.locations.candidates import Candidate, Convention, Levels
 from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
+from metspack.locations.levels import is_content
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
 from metspack.model import Digest, Extent, LobCell, ZipExtent

@@ -15,16 +15,9 @@ from metspack.merging.ips import REPRESENTATIONS, GivenIp, check_fixity, damaged
 from metspack.mets import CSIP_METS, reader
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import Budgets, Digest, Format
+from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import (
-    PREMIS,
-    SplitFormat,
-    digest_of,
-    format_of,
-    located,
-    size_of,
-    split_formats,
-)
+from metspack.packages.metsfiles import digest_of, format_of, located, size_of
 from metspack.uris import shown
 
 _DATA = "data"

@@ -127,25 +127,3 @@ def ncname(text: str) -> str:
 def child_objid(segment: str) -> str:
     """Return the OBJID of a child IP: ``ID_Northwind_lobseg_0_mets`` (recommendation 0.16)."""
     return f"ID_{segment}_mets"
-
-
-_ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
-
-
-def prefix(archive: str) -> str:
-    """Return what ids may begin with that are of the archive in a file of this name."""
-    stem = archive.rpartition(".")[0] or archive
-    return f"{stem}." if re.match("[A-Za-z_]", stem, re.ASCII) else f"_{stem}."
-
-
-def parted(lob: str) -> tuple[str, str]:
-    """Return an id's prefix, "" without one, and the place; an id of another form is all place."""
-    found = _ID.fullmatch(lob)
-    if found is None or found[1] is None:
-        return "", lob
-    return f"{found[1]}.", found[2]
-
-
-def bounds(prefix: str) -> tuple[str, str]:
-    """Return between what all ids lie that are a prefix and a place: from the first to before the second."""
-    return f"{prefix}s0", f"{prefix}s:"  # ":" follows "9"

@@ -19,13 +19,13 @@ from metspack.files.byteranges import HeldMedium
 from metspack.layouts import LAYOUTS
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT
-from metspack.mets import ids as mets_ids
+from metspack.mets import lobids
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
 from metspack.packages.files import open_part
+from metspack.packages.formats import Kinds
 from metspack.packages.lobs import HeldLob, HeldPart, Selection
-from metspack.packages.metsfiles import Kinds
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
@@ -112,7 +112,7 @@ class ListedLobs:
         """Yield the ids of the LOBs that METS lists, without what they begin with."""
         others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
         for lob in () if self._lists_none else self.package.ids():
-            own, place = mets_ids.parted(lob)
+            own, place = lobids.parted(lob)
             if own == self.prefix or (not self.prefix and own not in others):
                 yield place if own in others else lob
 

@@ -22,7 +22,8 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.files import restore_files
-from metspack.restoring.joining import extracted, open_lob, parsed
+from metspack.restoring.joining import extracted, open_lob
+from metspack.restoring.ranges import parsed
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import shards
 from metspack.restoring.siard import restore_archive

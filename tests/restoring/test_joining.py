@@ -19,7 +19,8 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Medium
 from metspack.packages.package import Package
-from metspack.restoring.joining import JoinedLob, extracted, open_lob, parsed
+from metspack.restoring.joining import JoinedLob, extracted, open_lob
+from metspack.restoring.ranges import parsed
 from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.packages import forge

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.packages.cells import found_in, opened_archive
 from metspack.packages.package import Package
-from metspack.restoring.joining import extracted, open_lob, parsed
+from metspack.restoring.joining import extracted, open_lob
 from metspack.restoring.lobfile import ArchivedLob, found, listed
+from metspack.restoring.ranges import parsed
 from tests.laws import law
 from tests.packages import forge
 from tests.restoring import splitting

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
-from metspack.restoring.joining import ByteRange, parsed
+from metspack.restoring.ranges import ByteRange, parsed
 
 
 @pytest.mark.parametrize(

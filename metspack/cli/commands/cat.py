@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from metspack.model import Budgets
-    from metspack.restoring.joining import ByteRange
+    from metspack.restoring.ranges import ByteRange
 
 _USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
 
@@ -88,7 +88,7 @@ def cat(  # noqa: PLR0917 -- a command's options
 
     `metspack cat out s0.t2.c4.r14 --range 2100-3599 > piece`
     """
-    from metspack.restoring.joining import parsed  # noqa: PLC0415 -- commands load what they need
+    from metspack.restoring.ranges import parsed  # noqa: PLC0415 -- commands load what they need
 
     asked = [parsed(each) for each in ranges or ()]
     if shard is not None:
