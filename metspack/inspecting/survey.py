@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from metspack.locations.candidates import Convention
 from metspack.locations.errors import LobUnresolved
-from metspack.locations.levels import folder_reference
+from metspack.locations.statement import folder_reference
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.siard.metadata import Table

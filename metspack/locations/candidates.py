@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from metspack.errors import SourceError
 from metspack.layouts.names import DIGITS
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Convention, Made
-from metspack.locations.levels import Levels, cell_reference
-from metspack.locations.statement import LocationError, Place
+from metspack.locations.statement import Levels, LocationError, Place, cell_reference
 from metspack.uris import Kind, ReferenceRefused, Repair
 
 __all__ = [
@@ -68,7 +67,7 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
     """
     noted: list[SourceError] = [] if refusals is None else refusals
     try:
-        file = cell_reference(levels)
+        file = cell_reference(levels.file)
     except ReferenceRefused as refused:
         noted.append(refused)
         return
@@ -136,7 +135,7 @@ def candidate(levels: Levels, way: int) -> Candidate | None:
     """Return the one place made as ``way`` of another cell's candidate was, None when there is none."""
     base = way % len(WAYS)
     try:
-        file = cell_reference(levels)
+        file = cell_reference(levels.file)
         if file.is_folder or (file.kind is not Kind.RELATIVE and base not in DESPITE_ERRORS):
             return None
         found = WAYS[base](levels, file)

@@ -17,9 +17,9 @@ from metspack.locations import errors, splitparts
 from metspack.locations.candidates import Candidate, Convention, Levels
 from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
-from metspack.locations.levels import is_content
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
+from metspack.locations.statement import is_content
 from metspack.model import Digest, Extent, LobCell, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import shown

@@ -21,9 +21,8 @@ from metspack.checking.codes import Code, Rule
 from metspack.errors import SourceError
 from metspack.locations import candidates, splitparts
 from metspack.locations.candidates import Candidate, Convention, Levels
-from metspack.locations.levels import is_content, local_texts
 from metspack.locations.splitparts import Names
-from metspack.locations.statement import LocationError
+from metspack.locations.statement import LocationError, is_content, local_texts
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard.metadata import Metadata, Table
