@@ -129,6 +129,11 @@ class Convention(Enum):
         """Whether the statement on the location of LOBs gives this place (C, and F which it undoes)."""
         return self.letter in {"C", "F"}
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether no writer of archives meant this place: LOBs that were moved or renamed may be there."""
+        return self.letter in {"S", "L", "R"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
