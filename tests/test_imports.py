@@ -26,7 +26,6 @@ PURE = {
     "layouts.names",
     "layouts.siard22",
     "locations.candidates",
-    "locations.levels",
     "locations.conventions",
     "checking.eark.csip",
     "checking.eark.requirements",

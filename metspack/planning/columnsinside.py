@@ -49,8 +49,7 @@ def columns(archive: Archive, least: int, read: Callable[[int], None] | None = N
     for table in archive.metadata.tables:
         for each in archive.located(table, read=read):
             column = column_of(each.cell.place)
-            size = None if each.resolution is None else each.resolution.size
-            if size is None or size >= least or len(each.entries) != 1:
+            if each.lob is None or each.lob.size >= least or len(each.lob.entries) != 1:
                 moving.add(column)
                 found.pop(column, None)
             elif column not in moving:
@@ -65,8 +64,8 @@ def keep(archive: Archive, stays: Collection[Column], departures: Departures) ->
     for table in archive.metadata.tables:
         if any((table.schema, table.number) == column[:2] for column in stays):
             for each in archive.located(table):
-                if column_of(each.cell.place) in stays:
-                    for entry in each.entries:
+                if each.lob is not None and column_of(each.cell.place) in stays:
+                    for entry in each.lob.entries:
                         departures.keep(entry)
 
 
