@@ -215,7 +215,7 @@ def _stated(options: _Options) -> _Options:
     if isinstance(options, BuildOptions):
         _check("layout", [options.layout] if options.layout else (), LAYOUTS)
         _check("pack", [options.pack] if options.pack else (), FORMS)
-    created = clock.stated(options.created) if options.created else clock.now(os.environ)
+    created = clock.parsed(options.created) if options.created else clock.now(os.environ)
     return replace(options, created=created)
 
 

@@ -15,21 +15,21 @@ def now(environment: Mapping[str, str]) -> str:
     """
     given = environment.get("SOURCE_DATE_EPOCH")
     if given is None:
-        return written(datetime.now(UTC))
+        return xs_datetime(datetime.now(UTC))
     try:
-        return written(datetime.fromtimestamp(int(given), UTC))
+        return xs_datetime(datetime.fromtimestamp(int(given), UTC))
     except (ValueError, OverflowError, OSError):
         raise ConfigError(
             f"SOURCE_DATE_EPOCH is {given!r}", hint="Set it to whole seconds since 1970, or unset it."
         ) from None
 
 
-def written(moment: datetime) -> str:
+def xs_datetime(moment: datetime) -> str:
     """Return a moment with a time zone as xs:dateTime in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def stated(text: str) -> str:
+def parsed(text: str) -> str:
     """Return a moment as a person wrote it as xs:dateTime; raises ``ConfigError`` without a time zone."""
     try:
         moment = datetime.fromisoformat(text)
@@ -39,4 +39,4 @@ def stated(text: str) -> str:
         raise ConfigError(
             f"{text!r} is not a time with a time zone", hint="Write it as 2026-05-01T12:00:00Z."
         )
-    return written(moment)
+    return xs_datetime(moment)

@@ -109,7 +109,7 @@ def build_from(
         work = BuildWork(source, sharing, options, progress or Silent())
         with stage(target) as staging:
             built = work.done(staging)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish()
     return built
 
@@ -397,9 +397,9 @@ class BuildWork:
             return files
         work = staging.work / "pack-parent"
         writing.make_directory(work)
-        with packing.opened(staging.package, ip, work, filetable.MANIFESTS) as pack:
+        with packing.open(staging.package, ip, work, filetable.MANIFESTS) as pack:
             pack.take(self._parent_root(staging), ip, files)
-            return {packing.file(ip): pack.finished()}
+            return {packing.file(ip): pack.finish()}
 
     def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
         """Yield what the paths of each segment in the manifests begin with, and its number."""

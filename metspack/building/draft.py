@@ -103,7 +103,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             elif event.part.number == 0:
                 lobs += 1
                 split += 1
-        source.unchanged()
+        source.check_unchanged()
         archive = source if isinstance(source, Archive) else None
         name = given or ids.package_name(source.stem)
         dialect, objid = _identity(options, name, archive)

@@ -164,7 +164,7 @@ class Standing(tempdb.Scratch):
                     pass
                 passage.end()
                 self._note(passage)
-            shelf.unchanged()
+            shelf.check_unchanged()
             for extent in self._folder.unnamed():
                 self._unnamed(extent, progress)
             for statement in (

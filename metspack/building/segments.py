@@ -223,7 +223,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                         if file.part_of:
                             ended.part(file, spot.objid)
                     children.append(room.described(placements))
-            shelf.unchanged()
+            shelf.check_unchanged()
         ended.close()
     except BaseException:
         ended.discard()
@@ -269,7 +269,7 @@ class _PackRoom:
         writing.make_directories(self._work / spot.ip)
         files = _documents(placements, spot, task, self._work)
         self._pack.take(self._work, spot.ip, files)
-        packed = self._pack.finished()
+        packed = self._pack.finish()
         placing.pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
         return _child(files, spot, task)
 
@@ -282,7 +282,7 @@ def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackR
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
-    with task.packing.opened(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
+    with task.packing.open(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
         yield _PackRoom(task, spot, task.packing, pack, work)
     writing.remove(work)
 

@@ -57,7 +57,7 @@ def words(archive: Archive, progress: Progress, *, rewritten: bool) -> Iterator[
             f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
         )
         return
-    progress.stage("Comparing the archive's messageDigest", rewriting.sealed(archive))
+    progress.stage("Comparing the archive's messageDigest", rewriting.sealed_size(archive))
     for said, found in rewriting.stale_digests(archive, progress.advance):
         yield (
             f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "

@@ -76,7 +76,7 @@ class Packing:
         """Return the path of the file that an IP's folder is packed as."""
         return f"{ip}.{self.form}"
 
-    def opened(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
+    def open(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
         """Return the file of an IP, to be filled; ``work`` is a folder for this alone."""
         target = package / self.file(ip)
         writing.make_directories(target.parent)
@@ -176,7 +176,7 @@ class Pack:
         for path in sorted(files, key=str.encode):
             self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
 
-    def finished(self) -> Hashers:
+    def finish(self) -> Hashers:
         """Write what ends the file; returns its digests.
 
         It is read back for them: a zip file says in front of each file what only its last byte tells.

@@ -304,7 +304,7 @@ class ZipContainer(Closable):
         """Yield an entry's bytes as ``contents`` the function does."""
         return contents(self.medium, extent, what=str(self.path))
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when the file's size, time or inode differ from when it was opened."""
         if self.medium.stamped() != self.medium.stamps:
             raise SourceError(
@@ -327,7 +327,7 @@ _BY_NAME = (
 
 def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Connection:
     """Return a temporary database of the entries; raises SourceError as the records do."""
-    index = tempdb.opened()
+    index = tempdb.create()
     try:
         with tempdb.explained(f"the index of {what}"):
             index.execute(

@@ -35,7 +35,7 @@ _SETTINGS = (
 _CACHE = 1024
 
 
-def opened(cache: int = _CACHE) -> sqlite3.Connection:
+def create(cache: int = _CACHE) -> sqlite3.Connection:
     """Return a new, empty database that vanishes when it is closed; for one thread.
 
     It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
@@ -66,7 +66,7 @@ class Scratch(Closable):
     __slots__ = ("_database",)
 
     def __init__(self, *statements: str, cache: int = _CACHE) -> None:
-        self._database = opened(cache)
+        self._database = create(cache)
         for statement in statements:
             self._database.execute(statement)
 

@@ -115,7 +115,7 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
 
 def all_lots(root: Path, below: tuple[str, ...], folders: Iterable[bytes], sizes: bool) -> Iterator[Lot]:
     """Yield what lies in some folders and in all that are below them, in memory that does not grow."""
-    with closing(tempdb.opened()) as ahead:
+    with closing(tempdb.create()) as ahead:
         ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB)")
         ahead.execute("BEGIN")
         ahead.executemany(_PUT, ((each,) for each in folders))
@@ -155,7 +155,7 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
     may itself be a link. Raises SourceError for a folder that cannot be read, for anything that is
     neither file nor folder (a symbolic link above all), and for folders nested deeper than ``DEEPEST``.
     """
-    ahead = tempdb.opened()
+    ahead = tempdb.create()
     try:
         with tempdb.explained(f"the folders of {root}"):
             ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)")

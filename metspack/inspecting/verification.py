@@ -96,7 +96,7 @@ class Verifier(Closable):
     def _shelf_of(self, lob: LobRef) -> OpenHoldings:
         held = survey.holdings(self._source, lob, self._holdings)
         if held is not self._holdings:
-            self._shelf.unchanged()
+            self._shelf.check_unchanged()
             self._holdings = held
             self._shelf = OpenHoldings(held)
         return self._shelf
@@ -138,9 +138,9 @@ class Verifier(Closable):
         else:
             self.counts.units[verdict.unit] += 1
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when the source was changed while it was read."""
-        self._shelf.unchanged()
+        self._shelf.check_unchanged()
 
     def close(self) -> None:
         """Close what is open."""
@@ -153,7 +153,7 @@ def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:
         for each in batch.lobs:
             if each.lob is not None and (verdict := verifier.verified(each.lob)).fault is not None:
                 yield verdict
-    verifier.unchanged()
+    verifier.check_unchanged()
 
 
 def _failed(lob: LobRef, fault: Fault, error: SourceError) -> Verdict:

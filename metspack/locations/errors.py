@@ -180,7 +180,7 @@ class Losses(Sequence[str]):
     def __init__(self, first: LobUnresolved) -> None:
         self.first = first
         self._number = 0
-        self._database = tempdb.opened()
+        self._database = tempdb.create()
         self._database.execute("CREATE TABLE lost (number INTEGER PRIMARY KEY, line TEXT)")
         self._database.execute("BEGIN")
 

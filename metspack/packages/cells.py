@@ -229,7 +229,7 @@ class CellTable(Closable):
         self._package = package
         self._budgets = budgets
         self._waiting: dict[str, list[tuple[object, ...]]] = {}
-        self._database = tempdb.opened()
+        self._database = tempdb.create()
         indexes = [f"CREATE INDEX {table}_lob ON {table} (lob)" for table in ("cell", "astray")]
         for statement in (*_SCHEMA.split(";"), *indexes, "BEGIN"):
             self._do(statement)

@@ -114,7 +114,7 @@ class Index:
         self._root = root
         self._budgets = budgets or Budgets()
         self.files = PackageFiles(root, self._budgets)
-        self._database = tempdb.opened()
+        self._database = tempdb.create()
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._segments: list[HeldSegment] = []

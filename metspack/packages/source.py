@@ -57,7 +57,7 @@ class ListedLobs:
         self.unmapped = 0
         self.doubt = ""
         self.kinds = Kinds(package)
-        self._asked = tempdb.opened()
+        self._asked = tempdb.create()
         self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._asked.execute("BEGIN")
 
@@ -349,7 +349,7 @@ class PackagedLobs(LooseLobs):
 
     def _sorted(self) -> Generator[str, None, None]:
         columns = "schema, place_table, place_row, cell"
-        with closing(tempdb.opened()) as places, tempdb.explained(KEEPING):
+        with closing(tempdb.create()) as places, tempdb.explained(KEEPING):
             places.execute(f"CREATE TABLE place ({columns}, id)")
             places.execute("BEGIN")
             for lob in filter(self.selection.takes, self.package.ids()):

@@ -135,7 +135,7 @@ def restore_files(
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
         _place(source, staging, options, progress)
-        source.unchanged()
+        source.check_unchanged()
         staging.publish()
         return Restored(
             target=staging.target,
@@ -216,7 +216,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
         entries = assignment.entries(assignment.path(staging.work, 0))
         for file in placing.placed(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
-        shelf.unchanged()
+        shelf.check_unchanged()
         write_manifests(staging.package, placements)
 
 

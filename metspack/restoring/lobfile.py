@@ -127,7 +127,7 @@ class ArchivedLob(LobFile):
             self._is_proven = True
         given = self._onward.at(position)[:size] if self.size else memoryview(b"")
         if self._archive.container is not None:  # files of an unpacked one are compared when they are read
-            self._archive.unchanged()
+            self._archive.check_unchanged()
         return given
 
     def close(self) -> None:

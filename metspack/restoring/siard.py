@@ -104,11 +104,11 @@ def restore_archive(
         work = _RestoreWork(source, sharing, departures, staging, progress)
         if into is Into.INSIDE and is_archive_name(target):
             written = work.inside(target.name)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish_file(target.name)
         else:
             written = work.in_a_folder(work.beside if into is Into.FOLDER else work.inside)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish()
         return work.restored(written)
 
@@ -144,7 +144,7 @@ class _RestoreWork:
         with OpenHoldings(self.source.holdings()) as shelf:
             moved = Moved(entries=self.departures, columns={})
             hashers = self._rewritten(name, moved, self._entry_file, self._added(shelf))
-            shelf.unchanged()
+            shelf.check_unchanged()
         return hashers
 
     def in_a_folder(self, written: Callable[[str, Placements], Hashers]) -> Hashers:
@@ -329,7 +329,7 @@ class _RestoreWork:
                 entries = assignment.entries(assignment.path(self.staging.work, number))
                 for each in placing.placed(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
-            shelf.unchanged()
+            shelf.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
         """Return what was done."""

@@ -81,7 +81,7 @@ def spliced_table(
         held += block
         head += block[: _HEAD - len(head)]
         at = 0
-        for start, cell in reader.taken(block, final=final):
+        for start, cell in reader.feed(block, final=final):
             new = value(cell)
             if new is not None:
                 # Not sooner: a first block may be shorter than the declaration.
@@ -199,7 +199,9 @@ class LobFolders:
     renamed: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
 
 
-def described(document: bytes, seals: Hashers, folders: LobFolders | None, *, depth: int = 100) -> bytes:
+def edited_metadata(
+    document: bytes, seals: Hashers, folders: LobFolders | None, *, depth: int = 100
+) -> bytes:
     """Return a metadata.xml with other LOB folders, None to leave them, and with messageDigest made anew.
 
     ``seals`` holds the digests of the new content, at least those that the document has, each of which

@@ -41,7 +41,7 @@ class ArchiveEntries(Protocol[Extent]):
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield an entry's bytes, proven when the iterator has ended; raises SourceError."""
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when the source is no longer what it was when it was opened."""
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class FolderEntries(tempdb.Scratch):
         """Yield a file's bytes as ``contents`` the function does."""
         return contents(self.root, extent)
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when a name, size, time, inode or device below the folder is not what was found.
 
         Looks through the whole folder once more, without reading any file.
@@ -254,9 +254,9 @@ class WrappedTree(Generic[Extent]):
         """Yield an entry's bytes as the other tree does."""
         return self._tree.contents(extent)
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when the other tree is no longer what it was."""
-        self._tree.unchanged()
+        self._tree.check_unchanged()
 
     def close(self) -> None:
         """Close the other tree."""

@@ -45,7 +45,7 @@ def cells(
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
     for piece, final in pieces(blocks):
-        for _start, cell in reader.taken(piece, final=final):
+        for _start, cell in reader.feed(piece, final=final):
             yield cell
 
 
@@ -79,7 +79,7 @@ class CellReader:
         """The offset up to which the document has been understood; every tag given begins before it."""
         return max(self._parser.CurrentByteIndex, 0)
 
-    def taken(self, block: bytes, *, final: bool) -> list[tuple[int, LobCell]]:
+    def feed(self, block: bytes, *, final: bool) -> list[tuple[int, LobCell]]:
         """Return the LOB cells that end in a block, each with the offset of its start tag.
 
         Raises ``SourceError`` as ``cells`` does.

@@ -360,9 +360,9 @@ class Archive(Closable):
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
         return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise SourceError when the archive is no longer what it was when it was opened."""
-        self.tree.unchanged()
+        self.tree.check_unchanged()
 
     def close(self) -> None:
         """Close the archive."""

@@ -79,7 +79,7 @@ class OpenHoldings(Closable):
             if medium.stamped() != medium.stamps:
                 raise _changed(self._holdings.archives[number])
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Close what is open; raises SourceError when a zip file was changed while it was read."""
         while self._media:
             self._let_go(next(iter(self._media)))
@@ -212,7 +212,7 @@ class Passage:
             )
 
     def _identify(self) -> None:
-        found = None if self._probe is None else self._probe.found()
+        found = None if self._probe is None else self._probe.identify()
         if found is not None:
             self.media_type = found.type_beside(self.lob.media_type)
             self.format = found.format

@@ -54,7 +54,7 @@ class LooseLobs(Closable):
         """Return what the LOBs are read from."""
         return Holdings(archives=(), roots=(self._folder,))
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""
 
     def close(self) -> None:

@@ -90,7 +90,7 @@ class Identifying:
         """Return what is to take the bytes of a LOB with this extension."""
         return Probe(self, extension)
 
-    def said(self, blocks: list[bytes], extension: str) -> Mapping[str, Any]:
+    def ask(self, blocks: list[bytes], extension: str) -> Mapping[str, Any]:
         """Return what the library says of a file of these bytes."""
         named = extension != _WITHOUT_NAME and _EXTENSION.fullmatch(extension)
         path = Path(f"{self._place}.{extension}") if named else self._place
@@ -131,12 +131,12 @@ class Probe:
             while self._held - len(self._tail[0]) >= TAIL:
                 self._held -= len(self._tail.popleft())
 
-    def found(self) -> IdentifiedFormat | None:
+    def identify(self) -> IdentifiedFormat | None:
         """Return what is told by the bytes taken; None for nothing, or for several formats at once."""
         if not self._size:
             return None
         seen = [*self._head, b"".join(self._tail)[-TAIL:]]
-        return _found(self._identifying.said(seen, self._extension), is_whole=self._size <= WHOLE)
+        return _found(self._identifying.ask(seen, self._extension), is_whole=self._size <= WHOLE)
 
 
 def _found(said: Mapping[str, Any], *, is_whole: bool) -> IdentifiedFormat | None:

@@ -48,7 +48,7 @@ class Departures(tempdb.Scratch):
 
     def add_emptied(self, tree: AnyTree) -> None:
         """Add the folders of which nothing stays, the deepest first; empty ones of the source stay."""
-        with closing(tempdb.opened()) as folders, tempdb.explained(_WHAT):
+        with closing(tempdb.create()) as folders, tempdb.explained(_WHAT):
             folders.execute(_TABLE)
             folders.execute("BEGIN")
             folders.executemany(

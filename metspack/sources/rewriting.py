@@ -21,7 +21,7 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.model import Digest, LobCell
 from metspack.siard import metadata
-from metspack.siard.edits import LobFolders, NewCell, described, spliced_table
+from metspack.siard.edits import LobFolders, NewCell, edited_metadata, spliced_table
 from metspack.siard.metadata import Table
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
@@ -169,7 +169,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         _hash(seals, writer)
         for entry in entries(archive, changes.departures, header=True):
             if entry.name == metadata.NAME:
-                document = described(
+                document = edited_metadata(
                     archive.metadata_document, seals, changes.folders, depth=archive.budgets.depth
                 )
                 entry.rewrite(writer, (document,))
@@ -228,7 +228,7 @@ def comparable(archive: Archive) -> bool:
     return archive.container is not None and not archive.prefix
 
 
-def sealed(archive: Archive) -> int:
+def sealed_size(archive: Archive) -> int:
     """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1).
 
     0 when there is nothing to compare it with.
@@ -250,7 +250,7 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
     if container is None or archive.prefix:
         return
     hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
-    for block in raw_bytes(container.medium, str(container.path), 0, sealed(archive)):
+    for block in raw_bytes(container.medium, str(container.path), 0, sealed_size(archive)):
         hashers.update(block)
         read(len(block))
     for digest in archive.metadata.digests:

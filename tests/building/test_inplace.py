@@ -851,11 +851,11 @@ GROWN: list[Callable[[Path], object]] = [
 def test_every_file_is_looked_at_again(folder: Path, change: Callable[[Path], object]) -> None:
     segmented_folders.write(folder / "notes.txt", b"")
     with SegmentedFolder(folder) as found:
-        found.unchanged()
+        found.check_unchanged()
         change(folder / "notes.txt")
         with pytest.raises(
             SourceError, match=r"was changed while it was read: ('notes|1 of 10 files are gone)"
         ):
-            found.unchanged()
+            found.check_unchanged()
         with pytest.raises(SourceError, match="was added"):
             found.claim("other.txt", "s0.t0.c1.r1")

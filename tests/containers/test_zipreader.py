@@ -95,7 +95,7 @@ def test_real_archives_read_as_the_standard_library_reads_them(name: str) -> Non
             assert place.stop == extent.limit  # no gaps in any of them
             stop = place.stop
         assert b"".join(each.raw for each in records) == raw[stop : stop + sum(len(r.raw) for r in records)]
-        archive.unchanged()
+        archive.check_unchanged()
 
 
 @pytest.mark.parametrize(("name", "zip64"), [("sfdbsakila-2.1", True), ("sfdbsakila-2.2", False)])
@@ -768,12 +768,12 @@ def test_a_local_header_that_reaches_into_other_data_is_refused(written: Written
 def test_a_file_that_changes_is_noticed(written: Written) -> None:
     path = written(forged(Entry(name="e", data=bytes(3_000_000))))
     with ZipContainer.opened(path) as archive:
-        archive.unchanged()
+        archive.check_unchanged()
         extent = archive.extent("e")
         assert extent is not None
         os.truncate(path, 2_000_000)
         with pytest.raises(SourceError, match="was changed while it was read"):
-            archive.unchanged()
+            archive.check_unchanged()
         with pytest.raises(
             SourceError, match="ends at byte 2,000,000; expected an entry's data up to byte 3,000,031"
         ):

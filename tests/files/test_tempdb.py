@@ -6,7 +6,7 @@ from metspack.files import tempdb
 
 
 def test_a_reader_may_end_after_the_database() -> None:
-    with closing(tempdb.opened()) as database:
+    with closing(tempdb.create()) as database:
         database.execute("CREATE TABLE number (n)")
         database.executemany("INSERT INTO number VALUES (?)", ((n,) for n in range(3)))
         assert list(tempdb.rows(database, "SELECT n FROM number WHERE n > ? ORDER BY n", (0,))) == [

@@ -144,7 +144,7 @@ def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None
         with path.open("ab") as file:
             file.write(b"more")
         with pytest.raises(SourceError, match="was changed while it was read"):
-            verifier.unchanged()
+            verifier.check_unchanged()
 
 
 def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:

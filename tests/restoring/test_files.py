@@ -663,13 +663,13 @@ def test_a_target_that_comes_to_exist_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = splitting.forged(tmp_path / "package")
-    real = Archive.unchanged
+    real = Archive.check_unchanged
 
     def appearing(archive: Archive) -> None:
         real(archive)
         (tmp_path / "x.siard").write_bytes(b"mine")
 
-    monkeypatch.setattr(Archive, "unchanged", appearing)
+    monkeypatch.setattr(Archive, "check_unchanged", appearing)
     with pytest.raises(TargetError, match="File exists"):
         restore_archive(root, tmp_path / "x.siard")
     assert (tmp_path / "x.siard").read_bytes() == b"mine"

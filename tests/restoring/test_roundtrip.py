@@ -429,13 +429,13 @@ def test_the_cell_of_a_lob_is_found_in_its_own_table(root: Path) -> None:
 
 
 def test_a_full_temporary_disk_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = tempdb.opened
+    real = tempdb.create
 
     def tiny() -> object:
         database = real()
         database.execute("PRAGMA max_page_count = 5")
         return database
 
-    monkeypatch.setattr(tempdb, "opened", tiny)
+    monkeypatch.setattr(tempdb, "create", tiny)
     with Package(root) as package, pytest.raises(TargetError, match="on disk"):
         package.objid  # noqa: B018

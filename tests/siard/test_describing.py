@@ -5,7 +5,7 @@ import pytest
 from lxml import etree
 
 from metspack.digests import Hashers
-from metspack.siard.edits import LobFolders, described
+from metspack.siard.edits import LobFolders, edited_metadata
 from tests.shared_data import shared
 from tests.siard.forging import NEW_MD5, OLD_MD5, Table, column, field, metadata
 
@@ -15,7 +15,7 @@ OTHER = Table(folder="table1", name="u", columns=(column("DATA"), column("MORE")
 
 
 def after(document: bytes, folders: LobFolders | None) -> str:
-    return described(document, Hashers(["MD5"]), folders).decode()
+    return edited_metadata(document, Hashers(["MD5"]), folders).decode()
 
 
 def columns(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def test_older_folders_go_from_columns_whose_cells_no_longer_lie_there(
 @pytest.mark.parametrize("prefix", ["", "s"])
 def test_a_folder_is_escaped_and_encoded(codec: str, prefix: str) -> None:
     document = metadata("2.2", [TABLE], codec=codec, prefix=prefix, lob_folder="")
-    new = described(
+    new = edited_metadata(
         document, Hashers(()), LobFolders(database="a&b\u20ac/", columns={TABLE.path: {2: "<c>/"}})
     )
     found = [each.text for each in etree.fromstring(new).iter("{*}lobFolder")]
@@ -107,7 +107,7 @@ def test_without_folders_nothing_but_the_digest_is_another(digests: str) -> None
     document = metadata("2.2", [TABLE], lob_folder="old/", digests=digests.format(MD5="A" * 32, md5="a" * 32))
     seals = Hashers(["MD5"])
     seals.update(b"new content")
-    new = described(document, seals, None)
+    new = edited_metadata(document, seals, None)
     value = seals.digest("MD5").value
     assert new == document.replace(b"a" * 32, value.encode()).replace(b"A" * 32, value.upper().encode())
 
@@ -123,4 +123,4 @@ def test_every_style_is_valid_against_the_official_schema(
     schema = etree.XMLSchema(etree.parse(shared("data", "xsd", f"{xsd}-metadata.xsd")))
     document = metadata(version, [TABLE, OTHER], lob_folder=lob_folder)
     schema.assertValid(etree.fromstring(document))
-    schema.assertValid(etree.fromstring(described(document, Hashers(()), folders)))
+    schema.assertValid(etree.fromstring(edited_metadata(document, Hashers(()), folders)))

@@ -87,7 +87,7 @@ def test_a_folder_has_the_names_and_bytes_of_its_zip(root: Path, tmp_path: Path)
         assert list(of_folder.names()) == list(of_zip.names())
         assert everything(of_folder) == everything(of_zip)
         assert len(tree) == len(container)
-        tree.unchanged()
+        tree.check_unchanged()
 
 
 def test_a_real_archive_unpacked_reads_as_its_zip(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_folders_within_folders_have_an_end(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_full_temporary_disk_is_no_fault_of_the_source() -> None:
-    database = tempdb.opened()
+    database = tempdb.create()
     with pytest.raises(TargetError, match="cannot keep the names on disk"), tempdb.explained("the names"):
         database.execute("SELECT * FROM none")
     database.close()
@@ -304,17 +304,17 @@ def test_a_file_of_another_size_than_promised_is_not_read(root: Path) -> None:
 
 def test_a_folder_that_changed_is_noticed(root: Path) -> None:
     with FolderEntries(root) as tree:
-        tree.unchanged()
+        tree.check_unchanged()
         (root / "new").mkdir()
         with pytest.raises(SourceError, match="'new/' was added"):
-            tree.unchanged()
+            tree.check_unchanged()
         (root / "new").rmdir()
         os.utime(root / METADATA, ns=(1, 1))
         with pytest.raises(SourceError, match=f"'{METADATA}' was changed"):
-            tree.unchanged()
+            tree.check_unchanged()
         (root / METADATA).unlink()
         with pytest.raises(SourceError, match=r"1 of 9 files and folders are gone"):
-            tree.unchanged()
+            tree.check_unchanged()
 
 
 # One folder further down
@@ -333,7 +333,7 @@ def test_a_wrapped_archive_reads_as_if_it_were_not(root: Path, tmp_path: Path) -
     assert everything(wrapped) == expected
     assert list(wrapped.names("header/")) == ["header/", METADATA]
     assert wrapped.extent("") is None
-    wrapped.unchanged()
+    wrapped.check_unchanged()
     wrapped.close()
 
 

@@ -304,7 +304,7 @@ def found(tmp_path: Path) -> Callable[..., IdentifiedFormat | None]:
         probe = identifying.probe(extension)
         for start in range(0, len(data), 100):
             probe.take(data[start : start + 100])
-        result = probe.found()
+        result = probe.identify()
         assert list(tmp_path.iterdir()) == []
         return result
 
@@ -379,10 +379,10 @@ def test_what_the_library_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, matches: list[dict[str, str]], expected: str | None
 ) -> None:
     identifying = Identifying(tmp_path / "probe")
-    monkeypatch.setattr(identifying, "said", lambda *_: {"files": [{"matches": matches}]})
+    monkeypatch.setattr(identifying, "ask", lambda *_: {"files": [{"matches": matches}]})
     probe = identifying.probe("bin")
     probe.take(b"x")
-    told = probe.found()
+    told = probe.identify()
     assert (None if told is None else told.media_type) == expected
     if told is not None:
         assert told.type_beside("text/csv") == (expected or "text/csv")

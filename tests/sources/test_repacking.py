@@ -14,7 +14,7 @@ from metspack.errors import SourceError
 from metspack.files.byteranges import Medium
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import Departures, entries, raw_bytes
-from metspack.sources.rewriting import Moved, comparable, copy, rewrite, sealed, stale_digests
+from metspack.sources.rewriting import Moved, comparable, copy, rewrite, sealed_size, stale_digests
 from tests.containers.test_zipwriter import unzip_agrees
 from tests.shared_data import shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
@@ -124,7 +124,7 @@ def test_there_is_nothing_to_compare_a_digest_with(source: Path, form: str) -> N
         assert comparable(archive)
     with Archive(in_form(form, source)) as archive:
         assert not comparable(archive)
-        assert sealed(archive) == 0
+        assert sealed_size(archive) == 0
         assert list(stale_digests(archive, told.append)) == []
     assert not told
 

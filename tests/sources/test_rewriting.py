@@ -18,7 +18,7 @@ from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table as Described
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import Departures
-from metspack.sources.rewriting import Added, Moved, Values, copy, rewrite, sealed, stale_digests
+from metspack.sources.rewriting import Added, Moved, Values, copy, rewrite, sealed_size, stale_digests
 from tests.containers.test_zipwriter import unzip_agrees
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
@@ -331,12 +331,12 @@ def test_what_was_changed_after_it_was_sealed_is_told(tmp_path: Path) -> None:
     sound = siard(tmp_path / "a.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
     with Archive(sound) as archive:
         assert list(stale_digests(archive, read_bytes.append)) == []
-        assert sum(read_bytes) == sealed(archive)
-        stop = sealed(archive)
+        assert sum(read_bytes) == sealed_size(archive)
+        stop = sealed_size(archive)
     stale = siard(tmp_path / "b.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5.replace("{md5}", "0" * 32))
     with Archive(stale) as archive:
         ((said, found),) = stale_digests(archive, read_bytes.append)
-        assert sealed(archive) == stop
+        assert sealed_size(archive) == stop
     assert said.value == "0" * 32
     assert found.value == digest_of(stale, "md5")
 

@@ -190,7 +190,7 @@ class Unpacked:
     def _path(self, name: str) -> bytes:
         return self._prefix + path_of((name,))
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Do nothing: a check takes what it finds."""
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class Roots:
         """Look through all roots, unless that was done; yield what could not be read there."""
         if self._database is not None:
             return
-        self._database = tempdb.opened()
+        self._database = tempdb.create()
         self._database.executescript(_SCHEMA)
         for root in range(len(self._roots)):
             yield from self._root(root)

@@ -258,7 +258,7 @@ def _created(given: str | None) -> str:
     if given.strip().lower() == "now":
         return clock.now(os.environ)
     try:
-        return clock.stated(given)
+        return clock.parsed(given)
     except ConfigError as error:
         raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
 

@@ -151,7 +151,7 @@ def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> 
                     paths = survey.paths(held, each.lob)
                 console.out(json.dumps(reporting_inspection.lob(each, paths, verdict)))
             console.finish()  # who reads along gets a table's LOBs when it has been read
-        verifier.unchanged()
+        verifier.check_unchanged()
     if isinstance(source, Archive):
         for sentence in source.conventions():
             console.warning(sentence)

@@ -193,8 +193,8 @@ def test_a_full_disk_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -
         database.execute("PRAGMA max_page_count = 20")
         return database
 
-    opened = tempdb.opened
-    monkeypatch.setattr(tempdb, "opened", limited)
+    opened = tempdb.create
+    monkeypatch.setattr(tempdb, "create", limited)
     body = "".join(f'<m:file ID="file{number}" ADMID="tech{number}"/>' for number in range(5_000))
     with pytest.raises(TargetError, match="cannot keep the IDs"):
         list(references.findings("mets.xml", document(body)))

@@ -142,7 +142,7 @@ class IpFolder:
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, sorted by path; raises ``SourceError`` as ``walking``."""
-    with closing(tempdb.opened()) as names, tempdb.explained(f"the files of {root}"):
+    with closing(tempdb.create()) as names, tempdb.explained(f"the files of {root}"):
         names.execute("CREATE TABLE file (path BLOB)")
         names.execute("BEGIN")
         for entry in walking.entries(root):
