@@ -1,4 +1,4 @@
-"""Adding a further archive to a package, with segments of its own; nothing that is there is touched.
+"""Add a further archive with segments of its own to a package, whose segments are left untouched.
 
 What the parent's documents say of themselves and of others is kept: they are written anew with more in
 them. In METS the ids of the new LOBs begin with the archive's name (``Orders.s0.t2.c4.r1``), which makes
@@ -61,11 +61,11 @@ def add_archive(
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
-    if (made := recover(root, ADD, job=job, check=check.passed)) is not None:
+    if (made := recover(root, ADD, job=job, check=check.check_after)) is not None:
         return _built(made, folder)
     with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
         found = present(root)
-        check.begun()
+        check.check_before()
         settings = found.options(options, representation)
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
@@ -75,14 +75,14 @@ def add_archive(
                 )
             with Sharing() as sharing, tempdb.unexplained():
                 work = _AddWork(archive, sharing, settings, progress, found)
-                built = replace(work.done(staging), target=folder)
+                built = replace(work.make(staging), target=folder)
                 archive.unchanged()
                 check.miscounted |= set(archive.miscounted)
                 staging.publish(
                     moves=staging.new(work.replaced),
                     replaces=work.replaced,
                     made=_made(built),
-                    check=check.passed,
+                    check=check.check_after,
                 )
     return built
 
@@ -135,7 +135,7 @@ class _Check:
         self._progress = progress
         self.miscounted: set[str] = set()
 
-    def begun(self) -> None:
+    def check_before(self) -> None:
         """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter.
 
         Nor may it lack the manifests that are to be written anew, or have them in a form of its own.
@@ -144,7 +144,7 @@ class _Check:
         manifests_wrong = [found.warned[code][0] for code in _OF_MANIFESTS if code in found.warned]
         self._raise(self._errors(found) + manifests_wrong, "has errors before anything is added")
 
-    def passed(self) -> None:
+    def check_after(self) -> None:
         """Raise ``TargetError`` when the package as it is now has errors."""
         found = self._outcome(whole=self._options.verify)
         self._raise(self._errors(found), "would have errors; nothing was added")
@@ -199,7 +199,7 @@ class _AddWork(build.BuildWork):
         size += sum(2 * each.stat().st_size for each in own if each.is_file())
         return files + 4 * len(own), size  # each of the two may have a folder of its own
 
-    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place the segments, none of which may be there."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
@@ -207,9 +207,9 @@ class _AddWork(build.BuildWork):
                     f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
                     hint="Give the new archive another name: --name NAME.",
                 )
-        return super().placed(staging, course)
+        return super().place(staging, course)
 
-    def described(
+    def describe(
         self,
         staging: Partial,
         siard: Hashers | None,

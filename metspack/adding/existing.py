@@ -1,4 +1,4 @@
-"""What a package that is there says of itself, as far as what is added to it has to say the same."""
+"""Facts of an existing package that additions have to repeat: dialect, OBJID, digests, agents."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def present(root: Path) -> Present:
         raise TargetError(f"{root} holds packed IPs: {packed[0]}", hint=_UNPACKED)
     dialect, folder, name = _found(root)
     kind = dialects.named(dialect)
-    said = _said(root, (*((folder,) if folder else ()), name))
+    said = _read_header(root, (*((folder,) if folder else ()), name))
     objid = said.root.get("OBJID", "")
     made_by = [each.name for each in said.agents if each.role == "CREATOR" and not each.is_organisation]
     if made_by != [_MADE_BY] or folder != kind.parent_folder(objid):
@@ -189,7 +189,7 @@ class _HeaderReader:
             self.said.child = self.said.child or href
 
 
-def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
+def _read_header(root: Path, names: tuple[str, ...]) -> _ParentHeader:
     handlers, parser = _HeaderReader(), safexml.expat_parser()
     parser.StartElementHandler = handlers.start
     parser.CharacterDataHandler = handlers.text

@@ -1,4 +1,4 @@
-"""Building a package: read, plan, place, describe, check; published by one rename."""
+"""Build a package: read, plan, place, describe, check; published by one rename."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def build_from(
     with Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
         with stage(target) as staging:
-            built = work.done(staging)
+            built = work.make(staging)
             source.unchanged()
             staging.publish()
     return built
@@ -160,13 +160,13 @@ class BuildWork:
         """The layout of the segments."""
         return self.division.layout
 
-    def done(self, staging: Partial) -> Built:
+    def make(self, staging: Partial) -> Built:
         """Make the whole package in the staging folder."""
         journal = staging.journal
         journal.record(event="begin", source=str(self.source.path), name=self.name)
         with closing(Departures()) as departures:
-            self.stays = self._staying()
-            course = self._planned(staging, departures)
+            self.stays = self._choose_columns()
+            course = self._plan(staging, departures)
             self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
             files, size = self.needed(course)
             check_space(staging, files=files, bytes_=size)
@@ -175,15 +175,15 @@ class BuildWork:
             )
             if self.archive is not None and self.options.check_message_digest:
                 self.warnings += building_warnings.words(self.archive, self.progress, rewritten=True)
-            placed = self.placed(staging, course)
+            placed = self.place(staging, course)
             if self.archive is not None:
                 columnsinside.keep(self.archive, self.stays, departures)
-                siard = self._siard(self.archive, staging, course, departures, placed)
+                siard = self._write_archive(self.archive, staging, course, departures, placed)
             else:
                 siard = None
         journal.record(event="rewritten")
         spots = [self.spot(course, number) for number in course.ordered()]
-        checked = self.described(staging, siard, spots, placed)
+        checked = self.describe(staging, siard, spots, placed)
         remarked = building_warnings.remarks(
             self.source, course, placed, self.sharing, added=self.options.add_digests
         )
@@ -210,7 +210,7 @@ class BuildWork:
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
         )
 
-    def described(
+    def describe(
         self,
         staging: Partial,
         siard: Hashers | None,
@@ -218,7 +218,7 @@ class BuildWork:
         placed: list[TaskPlaced],
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
-        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
+        files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
         manifests.write(staging.package, staging.work, self._fragments(spots), files)
         return selfcheck.check_made(
             staging.package,
@@ -227,7 +227,7 @@ class BuildWork:
             miscounted=() if self.archive is None else self.archive.miscounted,
         )
 
-    def _staying(self) -> frozenset[Column]:
+    def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
         found = columnsinside.chosen(self.source, least, self.progress)
         if self.archive is not None and least is not None:
@@ -235,10 +235,10 @@ class BuildWork:
         self.kept = sum(found.values())
         return frozenset(found)
 
-    def _planned(self, staging: Partial, departures: Departures) -> Course:
+    def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
         lobs = columnsinside.moving(self.source, self.stays, self.progress)
-        return assignment.course(
+        return assignment.assign(
             lobs,
             self.division,
             staging.work,
@@ -253,7 +253,7 @@ class BuildWork:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
@@ -297,7 +297,7 @@ class BuildWork:
         )
         return self.dialect.spot(words)
 
-    def _siard(
+    def _write_archive(
         self,
         archive: Archive,
         staging: Partial,
@@ -318,7 +318,7 @@ class BuildWork:
         )
         target = self._parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         writing.make_directories(target.parent)
-        return relocation.written(
+        return relocation.write(
             target,
             departures,
             self.options.lob_folder_style,
@@ -326,7 +326,7 @@ class BuildWork:
             self.progress.advance,
         )
 
-    def _parent(
+    def _write_parent(
         self,
         staging: Partial,
         siard: Hashers | None,
@@ -390,7 +390,7 @@ class BuildWork:
         writing.make_directories(root)
         return root
 
-    def _parent_packed(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
+    def _pack_parent(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
         """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
         ip, packing = self._parent_folder(), self.packing
         if not ip or packing is None:

@@ -1,4 +1,4 @@
-"""A package made anew from another: other limits, another layout, no restored copy on the way.
+"""Convert a package: other limits, another layout or dialect, without restoring it first.
 
 The LOBs are read through the segments they lie in. Where the package has METS, each part, each whole and
 the archive are proven by it while they are read; each LOB by its cell in any case.

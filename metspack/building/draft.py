@@ -1,4 +1,4 @@
-"""Making a plan: which segments the LOBs of a source divide into, found out without writing anything."""
+"""Draft a plan: the segments that the LOBs of a source divide into, without writing anything."""
 
 from __future__ import annotations
 

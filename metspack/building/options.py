@@ -1,4 +1,4 @@
-"""What a package is called and what describes it, be it built or described in place."""
+"""Options of packages, built or described in place: name, OBJID, dialect, digests, agents."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def placed(
+    def place(
         self, entries: Iterable[tuple[LobRef, Part | None]], segment: Destination
     ) -> Iterator[PlacedFile]:
         """Place LOBs and parts in a segment, yielding each file once it is written.
@@ -180,12 +180,12 @@ class Placing:
             if part is not None:
                 path += self._layout.part_suffix(part)
             if part is None:
-                whole = self._whole(lob, path, segment)
+                whole = self._place_whole(lob, path, segment)
                 yield placed_file(
                     lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
                 )
             else:
-                hashers = self._part(lob, part, path, segment)
+                hashers = self._place_part(lob, part, path, segment)
                 yield replace(
                     # A piece of a film is no film: what the whole is, is said of the whole.
                     placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
@@ -196,7 +196,7 @@ class Placing:
     def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
         return Passage(lob, self._shelf, algorithms, self._accepted, self._identifying)
 
-    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         passage = self._passage(lob, (*self._of_file, *self._of_whole))
         segment.put(path, self._passing(passage), lob.size)
         self._ended(passage)
@@ -219,7 +219,7 @@ class Placing:
         if is_last:
             passage.end()
 
-    def _part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
+    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0:
             self._split = self._passage(lob, self._of_whole)
         passage = self._split
@@ -239,7 +239,7 @@ def fragment(work: Path, number: int, algorithm: str) -> Path:
     return work / f"manifest-{number}.{algorithm}"
 
 
-def manifest_fragments(
+def write_manifest_fragments(
     placements: Placements, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
 ) -> None:
     """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
@@ -261,7 +261,7 @@ def manifest_fragments(
             sha256.write(manifest_line(sha256_value, path))
 
 
-def pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
+def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
     """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
     for algorithm in MANIFESTS:
         with writing.NewFile(fragment(work, number, algorithm)) as file:

@@ -1,4 +1,4 @@
-"""What the cells of a rewritten archive say: where each LOB lies now, and what is known of it since."""
+"""New cells of a rewritten archive: the place of each moved LOB, and digests for those without."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Relocation:
         self._digests = _Digests(work, corrected)
         self._tables = {column[:2] for column in (*course.columns, *stays)}
 
-    def written(
+    def write(
         self,
         target: Path,
         departures: Departures,

@@ -1,4 +1,4 @@
-"""A folder whose LOBs lie in segments already: its files, their segments, and the LOBs that they are.
+"""Folders whose LOBs lie in segments already: their files, by segment and by LOB.
 
 Paths are relative to the folder, with ``/``. What is known of each file is kept on disk.
 """

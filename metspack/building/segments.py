@@ -143,7 +143,7 @@ def json_lines(path: Path) -> Iterator[Any]:
             yield json.loads(line)
 
 
-class _Ended:
+class _ProvenLobs:
     """Takes down what is to be known of LOBs once they are proven."""
 
     def __init__(self, task: SegmentTask) -> None:
@@ -153,7 +153,7 @@ class _Ended:
         self.wholes = writing.NewFile(wholes_path(task.work, task.number))
         self.parts = writing.NewFile(parts_path(task.work, task.number))
 
-    def lob(self, passage: Passage) -> None:
+    def note_lob(self, passage: Passage) -> None:
         lob, task = passage.lob, self._task
         said = lob.cell.digest
         algorithm = None
@@ -168,14 +168,14 @@ class _Ended:
         if passage.unit == "UTF-16 units":
             self.notes[UTF16_LENGTHS] += 1
 
-    def whole(self, passage: Passage) -> None:
+    def note_whole(self, passage: Passage) -> None:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
         identified = passage.format and asdict(passage.format)
         lob_id = self._task.prefix + lob.place.id
         self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
 
-    def part(self, file: PlacedFile, objid: str) -> None:
+    def note_part(self, file: PlacedFile, objid: str) -> None:
         self.parts.write(_line(file.part_of, file.id, objid))
 
     def close(self) -> None:
@@ -196,12 +196,12 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
 
     ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
     """
-    ended = _Ended(task)
+    proven = _ProvenLobs(task)
     checksum = task.dialect.checksum_type
     children: list[ChildMets] = []
     try:
         with OpenHoldings(task.holdings) as shelf:
-            course = Placing(
+            placer = Placing(
                 shelf,
                 task.layout,
                 checksum=checksum,
@@ -209,29 +209,29 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 accepted=task.accepted,
                 identifying=Identifying(task.work / f"probe-{task.number}") if task.identify else None,
                 moved=moved,
-                ended=ended.lob,
-                joined=ended.whole,
+                ended=proven.note_lob,
+                joined=proven.note_whole,
                 prefix=task.prefix,
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _room(task, spot) as room:
                     entries = assignment.entries(assignment.path(task.work, spot.number))
-                    for file in course.placed(entries, room.lobs):
+                    for file in placer.place(entries, room.lobs):
                         placements.add(file)
                         if file.part_of:
-                            ended.part(file, spot.objid)
-                    children.append(room.described(placements))
+                            proven.note_part(file, spot.objid)
+                    children.append(room.describe(placements))
             shelf.unchanged()
-        ended.close()
+        proven.close()
     except BaseException:
-        ended.discard()
+        proven.discard()
         raise
     return TaskPlaced(
         numbers=tuple(spot.number for spot in task.segments),
         children=tuple(children),
-        is_split=ended.wholes.size > 0,
-        has_digests=ended.digests.size > 0,
-        notes=dict(ended.notes),
+        is_split=proven.wholes.size > 0,
+        has_digests=proven.digests.size > 0,
+        notes=dict(proven.notes),
     )
 
 
@@ -243,7 +243,7 @@ class _FolderRoom:
         self._spot = spot
         self.lobs: Destination = Folder(task.package / spot.content)
 
-    def described(self, placements: Placements) -> ChildMets:
+    def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
         return describe(placements, self._spot, self._task)
 
@@ -261,14 +261,14 @@ class _PackRoom:
         self._work = work
         self.lobs = pack.below(spot.content.removeprefix(spot.ip).removeprefix("/"))
 
-    def described(self, placements: Placements) -> ChildMets:
+    def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
         task, spot = self._task, self._spot
         writing.make_directories(self._work / spot.ip)
-        files = _documents(placements, spot, task, self._work)
+        files = _write_documents(placements, spot, task, self._work)
         self._pack.take(self._work, spot.ip, files)
         packed = self._pack.finished()
-        placing.pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
+        placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
         return _child(files, spot, task)
 
 
@@ -287,12 +287,12 @@ def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackR
 
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
-    files = _documents(placements, spot, task, task.package)
-    placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    files = _write_documents(placements, spot, task, task.package)
+    placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(files, spot, task)
 
 
-def _documents(
+def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
     """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""

@@ -1,4 +1,4 @@
-"""The check with which a package is made: of what lies on disk, by the code that checks any package."""
+"""Check a package that was just written, on disk, with the checker that checks any package."""
 
 from __future__ import annotations
 

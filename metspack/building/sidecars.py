@@ -1,4 +1,4 @@
-"""The two files that SIARD 2.2 lets stand beside an archive with LOBs outside, when they are asked for."""
+"""Sidecar files of SIARD 2.2 for an archive with LOBs outside: mapping.txt and manifest.txt."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def write(
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
-        files[MAPPING] = _file(package, MAPPING, lines, algorithms)
+        files[MAPPING] = _write_file(package, MAPPING, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
-        files[MANIFEST] = _file(package, MANIFEST, lines, algorithms)
+        files[MANIFEST] = _write_file(package, MANIFEST, lines, algorithms)
     return files
 
 
@@ -92,7 +92,7 @@ def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iter
                 yield f"{digest} *{path}\n".encode()
 
 
-def _file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
+def _write_file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
     hashers = Hashers(algorithms)
     with writing.NewFile(package / name) as file:
         for line in lines:

@@ -1,4 +1,4 @@
-"""What is to be known of the LOBs of a source that was packaged: sentences for people."""
+"""Warnings after a build: missing digests, conventions, shared LOBs, a wrong messageDigest."""
 
 from __future__ import annotations
 

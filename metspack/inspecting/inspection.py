@@ -1,4 +1,4 @@
-"""What a source holds: its tables and, column by column, its LOBs, where they are and how they were found."""
+"""Contents of a source: its tables and, column by column, its LOBs, their places and conventions."""
 
 from __future__ import annotations
 

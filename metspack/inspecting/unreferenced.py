@@ -1,4 +1,4 @@
-"""Files that no cell names: entries of an archive below ``content/``, and files in the LOB folders outside.
+"""Files that no cell names: an archive's entries below ``content/``, and files in LOB folders outside.
 
 What cells name is kept on disk, so that ten million names take no more memory than ten.
 """

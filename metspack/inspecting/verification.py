@@ -1,4 +1,4 @@
-"""Reading every LOB of a source to prove it: by its cell's digest, its length, and what holds it."""
+"""Verification of a source's LOBs: each read and compared with its cell's digest and length."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Verifier(Closable):
         self._holdings = source.holdings()
         self._shelf = OpenHoldings(self._holdings)
 
-    def verified(self, lob: LobRef) -> Verdict:
+    def verify(self, lob: LobRef) -> Verdict:
         """Return what came of reading a LOB, and count it."""
         passage = Passage(lob, self._shelf_of(lob), (), self._accepted)
         verdict = self._read(lob, passage)
@@ -151,7 +151,7 @@ def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:
     """Read every LOB of a source that can be had, and yield the verdicts of those with a fault."""
     for batch in survey.batches(source):
         for each in batch.lobs:
-            if each.lob is not None and (verdict := verifier.verified(each.lob)).fault is not None:
+            if each.lob is not None and (verdict := verifier.verify(each.lob)).fault is not None:
                 yield verdict
     verifier.unchanged()
 

@@ -1,4 +1,4 @@
-"""Descriptive metadata of a package: a file that a person has, or Dublin Core from what the archive says."""
+"""Descriptive metadata (dmdSec): a given file, or Dublin Core from the archive's metadata.xml."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Description:
     version: str = ""
 
 
-def given(path: Path) -> Given:
+def read_given(path: Path) -> Given:
     """Return a person's descriptive file; raises ``ConfigError`` when it cannot be read or is not XML."""
     name, namespace = "", ""
 

@@ -1,4 +1,4 @@
-"""Names and identifiers, made from what they name and from nothing else; pure."""
+"""Names and identifiers (OBJID, xml:id), derived from what they name alone; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of LOBs in a package of several archives; pure.
+"""LOB ids in a package of several archives, with the name of the archive before them; pure.
 
 A LOB's id is its place in a database (``s0.t2.c4.r1``). In METS the ids of an archive that was added to a
 package begin with its name (``Orders.s0.t2.c4.r1``), so that each means one LOB.

@@ -1,4 +1,4 @@
-"""Which of the IPs that lie side by side in a folder is the one at the top."""
+"""IPs side by side in one folder: finds the METS of the one at the top, which has no parent there."""
 
 from __future__ import annotations
 

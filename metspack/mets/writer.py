@@ -1,4 +1,4 @@
-"""A document that was written before, with more in it: every byte but what is put in stays as it was."""
+"""Write METS and PREMIS documents from templates, or existing ones anew with insertions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _ElementSpan:
     stop: int
 
 
-class Growing:
+class GrowingDocument:
     """An XML document to be written anew with insertions; of elements with one key the last counts.
 
     ``descriptor`` stays open until it is written. Raises ``XmlError`` when it is not well-formed.
@@ -148,12 +148,12 @@ class Growing:
         before = os.pread(self._descriptor, stop - start, start)
         self._insert(start + len(before.rstrip()), text)
 
-    def follow(self, key: str, text: str) -> None:
+    def insert_after(self, key: str, text: str) -> None:
         """Put text behind an element."""
         stop = self._span(key).stop
         self._insert(stop + os.pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
 
-    def put(self, key: str, name: str, value: str) -> None:
+    def set_attribute(self, key: str, name: str, value: str) -> None:
         """Give an element's attribute a value, whether it has it or not."""
         span = self._span(key)
         tag = os.pread(self._descriptor, _TAG, span.start).partition(b">")[0]
@@ -176,7 +176,7 @@ class Growing:
     def _insert(self, at: int, text: str) -> None:
         self._edits.append((at, at, text.encode()))
 
-    def written(self, target: Path, algorithms: Iterable[str]) -> Hashers:
+    def write(self, target: Path, algorithms: Iterable[str]) -> Hashers:
         """Write the document as it is now; returns its digests and size. Raises ``TargetError``."""
         hashers = Hashers(algorithms)
         with writing.NewFile(target) as file:

@@ -1,4 +1,4 @@
-"""The cells of a package's SIARD archives: what the database itself says of its LOBs."""
+"""LOB cells of a package's SIARD archives: place, length and digest of each LOB by the database itself."""
 
 from __future__ import annotations
 

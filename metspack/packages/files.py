@@ -1,4 +1,4 @@
-"""The files of a package wherever they lie: in a folder, or in a zip or tar file that is never extracted.
+"""Files of a package, in folders or in zip and tar files that are never extracted.
 
 A ``PackageTree`` is listed, and its files are opened or read as a stream, by their path below it. One may be
 *mounted* in another: from then on the package is read as if it were whole.

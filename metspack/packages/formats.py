@@ -1,4 +1,4 @@
-"""What PREMIS says of LOBs that lie in parts: a CSIP METS lists no file for them, so it cannot say it."""
+"""Formats of a package's LOBs by PRONOM: from METS, and from PREMIS for split LOBs of CSIP packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a package holds of a LOB, as its METS documents say it."""
+"""LOBs of a package as METS describes them: whole or in parts, with sizes and digests."""
 
 from __future__ import annotations
 

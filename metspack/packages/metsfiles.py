@@ -1,4 +1,4 @@
-"""What a ``file`` in METS means: where it lies, how large it is, and whether it is an archive."""
+"""Facts of ``mets:file`` entries: place, size and digest, and the SIARD archive among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A package opened for giving its LOBs back: each LOB by its id, in the order of the archive."""
+"""A package opened for reading: each of its LOBs by id, in the order of the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A package as a source of LOBs: what its archive's cells mean, with what METS says of the bytes as proofs.
+"""A package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
 
 Whoever reads the LOBs through ``copying.Passage`` has every part, every whole and every cell proven in
 the one pass that copies them.

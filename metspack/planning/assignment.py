@@ -1,4 +1,4 @@
-"""The way from LOBs to segments: each segment's slice of the plan on disk, and where each cell's LOB goes.
+"""Assign LOBs to segments: each segment's slice of the plan on disk, and the segment of each cell's LOB.
 
 What is kept in memory is per segment and per column, never per LOB.
 """
@@ -194,7 +194,7 @@ class Course:
         self.undigested += lob.cell.digest is None
 
 
-def course(
+def assign(
     lobs: Iterable[LobRef],
     division: Division,
     work: Path,
@@ -208,11 +208,11 @@ def course(
     ``departs`` is told the entries that leave the archive; ``agreed`` each segment once it is closed, None
     at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
     """
-    drawn = _Drawn(work)
+    writer = _CourseWriter(work)
 
     def own() -> Iterator[LobRef]:
         for lob in lobs:
-            drawn.course.columns.add(column_of(lob.place))
+            writer.course.columns.add(column_of(lob.place))
             for entry in lob.entries:
                 departs(entry)
             if sharing.is_first(lob, division.layout.container(lob.place)):
@@ -221,19 +221,19 @@ def course(
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):
             if isinstance(event, Segment):
-                drawn.close(event)
+                writer.close(event)
                 agreed(event)
             else:
-                drawn.take(event)
+                writer.take(event)
         agreed(None)
     except BaseException:
-        drawn.discard()
+        writer.discard()
         raise
-    return drawn.ended()
+    return writer.finish()
 
 
-class _Drawn:
-    """A course while it is drawn: the slices that are open, and what is known so far."""
+class _CourseWriter:
+    """A course while it is written: the slices that are open, and what is known so far."""
 
     def __init__(self, work: Path) -> None:
         self.course = Course()
@@ -264,7 +264,7 @@ class _Drawn:
         file.close()
         self.course.segments.append(segment)
 
-    def ended(self) -> Course:
+    def finish(self) -> Course:
         self.course.fingerprint = self._fingerprint.hexdigest()
         return self.course
 

@@ -1,4 +1,4 @@
-"""Columns whose LOBs are small enough to stay inside the archive."""
+"""Columns whose LOBs are small enough to stay inside the archive (``--min-size``)."""
 
 from __future__ import annotations
 

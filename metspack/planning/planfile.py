@@ -1,4 +1,4 @@
-"""The plan as a file of JSON lines: a header, then one line per segment."""
+"""Plan files: JSON lines, a header and then a line per segment."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class PlanFile:
             except (KeyError, TypeError, ValueError):
                 raise self._damaged(number) from None
 
-    def fitting(self, head: PlanHeader) -> None:
+    def check_fits(self, head: PlanHeader) -> None:
         """Raise ``PlanError`` when the plan was made for another source or another state of it."""
         for what, planned, found in (
             ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
@@ -188,7 +188,7 @@ class PlanFile:
 
         Raises ``PlanError`` itself as ``fitting`` does.
         """
-        self.fitting(head)
+        self.check_fits(head)
         expected = self.segments()
 
         def agreed(segment: Segment | None) -> None:

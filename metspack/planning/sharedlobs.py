@@ -1,4 +1,4 @@
-"""Cells that name the same bytes: they are placed once, and every one of the cells names that one file.
+"""LOBs shared by several cells: placed once, and named by each of the cells.
 
 Not so where a layout gives each column its own folder: there (SIARD 2.2 L_7.1-0) a file lies below the
 column that names it and has the cell's own numbers in its name, so that each column gets one.

@@ -1,4 +1,4 @@
-"""Whole LOB files in the tree of the archive they came from: joined, proven while they are written.
+"""Restore LOBs as files in the tree of their archive: joined, and proven while they are written.
 
 The tree is that of the recommendation without segments: ``content/schema0/table2/lob4/record0.bin``
 (0.28 §5.1), beside it the two manifests.
@@ -128,7 +128,7 @@ def restore_files(
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
         with writing.NewFile(assignment.path(staging.work, 0)) as found:
-            for lob in _found(source, sharing, progress, tally):
+            for lob in _find_lobs(source, sharing, progress, tally):
                 found.write(assignment.line(lob, None))
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
@@ -146,10 +146,12 @@ def restore_files(
         )
 
 
-def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
+def _find_lobs(
+    source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally
+) -> Iterator[LobRef]:
     """Yield the LOBs to be restored; raises ``SourceError`` when what is selected is not there."""
     missing = set(source.selection.only)
-    for lob in _selected(source, progress, tally):
+    for lob in _read_selected(source, progress, tally):
         missing.difference_update(source.selection.met(lob.place.id))
         if sharing.is_first(lob, ""):
             tally.lobs += 1
@@ -163,7 +165,7 @@ def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Resto
             raise _absent(source, each)
 
 
-def _selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
+def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
     if isinstance(source, PackagedArchive):
         progress.stage("Reading tables", source.weight())
         yield from source.lobs(read=progress.advance)
@@ -213,7 +215,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             joined=lambda _passage: None,
         )
         entries = assignment.entries(assignment.path(staging.work, 0))
-        for file in placing.placed(entries, Folder(staging.package / _CONTENT)):
+        for file in placing.place(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         shelf.unchanged()
         write_manifests(staging.package, placements)

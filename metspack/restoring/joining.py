@@ -1,4 +1,4 @@
-"""A LOB over its parts as one run of bytes: a file object to seek in, and a stream that proves itself."""
+"""Join a LOB's parts: a seekable file object, and a stream that is proven as it is read."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
     proving = None
     if verify:
         proving = Proving(lob, _cells(package, asked))
-        for disagreement in proving.begun():
+        for disagreement in proving.begin():
             raise SourceError(disagreement.message, hint=_UNVERIFIED)
     for part in lob.parts:
         with opened_part(package.root, lob.id, part) as medium:
@@ -231,9 +231,9 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
                 if proving is not None:
                     proving.update(block)
                 yield block
-        for disagreement in () if proving is None else proving.part_ended(part):
+        for disagreement in () if proving is None else proving.end_part(part):
             raise SourceError(disagreement.message, hint=_ANOTHER)
-    for disagreement in () if proving is None else proving.ended():
+    for disagreement in () if proving is None else proving.end():
         raise SourceError(disagreement.message, hint=_ANOTHER)
     if proving is not None and not proving.evidence & _DIGESTS:
         warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")

@@ -1,4 +1,4 @@
-"""The proof that every LOB can be given back, without writing one: all is joined into a hash."""
+"""Prove that every LOB can be restored: all are joined and hashed, nothing is written."""
 
 from __future__ import annotations
 
@@ -143,14 +143,14 @@ class Roundtrip(Iterator[Disagreement]):
             )
 
     def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
-        yield from proving.begun()
+        yield from proving.begin()
         for part in lob.parts:
             with opened_part(self._package.root, lob.id, part) as medium:
                 for block in part_blocks(lob.id, part, medium):
                     proving.update(block)
                     self._advance(block)
-            yield from proving.part_ended(part)
-        yield from proving.ended()
+            yield from proving.end_part(part)
+        yield from proving.end()
 
     def _entries(self, path: tuple[str, ...], cells: CellTable) -> Iterator[Disagreement]:
         """Read the LOBs that stayed in an archive."""
@@ -170,7 +170,7 @@ class Roundtrip(Iterator[Disagreement]):
             for block in () if extent is None else archive.tree.contents(extent):
                 proving.update(block)
                 self._advance(block)
-        yield from proving.ended()
+        yield from proving.end()
         crc = {Evidence.CRC} if archive.container is not None else set()
         self._take(proving.evidence | crc)
 

@@ -1,4 +1,4 @@
-"""Where a shard's file lies below the granted root: as its URL says, or found by its path or name.
+"""Places of shards' files below the granted root: by URL, path or name.
 
 Nothing outside the root is opened, no link is followed, and a URL is never fetched. What fits several
 different files is refused, and so is a name that is found in some other folder while the one that the

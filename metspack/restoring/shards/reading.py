@@ -1,4 +1,4 @@
-"""Shards read from a file, ours or another's, and the bytes they stand for.
+"""Read shards, our own or others, and the bytes they stand for.
 
 Where the files are, ``shardplaces`` finds: below the granted root and nowhere else.
 """

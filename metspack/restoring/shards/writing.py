@@ -1,4 +1,4 @@
-"""LOBs as shards: each a list of stretches of files, for tools that know nothing of METS or SIARD.
+"""Write LOBs as shards: stretches of files, for tools that know neither METS nor SIARD.
 
 The pattern "Data Shards" of the DOMS data models: a shard is a virtual file that refers to the files
 which hold its bytes, with offset and length in each, and is related to each of them (``consistsOf``).
