@@ -111,7 +111,7 @@ def _check_place(root: Path, source: Path) -> None:
 
 
 def _job(source: Path, options: BuildOptions, representation: str | None) -> str:
-    """Return what tells the same command from another; when, by whom and how fast does not matter."""
+    """Return a digest of the command, the same whenever, by whomever and however fast it is run."""
     nobody = Software(name="", version="")
     same = replace(options, created="", software=nobody, accepted=frozenset(), jobs=None, verify=False)
     told = (str(source.resolve()), representation, sorted(options.accepted), same)
@@ -127,7 +127,7 @@ def _built(made: Mapping[str, Any], folder: Path) -> Built:
 
 
 class _Check:
-    """The check of the package before and after: what was wrong before is not the addition's fault."""
+    """Checks of the package before and after; rows that were missing before are not the addition's fault."""
 
     def __init__(self, root: Path, options: BuildOptions, progress: Progress) -> None:
         self._root = root
@@ -136,7 +136,7 @@ class _Check:
         self.miscounted: set[str] = set()
 
     def check_before(self) -> None:
-        """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter.
+        """Raise ``TargetError`` when the package has errors; rows missing from its tables are accepted.
 
         Nor may it lack the manifests that are to be written anew, or have them in a form of its own.
         """
@@ -174,7 +174,7 @@ class _Check:
 
 
 class _AddWork(build.BuildWork):
-    """An archive on its way into a package that is there."""
+    """One addition of an archive to an existing package."""
 
     def __init__(
         self, archive: Archive, sharing: Sharing, options: BuildOptions, progress: Progress, found: Present
@@ -193,14 +193,14 @@ class _AddWork(build.BuildWork):
                 )
 
     def needed(self, course: Course) -> tuple[int, int]:
-        """Return what the addition takes: also its own files once more, and as they were."""
+        """Return files and bytes of the addition; the package's own files count twice, old and new."""
         files, size = super().needed(course)
         own = [self.found.root / path for path in self.replaced]
         size += sum(2 * each.stat().st_size for each in own if each.is_file())
         return files + 4 * len(own), size  # each of the two may have a folder of its own
 
     def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
-        """Place the segments, none of which may be there."""
+        """Place the segments, none of which may exist already."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
                 raise TargetError(
@@ -216,7 +216,7 @@ class _AddWork(build.BuildWork):
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> tuple[str, ...]:
-        """Write the parent's documents and manifests anew, with what was made in them; returns warnings."""
+        """Write the parent's documents and manifests anew, with the addition in them; returns warnings."""
         content = self.content(staging, siard, spots, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")

@@ -40,7 +40,7 @@ class _Agent:
 
 @dataclass(slots=True)
 class _ParentHeader:
-    """What the parent's METS says; ``child`` is the first reference to the METS of a child."""
+    """Header, agents and references of the parent's METS; ``child`` is the first to the METS of a child."""
 
     root: dict[str, str] = field(default_factory=dict)
     header: dict[str, str] = field(default_factory=dict)
@@ -60,10 +60,10 @@ class Present(ExistingPackage):
     archives: tuple[str, ...]
 
     def options(self, options: BuildOptions, representation: str | None) -> BuildOptions:
-        """Return the options with which something more is built for the package.
+        """Return the options for building an addition to the package.
 
         ``representation`` is the name of the new one, None for the next number. Raises ``ConfigError`` for
-        one that is there, or where there are none.
+        one that exists already, and for dialects without representations.
         """
         given = {} if representation is None else {"representation": representation}
         if not given.keys() <= dialects.facts(self.dialect).options.keys():
@@ -141,7 +141,7 @@ def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
 
 
 class _HeaderReader:
-    """Expat handlers that gather what a METS says."""
+    """Expat handlers that gather the facts of a METS header."""
 
     def __init__(self) -> None:
         self.said = _ParentHeader()

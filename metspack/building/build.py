@@ -40,7 +40,7 @@ _FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(PackageOptions):
-    """How a package is built.
+    """Options of a build.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
     more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
@@ -48,7 +48,7 @@ class BuildOptions(PackageOptions):
     dialect's for archives of that version of SIARD.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
-    ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
+    ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file.
     """
 
@@ -68,7 +68,7 @@ class BuildOptions(PackageOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What a build made: the target, its OBJID, segments, LOBs and their bytes, and what to know of them.
+    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
     """
@@ -115,10 +115,10 @@ def build_from(
 
 
 class BuildWork:
-    """One build of one source: what was asked for, resolved against what the source is."""
+    """One build of one source: its options, resolved against the source."""
 
     prefix = ""
-    """What stands before the ids of LOBs."""
+    """The prefix of LOB ids in METS."""
 
     def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
         self.source = source
@@ -201,7 +201,7 @@ class BuildWork:
         )
 
     def needed(self, course: Course) -> tuple[int, int]:
-        """Return how many files and folders, and bytes in them, are made at most."""
+        """Return the number of files and folders that are made at most, and the bytes in them."""
         footprint, ips = self.dialect.footprint, len(course.segments) + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
         copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
@@ -248,7 +248,7 @@ class BuildWork:
         )
 
     def _agreement(self) -> Callable[[Segment | None], None]:
-        """Return what is told each segment, None at the end, and refuses one the plan file has otherwise."""
+        """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
@@ -359,7 +359,7 @@ class BuildWork:
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> ParentContent:
-        """Return what the parent has to say of the archive that was written, and of the segments."""
+        """Return the content of the parent METS: the archive that was written, and the segments."""
         described: SiardFile | None = None
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
@@ -408,7 +408,7 @@ class BuildWork:
 
 
 def division(options: BuildOptions, archive: Archive | None) -> Division:
-    """Return how the LOBs of a source are divided; raises ``ConfigError`` for a layout there is not."""
+    """Return the rules for dividing a source's LOBs; raises ``ConfigError`` for an unknown layout."""
     given = None if options.layout is None else layouts.named(options.layout)
     layout = building_options.layout(options.dialect, given, archive)
     return Division(limits=options.limits, layout=layout, split=options.split)

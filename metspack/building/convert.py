@@ -43,7 +43,7 @@ def convert_package(
     without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
     OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
     options of its first build give the same bytes again.
-    Raises as ``building.build``; after an error or an interruption nothing is left, and the package is as
+    Raises as ``build.build``; after an error or an interruption nothing is left, and the package is as
     it was.
     """
     progress = progress or Silent()

@@ -38,7 +38,7 @@ _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """What a folder was found to hold: segments, LOBs in them and their bytes, LOBs inside the archive.
+    """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
     ``unreferenced`` counts the files in segments that no cell names.
     """
@@ -72,7 +72,7 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
 
 
 class _InPlaceWork:
-    """One folder on its way to being a package."""
+    """One description of a folder: files found, documents written, all published at once."""
 
     def __init__(
         self, folder: SegmentedFolder, staging: Transaction, options: PackageOptions, progress: Progress
@@ -84,7 +84,7 @@ class _InPlaceWork:
         self.progress = progress
         self.warnings: list[str] = []
         self.puts: list[str] = []
-        """What is to be put into the folder, in this order."""
+        """The files to be added to the folder, in this order."""
 
     def make(self) -> Described:
         """Find, read, describe, put, check."""
@@ -169,7 +169,7 @@ class _InPlaceWork:
         return spots
 
     def _check_space(self, spots: dict[str, SegmentSpot], package: _FolderPackage) -> None:
-        """Find out before all is read whether what is made can be put."""
+        """Check before all is read that there is space, and permission to write."""
         footprint, ips = package.dialect.footprint, len(spots) + 1
         check_space(
             self.staging,
@@ -310,7 +310,7 @@ class _InPlaceWork:
 
 
 class _FolderPackage:
-    """What the package is called, and what describes it."""
+    """The package that a folder becomes: its archive, name, OBJID and dialect."""
 
     def __init__(self, archive: Archive, options: PackageOptions) -> None:
         self.archive = archive

@@ -134,9 +134,9 @@ class Placing:
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``prefix`` stands before the ids of LOBs, which are then unique in a package of several archives.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``identifying`` tells formats, if they are to be
-    told. ``moved`` is told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven,
-    ``joined`` as well when it was in parts.
+    files get those of the manifests as well. ``identifying`` identifies formats, None
+    for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
+    taken and proven, ``joined`` as well with one in parts.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Placing:
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:
-    """Return where a segment's lines of a manifest lie."""
+    """Return the path of a segment's lines of a manifest."""
     return work / f"manifest-{number}.{algorithm}"
 
 

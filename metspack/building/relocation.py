@@ -57,7 +57,7 @@ class Relocation:
     ) -> Hashers:
         """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
 
-        ``departures`` are the entries to be left out; ``wrote`` is told the bytes as they go.
+        ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
         if not self._course.files:
             return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms)

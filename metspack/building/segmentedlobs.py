@@ -38,7 +38,7 @@ _EXAMPLES = 3
 
 @dataclass(slots=True, kw_only=True)
 class Counted:
-    """What there is: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
+    """Counts of a folder: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
 
     ``example`` is the first cell whose file another had named, after that other; ``unnamed`` counts the
     files that no cell names, ``strangers`` are the first of them.
@@ -55,10 +55,10 @@ class Counted:
 
 
 class SegmentedLobs(tempdb.Scratch):
-    """What the files of a folder's segments are, kept on disk; a context manager.
+    """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
-    ``find`` looks for the LOBs of all cells, ``read`` reads all files of the segments; then ``files`` and the
-    others tell of them. ``notes`` count LOBs that are to be told of.
+    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods give
+    what was read. ``notes`` counts LOBs by the warning about them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
@@ -210,7 +210,7 @@ class SegmentedLobs(tempdb.Scratch):
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
     ) -> tuple[PlacedFile, Hashers]:
-        """Read a file that is no LOB; return it with its path below the folder, and its digests."""
+        """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = Hashers(self._algorithms)
         for block in entries.contents(self._folder.root, extent):
             hashers.update(block)

@@ -66,7 +66,7 @@ class SegmentTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlaced:
-    """Segments on disk: their METS as the parent names them, and what is to be said of their LOBs.
+    """Result of a task: the METS of its segments as the parent names them, and notes on their LOBs.
 
     ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
     """
@@ -92,17 +92,17 @@ PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
 
 
 def digests_path(work: Path, task: int) -> Path:
-    """Return where a task's digests lie that cells are to get: ``[id, algorithm, value]`` on each line."""
+    """Return the path of a task's digests for cells: ``[id, algorithm, value]`` on each line."""
     return work / f"digests-{task}.jsonl"
 
 
 def wholes_path(work: Path, task: int) -> Path:
-    """Return where a task's split LOBs lie: ``SplitLob``'s fields in their order on each line."""
+    """Return the path of a task's split LOBs: ``SplitLob``'s fields in their order on each line."""
     return work / f"wholes-{task}.jsonl"
 
 
 def parts_path(work: Path, task: int) -> Path:
-    """Return where the parts of a task's split LOBs lie: ``[LOB id, part id, child OBJID]`` on each line."""
+    """Return the path of the parts of split LOBs: ``[LOB id, part id, child OBJID]`` on each line."""
     return work / f"parts-{task}.jsonl"
 
 
@@ -144,7 +144,7 @@ def json_lines(path: Path) -> Iterator[Any]:
 
 
 class _ProvenLobs:
-    """Takes down what is to be known of LOBs once they are proven."""
+    """Writes notes on proven LOBs to files: digests for cells, split LOBs and their parts."""
 
     def __init__(self, task: SegmentTask) -> None:
         self._task = task
@@ -194,7 +194,7 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
+    ``moved`` is called with numbers of bytes copied. Raises ``SourceError`` and ``TargetError``.
     """
     proven = _ProvenLobs(task)
     checksum = task.dialect.checksum_type
@@ -274,7 +274,7 @@ class _PackRoom:
 
 @contextmanager
 def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackRoom]:
-    """Give what a segment is placed in for the length of a block."""
+    """Open the folder or packed file that a segment is placed in, for the length of a block."""
     if task.packing is None:
         yield _FolderRoom(task, spot)
         return
@@ -295,7 +295,7 @@ def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> Ch
 def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
-    """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""
+    """Write the documents of an IP below ``root``; returns their digests by path."""
     content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
     return task.dialect.write_child(root, content)
 
@@ -309,5 +309,5 @@ def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -
 
 
 def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
-    """Place segments with up to ``jobs`` processes; yields what became of the tasks, as ``pooling`` does."""
+    """Place segments with up to ``jobs`` processes; yields the results as ``processes`` does."""
     return processes.results(place, tasks, jobs, progress.advance)

@@ -16,16 +16,16 @@ from metspack.mets import dialects
 from metspack.mets.dialects.interface import SegmentSpot
 
 MAPPING = "mapping.txt"
-"""Where the segment folders are kept (SIARD 2.2 S_8.1.2-0)."""
+"""The file that maps segment folders to the places where they are kept (SIARD 2.2 S_8.1.2-0)."""
 
 MANIFEST = "manifest.txt"
-"""The digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
+"""The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
-    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is no URI."""
+    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is not a URI."""
     if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
             f"the dialect {dialect} has no {MAPPING} and no {MANIFEST}",
@@ -60,7 +60,7 @@ def write(
 ) -> dict[str, Hashers]:
     """Write the files that are asked for; returns the digests of each by its name.
 
-    ``segments`` are in the package's order; ``mets`` is the name of their METS, which is no LOB. ``mapping``
+    ``segments`` are in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
     is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
     has them, SHA-256.
     """

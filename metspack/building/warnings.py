@@ -45,7 +45,7 @@ def remarks(
 
 
 def words(archive: Archive, progress: Progress, *, rewritten: bool) -> Iterator[str]:
-    """Yield what is to be known of digests that are not those of the content.
+    """Yield warnings about messageDigests of an archive that differ from its content.
 
     ``rewritten``: the package gets an archive with new digests; else the archive is left as it is.
     """

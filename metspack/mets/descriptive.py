@@ -37,7 +37,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an archive says of its database; "" for what it does not say."""
+    """Description of a database from the metadata of its archive; "" for what is missing there."""
 
     title: str
     description: str = ""
@@ -47,7 +47,7 @@ class Description:
 
 
 def read_given(path: Path) -> Given:
-    """Return a person's descriptive file; raises ``ConfigError`` when it cannot be read or is not XML."""
+    """Return the kind of a given file; raises ``ConfigError`` when it cannot be read or is not XML."""
     name, namespace = "", ""
 
     def root(tag: str, _attributes: dict[str, str]) -> None:
@@ -76,7 +76,7 @@ def read_given(path: Path) -> Given:
 
 
 def description(name: str, metadata: Metadata | None) -> Description:
-    """Return what an archive's metadata says of the database; of LOBs without one only the name."""
+    """Return the description of the database of an archive; without one it has only the name."""
     if metadata is None:
         return Description(title=name)
     return Description(

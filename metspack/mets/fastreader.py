@@ -88,7 +88,7 @@ class Cut:
 
 
 class Shape:
-    """How an element is written: ``literals`` are what stands around the values of its attributes.
+    """The shape of an element as written: ``literals`` are the text around the values of its attributes.
 
     ``fixed`` are the values, by number, that are a part of the shape; ``fields`` tell which value, by number,
     a field of the element's one fact has.
@@ -231,7 +231,7 @@ def shape_of(
 
 
 Sink = Callable[[bytes], object]
-"""Gets a document's bytes with white space in place of the runs, as many lines, and columns in the last."""
+"""Called with a document's bytes, with white space of as many lines and columns in place of the runs."""
 
 _END = re.compile(
     rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"

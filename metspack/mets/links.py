@@ -45,7 +45,7 @@ def are_same(identifier: str, other: str) -> bool:
 
 @unique
 class By(Enum):
-    """How an mptr names a package."""
+    """Ways in which an ``mptr`` names a package."""
 
     FILE = "file ID"
     """The ID of a file entry of the same METS, which says where the child is (recommendation 0.16)."""

@@ -56,18 +56,18 @@ def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
 
 
 def fragment(folder: Path, template: str, macro: str, *values: object) -> str:
-    """Return what a macro of a template in a folder makes of some values; raises ``ConfigError``."""
+    """Return the text that a macro of a template gives for some values; raises ``ConfigError``."""
     made: str = getattr(_module(folder, template), macro)(*values)
     return made
 
 
 def rendered(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return what a template in a folder makes of some facts, which is little; raises ``ConfigError``."""
+    """Return the text that a short template gives for some facts; raises ``ConfigError``."""
     return _environment(folder).get_template(template).render(facts)
 
 
 def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return what a template of plain text in a folder makes of some facts: nothing is escaped."""
+    """Return the text that a template of plain text gives for some facts: nothing is escaped."""
     return _environment(folder, is_xml=False).get_template(template).render(facts)
 
 
@@ -96,7 +96,7 @@ def write_document(
 
 
 Watch = Callable[[str, dict[str, str], Sequence[str]], str]
-"""Gives an element a key, of its name as written, its attributes and the keys of those around it; or ""."""
+"""Returns a key for an element, "" for none: of its name, its attributes and the keys of those around it."""
 
 _TAG = 1 << 16  # bytes that a start tag may take
 _SPACE = 1 << 10
@@ -104,7 +104,7 @@ _SPACE = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class _ElementSpan:
-    """Where an element begins, and where its end tag does, in bytes."""
+    """Offsets of an element and of its end tag, in bytes."""
 
     start: int
     stop: int
@@ -142,19 +142,19 @@ class GrowingDocument:
         return key in self._spans
 
     def append(self, key: str, text: str) -> None:
-        """Put text behind the last thing in an element, which is not empty."""
+        """Insert text at the end of an element, which is not empty."""
         stop = self._span(key).stop
         start = max(0, stop - _SPACE)
         before = os.pread(self._descriptor, stop - start, start)
         self._insert(start + len(before.rstrip()), text)
 
     def insert_after(self, key: str, text: str) -> None:
-        """Put text behind an element."""
+        """Insert text after an element."""
         stop = self._span(key).stop
         self._insert(stop + os.pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
 
     def set_attribute(self, key: str, name: str, value: str) -> None:
-        """Give an element's attribute a value, whether it has it or not."""
+        """Set an attribute of an element, whether it has it or not."""
         span = self._span(key)
         tag = os.pread(self._descriptor, _TAG, span.start).partition(b">")[0]
         text = f' {name}="{finalized(value)}"'.encode()
@@ -177,7 +177,7 @@ class GrowingDocument:
         self._edits.append((at, at, text.encode()))
 
     def write(self, target: Path, algorithms: Iterable[str]) -> Hashers:
-        """Write the document as it is now; returns its digests and size. Raises ``TargetError``."""
+        """Write the document with its insertions; returns its digests and size. Raises ``TargetError``."""
         hashers = Hashers(algorithms)
         with writing.NewFile(target) as file:
             for block in self._blocks():

@@ -13,7 +13,7 @@ from metspack.textlength import TextLength
 
 @unique
 class Evidence(Enum):
-    """What can prove that a LOB's bytes are the right ones; ``CRC`` is that of its entry in the archive."""
+    """Kinds of evidence that a LOB's bytes are right; ``CRC`` is that of its entry in the archive."""
 
     METS_DIGEST = "METS digest"
     CELL_DIGEST = "cell digest"
@@ -22,7 +22,7 @@ class Evidence(Enum):
 
 
 class Proving:
-    """Takes a LOB's bytes part by part, and tells what disagrees with them.
+    """Proves a LOB's bytes part by part, yielding the digests and lengths that disagree.
 
     Calls: ``begin``, then for each part ``update`` with its blocks and ``end_part``, then ``end``;
     ``evidence`` is then what all of them agree with.
@@ -50,7 +50,7 @@ class Proving:
 
     @property
     def evidence(self) -> frozenset[Evidence]:
-        """What proved the LOB: all that there is of each kind agreed."""
+        """The kinds of evidence that proved the LOB: all that there is of each agreed."""
         return frozenset(each for each, agrees in self._evidence.items() if agrees)
 
     def _note(self, evidence: Evidence, *, agrees: bool) -> bool:
@@ -84,7 +84,7 @@ class Proving:
             self._lengths.update(block)
 
     def end_part(self, part: HeldPart) -> Iterator[Disagreement]:
-        """Yield what disagrees with the part whose last block was taken."""
+        """Yield the digest of a part whose last block was taken, where it disagrees."""
         if self._part is None:
             self.update(b"")
         hashers = self._part
@@ -103,7 +103,7 @@ class Proving:
             yield self._disagreement(part.id, what, digest.value, found.value)
 
     def end(self) -> Iterator[Disagreement]:
-        """Yield what disagrees with the whole LOB, when its last part has ended."""
+        """Yield the digests and lengths that disagree with the whole LOB, after its last part."""
         for evidence, source, digest in self._claims:
             if digest.algorithm not in OCTETS:
                 self._note(evidence, agrees=False)
@@ -127,7 +127,7 @@ class Proving:
 
 
 class CellProving:
-    """Takes the bytes of a LOB that is in the archive, and tells what in its cell disagrees with them.
+    """Proves the bytes of a LOB in the archive, yielding its cell's digest and length where they disagree.
 
     ``what`` names the bytes, for people. Calls: ``update`` with each block, then ``end``.
     """
@@ -145,7 +145,7 @@ class CellProving:
         self._lengths.update(block)
 
     def end(self) -> Iterator[Disagreement]:
-        """Yield what disagrees, when all bytes were taken."""
+        """Yield digest and length where they disagree, after the last block."""
         digest, length = self._cell.digest, self._cell.length
         if digest is not None:
             found = self._hashers.digest(digest.algorithm)

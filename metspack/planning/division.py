@@ -22,7 +22,7 @@ DEFAULT_PRESET = "recommendation-0.28"
 
 @unique
 class Split(Enum):
-    """What becomes of a LOB that is larger than the byte limit.
+    """Treatment of a LOB that is larger than the byte limit.
 
     ``FILL``: its first part fills what is left of the open segment, each further part fills one, and
     the last part's segment stays open for the LOBs that follow (recommendation 0.28 §5.3, the figure).
@@ -36,7 +36,7 @@ class Split(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """How LOBs are divided: limits, layout, and what becomes of a LOB larger than a segment."""
+    """Rules of a division: limits, layout, and the treatment of a LOB larger than a segment."""
 
     limits: Limits
     layout: Layout = lobseg.LAYOUT

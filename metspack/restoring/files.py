@@ -35,10 +35,10 @@ _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreOptions:
-    """What is restored: ``only`` the LOBs that it selects, all when empty.
+    """Options of a restore: ``only`` selects the LOBs, all when empty.
 
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
-    ``copying.ACCEPTABLE``.
+    ``lobstream.ACCEPTABLE``.
     """
 
     only: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What was restored: LOBs and their bytes, and what to know of them.
+    """Result of a restore: LOBs and their bytes, and warnings.
 
     ``split`` were joined from parts, ``inside`` lay inside the package's archive. ``size`` and ``sha256``
     are those of the archive that was written, None when only LOBs were.
@@ -110,7 +110,7 @@ class _RestoreTally:
 def restore_files(
     path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
 ) -> Restored:
-    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns what was done.
+    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns the result.
 
     Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
     digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
@@ -149,7 +149,7 @@ def restore_files(
 def _find_lobs(
     source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally
 ) -> Iterator[LobRef]:
-    """Yield the LOBs to be restored; raises ``SourceError`` when what is selected is not there."""
+    """Yield the LOBs to be restored; raises ``SourceError`` when a selected LOB is not found."""
     missing = set(source.selection.only)
     for lob in _read_selected(source, progress, tally):
         missing.difference_update(source.selection.met(lob.place.id))
@@ -177,7 +177,7 @@ def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -
 
 
 def _absent(source: Packaged, selected: str) -> SourceError:
-    """Return the error for what selects no LOB, with the nearest that would."""
+    """Return the error for a selection without LOBs, with the nearest that has some."""
     hint = ""
     try:
         # For the id of a LOB the package knows best.

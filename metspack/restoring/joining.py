@@ -140,7 +140,7 @@ def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
 
 
 Warned = Callable[[str], object]
-"""Is told what is to be known of a LOB that is given back all the same, a sentence at a time."""
+"""Called with each warning about a LOB that can be read all the same."""
 
 
 def _warn(words: str) -> None:
@@ -151,7 +151,7 @@ def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned 
     """Return a LOB as a buffered, seekable, read-only file object; close it, or use it in ``with``.
 
     It keeps no hold of ``package``, which may be closed before it. Raises ``SourceError`` as
-    ``archived.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
+    ``lobfile.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
     Python warning unless it is given.
     """
     it = found(package, lob, verify=verify)
@@ -160,7 +160,7 @@ def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned 
 
 
 def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> JoinedLob:
-    """Return a LOB to be sought in, once what is to be known of it was told."""
+    """Return a LOB as a seekable file, after the warnings about it."""
     if lob.doubt:
         warned(lob.doubt)
     bare = [part.name for part in lob.parts if part.digest is None] if verify else []

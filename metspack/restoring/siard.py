@@ -48,7 +48,7 @@ _STYLE = FolderStyle.DILCIS
 
 @unique
 class Into(Enum):
-    """Where the LOBs come to lie: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
+    """Place of restored LOBs: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
 
     INSIDE = "inside"
     FOLDER = "folder"
@@ -56,7 +56,7 @@ class Into(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class _FoundLobs:
-    """What is known of the LOBs: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
+    """LOBs found in the package: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
 
     ``slices`` are the numbers of the slices by container, in the order of their first LOB.
     """
@@ -78,12 +78,12 @@ def restore_archive(
     options: RestoreOptions | None = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Write the archive of the package at ``path`` with its LOBs; returns what was done.
+    """Write the archive of the package at ``path`` with its LOBs; returns the result.
 
     ``Into.INSIDE``: ``target`` is the .siard file, or with any other name a folder with ``<Name>.siard`` and
     manifests. ``Into.FOLDER``: a folder with ``<Name>.siard``, ``<Name>_lobs/s0_t2_c4/seg_0/`` for each
     column, and manifests; LOBs of columns that stayed in the archive stay there.
-    Every LOB is proven as ``restored_files`` has it, and the archive by the digest in METS.
+    Every LOB is proven as ``restore_files`` has it, and the archive by the digest in METS.
     Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
@@ -118,7 +118,7 @@ def is_archive_name(target: Path) -> bool:
 
 
 class _RestoreWork:
-    """One archive on its way back."""
+    """One restore of an archive."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class _RestoreWork:
         return self._rewrite(siard, moved, file)
 
     def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobRef], str]) -> None:
-        """Give every container its slice of LOBs to be moved, and take down what stays."""
+        """Write the slice of LOBs to be moved of every container, and a slice of those that stay."""
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
@@ -331,7 +331,7 @@ class _RestoreWork:
             shelf.unchanged()
 
     def restored(self, written: Hashers) -> Restored:
-        """Return what was done."""
+        """Return the result of the restore."""
         return Restored(
             target=self.staging.target,
             lobs=self.found.lobs,
