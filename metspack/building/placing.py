@@ -28,9 +28,9 @@ class Placing:
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``prefix`` stands before the ids of LOBs, which are then unique in a package of several archives.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``identifying`` tells formats, if they are to be
-    told. ``moved`` is told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven,
-    ``joined`` as well when it was in parts.
+    files get those of the manifests as well. ``identifying`` identifies formats, None
+    for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
+    taken and proven, ``joined`` as well with one in parts.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def placed(
+    def place(
         self, entries: Iterable[tuple[LobRef, Part | None]], segment: Destination
     ) -> Iterator[PlacedFile]:
         """Place LOBs and parts in a segment, yielding each file once it is written.
@@ -74,12 +74,12 @@ class Placing:
             if part is not None:
                 path += self._layout.part_suffix(part)
             if part is None:
-                whole = self._whole(lob, path, segment)
+                whole = self._place_whole(lob, path, segment)
                 yield placed_file(
                     lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
                 )
             else:
-                hashers = self._part(lob, part, path, segment)
+                hashers = self._place_part(lob, part, path, segment)
                 yield replace(
                     # A piece of a film is no film: what the whole is, is said of the whole.
                     placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
@@ -90,7 +90,7 @@ class Placing:
     def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
         return Passage(lob, self._shelf, algorithms, self._accepted, self._identifying)
 
-    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         passage = self._passage(lob, (*self._of_file, *self._of_whole))
         segment.put(path, self._passing(passage), lob.size)
         self._ended(passage)
@@ -113,7 +113,7 @@ class Placing:
         if is_last:
             passage.end()
 
-    def _part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
+    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0:
             self._split = self._passage(lob, self._of_whole)
         passage = self._split
@@ -129,11 +129,11 @@ class Placing:
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:
-    """Return where a segment's lines of a manifest lie."""
+    """Return the path of a segment's lines of a manifest."""
     return work / f"manifest-{number}.{algorithm}"
 
 
-def manifest_fragments(
+def write_manifest_fragments(
     placements: Placements, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
 ) -> None:
     """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
@@ -155,7 +155,7 @@ def manifest_fragments(
             sha256.write(manifest_line(sha256_value, path))
 
 
-def pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
+def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
     """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
     for algorithm in MANIFESTS:
         with writing.NewFile(fragment(work, number, algorithm)) as file:

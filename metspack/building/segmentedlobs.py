@@ -1,4 +1,4 @@
-"""The LOBs of a segmented folder, read where they stand, hashed and proven against their cells."""
+"""LOBs of a segmented folder: read where they lie, hashed and compared with their cells."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EXAMPLES = 3
 
 @dataclass(slots=True, kw_only=True)
 class Counted:
-    """What there is: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
+    """Counts of a folder: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
 
     ``example`` is the first cell whose file another had named, after that other; ``unnamed`` counts the
     files that no cell names, ``strangers`` are the first of them.
@@ -54,11 +54,11 @@ class Counted:
     strangers: tuple[str, ...] = ()
 
 
-class Standing(tempdb.Scratch):
-    """What the files of a folder's segments are, kept on disk; a context manager.
+class SegmentedLobs(tempdb.Scratch):
+    """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
-    ``find`` looks for the LOBs of all cells, ``read`` reads all files of the segments; then ``files`` and the
-    others tell of them. ``notes`` count LOBs that are to be told of.
+    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods give
+    what was read. ``notes`` counts LOBs by the warning about them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
@@ -150,7 +150,7 @@ class Standing(tempdb.Scratch):
             for lob, _ in assignment.entries(assignment.path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
-                    self._parts(lob, passage, progress)
+                    self._read_parts(lob, passage, progress)
                 else:
                     passage = Passage(lob, shelf, self._algorithms, accepted, identifying)
                     for block in passage.portion():
@@ -166,14 +166,14 @@ class Standing(tempdb.Scratch):
                 self._note(passage)
             shelf.check_unchanged()
             for extent in self._folder.unnamed():
-                self._unnamed(extent, progress)
+                self._read_unnamed(extent, progress)
             for statement in (
                 "CREATE INDEX file_segment ON file (segment, n)",
                 "CREATE INDEX file_part ON file (n) WHERE part_of <> ''",
             ):
                 self._database.execute(statement)
 
-    def _parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
+    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
         for number, extent in enumerate(lob.extents):
             hashers = Hashers(self._algorithms)
             for block in passage.portion(extent.size):
@@ -197,7 +197,7 @@ class Standing(tempdb.Scratch):
         self.notes[PART_DIGESTS] += passage.is_part_digest
         self.notes[UTF16_LENGTHS] += passage.unit == "UTF-16 units"
 
-    def _unnamed(self, extent: FileExtent, progress: Progress) -> None:
+    def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
         path = "/".join(extent.path)
         counted = self.counted
         counted.unnamed += 1
@@ -210,7 +210,7 @@ class Standing(tempdb.Scratch):
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
     ) -> tuple[PlacedFile, Hashers]:
-        """Read a file that is no LOB; return it with its path below the folder, and its digests."""
+        """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = Hashers(self._algorithms)
         for block in entries.contents(self._folder.root, extent):
             hashers.update(block)

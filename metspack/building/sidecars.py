@@ -1,4 +1,4 @@
-"""The two files that SIARD 2.2 lets stand beside an archive with LOBs outside, when they are asked for."""
+"""Sidecar files of SIARD 2.2 for an archive with LOBs outside: mapping.txt and manifest.txt."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from metspack.mets.dialects.interface import SegmentSpot
 from metspack.mets.filetable import PlacedFile
 
 MAPPING = "mapping.txt"
-"""Where the segment folders are kept (SIARD 2.2 S_8.1.2-0)."""
+"""The file that maps segment folders to the places where they are kept (SIARD 2.2 S_8.1.2-0)."""
 
 MANIFEST = "manifest.txt"
-"""The digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
+"""The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
-    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is no URI."""
+    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is not a URI."""
     if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
             f"the dialect {dialect} has no {MAPPING} and no {MANIFEST}",
@@ -60,7 +60,7 @@ def write(
 ) -> dict[str, Hashers]:
     """Write the files that are asked for; returns the digests of each by its name.
 
-    ``segments`` are in the package's order; ``mets`` is the name of their METS, which is no LOB. ``mapping``
+    ``segments`` are in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
     is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
     has them, SHA-256.
     """
@@ -69,11 +69,11 @@ def write(
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
-        files[MAPPING] = _file(package, MAPPING, lines, algorithms)
+        files[MAPPING] = _write_file(package, MAPPING, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
-        files[MANIFEST] = _file(package, MANIFEST, lines, algorithms)
+        files[MANIFEST] = _write_file(package, MANIFEST, lines, algorithms)
     return files
 
 
@@ -92,7 +92,7 @@ def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iter
                 yield f"{digest} *{path}\n".encode()
 
 
-def _file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
+def _write_file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
     hashers = Hashers(algorithms)
     with writing.NewFile(package / name) as file:
         for line in lines:

@@ -184,7 +184,7 @@ class _MergeWork:
                 documentation=self.documentation,
             )
             others = dialect.write_merged(staging.package, content)
-            placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
+            placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
         checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify)
         return Merged(

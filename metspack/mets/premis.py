@@ -15,12 +15,12 @@ from metspack.model import Digest, Format
 TEMPLATES = resources.template_folder() / "premis"
 
 LOCAL = "local"
-"""The kind of identifiers that mean something in one package alone."""
+"""The type of identifiers that are unique in one package alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifier:
-    """How an object is called, and what kind of name that is."""
+    """An identifier of an object: its value and its type."""
 
     value: str
     type: str = LOCAL

@@ -168,8 +168,8 @@ def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fa
     """
     reader = Reader(budgets or Budgets())
     for block in blocks:
-        yield from reader.taken(block, final=False)
-    yield from reader.taken(b"", final=True)
+        yield from reader.take(block, final=False)
+    yield from reader.take(b"", final=True)
 
 
 class Reader:
@@ -211,12 +211,12 @@ class Reader:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
 
-    def taken(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+    def take(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         """Yield the facts in the next bytes, raising as ``read`` does; the last are ``final``."""
-        yield from self._parsed(block, final=final)
-        self._bounded(len(block))
+        yield from self._parse(block, final=final)
+        self._check_bounds(len(block))
 
-    def _parsed(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+    def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
         self._fed += len(block)
         try:
@@ -227,7 +227,7 @@ class Reader:
         if self._fault is not None:
             raise self._fault
 
-    def _bounded(self, size: int) -> None:
+    def _check_bounds(self, size: int) -> None:
         """Refuse a tag that goes on for longer than the budget and the ``size`` bytes that came last."""
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             raise BudgetExceeded(

@@ -29,7 +29,7 @@ def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[
         placing = Placing(
             shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
         )
-        found = list(placing.placed(((lob, None) for lob in archive.lobs()), Folder(segment)))
+        found = list(placing.place(((lob, None) for lob in archive.lobs()), Folder(segment)))
     return found, amounts
 
 
@@ -127,7 +127,7 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
         for path in paths:
             placements.add(placed_file(path))
         assert [each.path for each in placements.files()] == paths == list(placements.ids())
-        placing.manifest_fragments(placements, "seg/", work, 3, beside)
+        placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
     for algorithm in filetable.MANIFESTS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
         assert [line.partition("  ")[2] for line in lines] == sorted(

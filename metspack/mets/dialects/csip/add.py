@@ -22,7 +22,7 @@ from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherite
 from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
-from metspack.mets.writer import Growing
+from metspack.mets.writer import GrowingDocument
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
@@ -159,12 +159,12 @@ def write(dialect: CsipPackage, existing: ExistingPackage, package: Path, conten
     made = dialect.write_archive(ip, content, dialect.label("the SIARD archive"))
     group = replace(made, id=ip.id(f"{dialect.representation} group"))  # the first has another
     with reading.opening(root, (*names, *PREMIS.split("/"))) as descriptor:
-        kept = _write_premis(dialect, Growing(descriptor, _of_premis), ip, content)
+        kept = _write_premis(dialect, GrowingDocument(descriptor, _of_premis), ip, content)
     watched = _Watched(content.objid, links.children_map(dialect.terms, content.objid).id)
     described, about = _write_description(dialect, ip, content)
     with reading.opening(root, (*names, CSIP_METS)) as descriptor:
-        mets = Growing(descriptor, watched)
-        mets.put(_HEADER, "LASTMODDATE", dialect.created)
+        mets = GrowingDocument(descriptor, watched)
+        mets.set_attribute(_HEADER, "LASTMODDATE", dialect.created)
         reference = ip.reference(kept, "PREMIS")
         for name, value in (
             ("SIZE", reference.size),
@@ -172,16 +172,16 @@ def write(dialect: CsipPackage, existing: ExistingPackage, package: Path, conten
             ("CHECKSUM", reference.checksum),
             ("CHECKSUMTYPE", dialect.checksum_type),
         ):
-            mets.put(_PREMIS, name, str(value))
+            mets.set_attribute(_PREMIS, name, str(value))
         text = writer.fragment(TEMPLATES, "_metadata.xml.j2", "section", described, dialect.said())
-        mets.follow(_DESCRIPTION, text)
-        mets.put(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
+        mets.insert_after(_DESCRIPTION, text)
+        mets.set_attribute(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
         mets.append(about.id, _rendered("_files.xml.j2", dialect, about))
         mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
-        ip.register(CSIP_METS, mets.written(ip.prepare(CSIP_METS), ip.algorithms))
+        ip.register(CSIP_METS, mets.write(ip.prepare(CSIP_METS), ip.algorithms))
     return Addition(files=ip.files)
 
 
@@ -206,7 +206,7 @@ def _rendered(template: str, dialect: CsipPackage, group: FileGroup) -> str:
 
 
 def _write_premis(
-    dialect: CsipPackage, document: Growing, ip: IpFolder, content: ParentContent
+    dialect: CsipPackage, document: GrowingDocument, ip: IpFolder, content: ParentContent
 ) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
     addition = Action(
@@ -227,9 +227,9 @@ def _write_premis(
             agent=done.agent or dialect.software.name,
         )
         text = _premis("event", event, dialect.created)
-        document.follow(_EVENT if document.has(_EVENT) else _ENTITY, text)
+        document.insert_after(_EVENT if document.has(_EVENT) else _ENTITY, text)
     return ip.register(
-        PREMIS, document.written(ip.prepare(PREMIS), filetable.algorithms(dialect.checksum_type))
+        PREMIS, document.write(ip.prepare(PREMIS), filetable.algorithms(dialect.checksum_type))
     )
 
 
@@ -237,7 +237,7 @@ def _premis(macro: str, *values: object) -> str:
     return writer.fragment(premis.TEMPLATES, "_parts.xml.j2", macro, *values)
 
 
-def _add_children(dialect: CsipPackage, mets: Growing, content: ParentContent, linked: int) -> None:
+def _add_children(dialect: CsipPackage, mets: GrowingDocument, content: ParentContent, linked: int) -> None:
     group, link_map, ips = dialect.linked_children(content)
     if mets.has(group.id):
         mets.append(group.id, _rendered("_files.xml.j2", dialect, group))

@@ -87,7 +87,7 @@ class Csip(CsipPackage, Dialect):
             checksum_type=package.checksum_type,
             software=package.software,
             registry=package.registry,
-            descriptive=None if wanted.descriptive is None else descriptive.given(wanted.descriptive),
+            descriptive=None if wanted.descriptive is None else descriptive.read_given(wanted.descriptive),
             documentation=wanted.documentation,
             schemas=wanted.schemas,
             roda_ancestors=wanted.roda_ancestors,

@@ -34,7 +34,7 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.links import SPLITLOB
-from metspack.mets.writer import Growing
+from metspack.mets.writer import GrowingDocument
 from metspack.sources.pronom import Registry
 
 _GROUPS = {
@@ -98,14 +98,14 @@ def write(
     facts["parent"]["pointer_id"] = ids.element_id(content.objid, f"SIARD central file {content.name}")
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
     with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
-        mets = Growing(descriptor, watched)
-        mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
+        mets = GrowingDocument(descriptor, watched)
+        mets.set_attribute("mets:metsHdr", "LASTMODDATE", dialect.created)
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
             text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", dialect.registry)
-            mets.follow(_SOFTWARE, text)
+            mets.insert_after(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        files = {PLAIN_METS: mets.written(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}
+        files = {PLAIN_METS: mets.write(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}
     return Addition(files=files, warnings=_warnings(dialect, existing, content))
 
 
@@ -116,7 +116,7 @@ def _warnings(dialect: Recommendation, existing: ExistingPackage, content: Paren
     return (f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {version}",)
 
 
-def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
+def _add_files(mets: GrowingDocument, facts: dict[str, Any]) -> None:
     files = _GROUPS["ID_SIARD_FILES"]
     mets.append(_GROUPS["ID_SIARD_DDL"], _part("siard_file", facts["parent"], facts["siard"]))
     if facts["children"]:
@@ -130,8 +130,8 @@ def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
         mets.append(files if is_first else group, _part(macro, facts["parent"], facts["split"]))
 
 
-def _add_divs(mets: Growing, facts: dict[str, Any]) -> None:
-    mets.follow(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
+def _add_divs(mets: GrowingDocument, facts: dict[str, Any]) -> None:
+    mets.insert_after(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
     if facts["children"]:
         children = _DIVS["child IPs"]
         is_first = not mets.has(children)

@@ -27,7 +27,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
-from metspack.mets.writer import Growing
+from metspack.mets.writer import GrowingDocument
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -125,10 +125,10 @@ class Toy(Dialect):
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         with reading.opening(existing.root, (self.mets,)) as descriptor:
-            mets = Growing(descriptor, _key)
+            mets = GrowingDocument(descriptor, _key)
             for key in ("archives", "children", "divisions"):
                 mets.append(key, writer.fragment(TEMPLATES, "_parts.xml.j2", key, self, content, uris.quoted))
-            hashers = mets.written(package / self.mets, filetable.algorithms(self.checksum_type))
+            hashers = mets.write(package / self.mets, filetable.algorithms(self.checksum_type))
         return Addition(files={self.mets: hashers}, warnings=("a toy has grown",))
 
     def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
