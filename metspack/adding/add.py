@@ -76,7 +76,7 @@ def add_archive(
             with Sharing() as sharing, tempdb.unexplained():
                 work = _AddWork(archive, sharing, settings, progress, found)
                 built = replace(work.make(staging), target=folder)
-                archive.unchanged()
+                archive.check_unchanged()
                 check.miscounted |= set(archive.miscounted)
                 staging.publish(
                     moves=staging.new(work.replaced),

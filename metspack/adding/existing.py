@@ -1,4 +1,4 @@
-"""Facts of an existing package that additions have to repeat: dialect, OBJID, digests, agents."""
+"""Facts of an existing package that what is added has to repeat: dialect, name, OBJID, agents, digests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _HeaderAgent:
 
 @dataclass(slots=True)
 class _ParentHeader:
-    """Header, agents and references of the parent's METS; ``child`` is the first to the METS of a child."""
+    """Root, header, agents and structMap labels of the parent's METS, its checksum algorithm and first hrefs.
 
     ``child`` is the first reference to the METS of a child, ``href`` the first to any file.
     """
@@ -75,10 +75,10 @@ class Present(ExistingPackage):
     archives: tuple[str, ...]
 
     def options(self, options: BuildOptions, representation: str | None) -> BuildOptions:
-        """Return the options for building an addition to the package.
+        """Return the options with which something more is built for the package.
 
         ``representation`` is the name of the new one, None for the next number. Raises ``ConfigError`` for
-        one that exists already, and for dialects without representations.
+        one that is there, or where there are none.
         """
         given = {} if representation is None else {"representation": representation}
         if not given.keys() <= dialects.facts(self.dialect).options.keys():
@@ -114,7 +114,7 @@ def present(root: Path) -> Present:
         raise TargetError(f"{root} holds packed IPs: {packed[0]}", hint=_UNPACKED)
     dialect, folder, name = _found(root)
     kind = dialects.named(dialect)
-    said = _read_header(root, (*((folder,) if folder else ()), name))
+    said = _said(root, (*((folder,) if folder else ()), name))
     objid = said.root.get("OBJID", "")
     made_by = [each.name for each in said.agents if each.role == "CREATOR" and not each.is_organisation]
     if made_by != [_MADE_BY] or folder != kind.parent_folder(objid):
@@ -155,60 +155,9 @@ def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
             yield str(path.relative_to(root))
 
 
-class _HeaderReader:
-    """Expat handlers that gather the facts of a METS header."""
-
-    def __init__(self) -> None:
-        self.said = _ParentHeader()
-        self._open: list[str] = []
-        self._starts = {
-            "mets:metsHdr": self._header,
-            "mets:agent": self._agent,
-            "mets:structMap": self._map,
-            "mets:file": self._file,
-            "mets:FLocat": self._location,
-        }
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._open.append(name)
-        if len(self._open) == 1:
-            self.said.root = attributes if name == "mets:mets" else {}
-        elif (handle := self._starts.get(name)) is not None:
-            handle(attributes)
-
-    def text(self, content: str) -> None:
-        if self._open[-1] == "mets:name":
-            self.said.agents[-1].name += content
-        elif self._open[-1] == "mets:note":
-            self.said.agents[-1].note += content
-
-    def end(self, _name: str) -> None:
-        self._open.pop()
-
-    def _header(self, attributes: dict[str, str]) -> None:
-        self.said.header = attributes
-
-    def _agent(self, attributes: dict[str, str]) -> None:
-        self.said.agents.append(_Agent(attributes))
-
-    def _map(self, attributes: dict[str, str]) -> None:
-        self.said.labels.add(attributes.get("LABEL", ""))
-
-    def _file(self, attributes: dict[str, str]) -> None:
-        self.said.checksum = self.said.checksum or attributes.get("CHECKSUMTYPE", "")
-
-    def _location(self, attributes: dict[str, str]) -> None:
-        href = attributes.get("xlink:href", "")
-        self.said.href = self.said.href or href
-        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
-            self.said.child = self.said.child or href
-
-
-def _read_header(root: Path, names: tuple[str, ...]) -> _ParentHeader:
-    handlers, parser = _HeaderReader(), safexml.expat_parser()
-    parser.StartElementHandler = handlers.start
-    parser.CharacterDataHandler = handlers.text
-    parser.EndElementHandler = handlers.end
+def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
+    """Return what the METS of a parent says of itself; raises ``XmlError``."""
+    said = _ParentHeader()
     with reading.opening(root, names) as descriptor:
         for fact in reader.read(reading.chunks(descriptor, size=reading.BLOCK)):
             if isinstance(fact, reader.Root):

@@ -109,7 +109,7 @@ def build_from(
         work = BuildWork(source, sharing, options, progress or Silent())
         with stage(target) as staging:
             built = work.make(staging)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish()
     return built
 

@@ -112,8 +112,8 @@ class _InPlaceWork:
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
             manifests.write(self.staging.package, self.staging.work, fragments, files)
             self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
-            archive.unchanged()
-            self.folder.unchanged()
+            archive.check_unchanged()
+            self.folder.check_unchanged()
             self._warn(archive, lobs)
         self.staging.publish(puts=self.puts, check=lambda: self._check(archive))
         counts = lobs.counted

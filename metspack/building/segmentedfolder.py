@@ -245,7 +245,7 @@ class SegmentedFolder(tempdb.Scratch):
         files, size = self._database.execute("SELECT count(*), coalesce(sum(size), 0) FROM file").fetchone()
         return int(files), int(size)
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Raise ``SourceError`` when files below the folder were added, removed or changed since."""
         seen = 0
         with closing(walking.entries(self.root)) as found:

@@ -223,7 +223,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                         if file.part_of:
                             proven.note_part(file, spot.objid)
                     children.append(room.describe(placements))
-            shelf.unchanged()
+            shelf.check_unchanged()
         proven.close()
     except BaseException:
         proven.discard()
@@ -269,7 +269,7 @@ class _PackRoom:
         writing.make_directories(self._work / spot.ip)
         files = _write_documents(placements, spot, task, self._work)
         self._pack.take(self._work, spot.ip, files)
-        packed = self._pack.finished()
+        packed = self._pack.finish()
         placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
         return _child(files, spot, task)
 

@@ -104,11 +104,11 @@ def restore_archive(
         work = _RestoreWork(source, sharing, departures, staging, progress)
         if into is Into.INSIDE and is_archive_name(target):
             written = work.write_inside(target.name)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish_file(target.name)
         else:
             written = work.write_folder(work.write_beside if into is Into.FOLDER else work.write_inside)
-            source.unchanged()
+            source.check_unchanged()
             staging.publish()
         return work.restored(written)
 
@@ -144,7 +144,7 @@ class _RestoreWork:
         with OpenHoldings(self.source.holdings()) as shelf:
             moved = Moved(entries=self.departures, columns={})
             hashers = self._rewrite(name, moved, self._entry_file, self._added(shelf))
-            shelf.unchanged()
+            shelf.check_unchanged()
         return hashers
 
     def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
