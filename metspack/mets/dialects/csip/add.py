@@ -1,4 +1,4 @@
-"""A CSIP parent that comes to hold one more representation with an archive, and to name its children."""
+"""Add a representation with an archive to a CSIP parent, and the names of its children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CSIP dialect: every IP a package of its own after E-ARK CSIP 2.2.0, linked as E-ARK's AIP has it."""
+"""The CSIP dialect: every IP a package of its own after E-ARK CSIP 2.2.0, linked as E-ARK AIP links them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing the files of one IP, and what METS says of each."""
+"""Files of one IP while it is written, and their entries in METS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a CSIP package says that was put together of the containers of a divided representation."""
+"""Documents of a merged CSIP package, and those of the parent that it keeps."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ Files = Callable[[], Iterable[PlacedFile]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipOptions(DialectOptions):
-    """What the CSIP dialect is to say: see ``terms`` for the terms, and ``Csip`` for the paths."""
+    """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths."""
 
     profile: str = PROFILES[0]
     package_type: str = PACKAGE_TYPES[0]
@@ -79,7 +79,7 @@ class CsipOptions(DialectOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipPackage(CsipDocuments):
-    """What describes a CSIP package, and writes its representation, documents and groups.
+    """Facts of a CSIP package; writes its representation, documents and groups.
 
     ``descriptive`` takes the place of the Dublin Core made of ``description``, in the parent;
     ``documentation`` is a folder for the parent, ``schemas`` one for every IP (None: the project's own).
