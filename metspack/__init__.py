@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
     from metspack.layouts import FolderStyle
     from metspack.merging.merge import Merged
-    from metspack.mets.dialects.csip.dialect import CsipOptions
+    from metspack.mets.dialects.csip.package import CsipOptions
     from metspack.mets.dialects.csip.terms import Agents
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.packages.lobs import Disagreement
@@ -103,7 +103,7 @@ _HOMES = {
     "building.inplace": ("Described",),
     "layouts": ("FolderStyle",),
     "merging.merge": ("Merged",),
-    "mets.dialects.csip.dialect": ("CsipOptions",),
+    "mets.dialects.csip.package": ("CsipOptions",),
     "mets.dialects.csip.terms": ("Agents",),
     "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
     "planning.division": ("Split",),

@@ -41,3 +41,7 @@ class TargetError(MetspackError):
 
 class ConfigError(MetspackError):
     """An option or setting has an invalid value."""
+
+
+class Interrupted(BaseException):
+    """Ctrl-C or a request to end; no handler may swallow it, only put it off."""

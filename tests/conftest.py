@@ -62,7 +62,7 @@ sys.addaudithook(_refuse_network)
 def _nothing_waits_for_the_disk() -> Iterator[None]:
     """No test cuts the power: what is to be synchronised is only looked at, to be sure that it is open.
 
-    Programs that tests start, and the tests of ``fsio``, do synchronise.
+    Programs that tests start, and the tests of ``files.writing``, do synchronise.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)

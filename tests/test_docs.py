@@ -23,6 +23,7 @@ from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
 
 DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
+ARCHITECTURE = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LOCATIONS = (CHECKOUT / "docs" / "locations.md").read_text(encoding="utf-8")
 WORDS = {
     Outcome.NO_LOB: "no LOB",
@@ -109,3 +110,18 @@ def test_every_code_and_every_link_of_a_page_exists(document: Path) -> None:
     assert named <= codes, f"no such code: {sorted(named - codes)}"
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (document.parent / link).exists(), f"{link} leads nowhere"
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w.]+/[\w./]*)`", ARCHITECTURE))))
+def test_every_path_of_the_map_exists(path: str) -> None:
+    places = (CHECKOUT / path, CHECKOUT / "metspack" / path, CHECKOUT / "metspack" / f"{path}.py")
+    assert any(each.exists() for each in places), f"{path} is neither in the checkout nor in metspack/"
+
+
+def test_the_tree_of_the_map_is_that_of_the_code() -> None:
+    tree = ARCHITECTURE.split("```")[1]
+    rows = [re.split(r"  +", line.strip())[0] for line in tree.splitlines() if line.startswith("  ")]
+    package = CHECKOUT / "metspack"
+    folders = {f"{each.parent.name}/" for each in package.glob("*/__init__.py")}
+    modules = {each.stem for each in package.glob("*.py") if not each.stem.startswith("__")}
+    assert {name for row in rows for name in row.split()} == folders | modules

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+import metspack
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import MetspackError, SourceError
-from metspack.files import reading
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.sources.archive import Archive, Grants
 from tests.siard.convention_archives import SAMPLES, Sample
 from tests.siard.forging import Table, column, siard
 
-PACKAGE = str(Path(reading.__file__).parent)
+PACKAGE = str(Path(metspack.__file__).parent)
 SECRET = b"nobody gave leave to read this"
 
 
@@ -34,7 +34,9 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         descriptor = real(*arguments, **names)  # type: ignore[arg-type]
         caller = sys._getframe(1).f_code.co_filename
         if caller.startswith(PACKAGE):
-            found.append((os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).name))
+            found.append(
+                (os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).relative_to(PACKAGE).as_posix())
+            )
         return descriptor
 
     monkeypatch.setattr(os, "open", opened)

@@ -60,7 +60,7 @@ BANNED_MODULES = {
     "requests": "no network",
     "secrets": "the same input gives the same bytes",
     "shelve": "data from elsewhere is never loaded as code",
-    "shutil": "files are written through fsio alone",
+    "shutil": "files are written through files/ alone",
     "smtplib": "no network",
     "socket": "no network",
     "subprocess": "no other program is run",
@@ -222,13 +222,15 @@ def test_no_text_is_run_as_code() -> None:
     assert not wrong, found(wrong, "nothing read is ever run:")
 
 
-def test_files_are_opened_in_reading_and_fsio_alone() -> None:
+def test_files_are_opened_in_files_reading_and_files_writing_alone() -> None:
     wrong = [
         (name, *each)
         for name, tree in outside("files/reading.py", "files/writing.py")
         for each in opening(tree)
     ]
-    assert not wrong, found(wrong, "files are opened in reading.py (to read) and fsio.py (to write) alone:")
+    assert not wrong, found(
+        wrong, "files are opened in files/reading.py (to read) and files/writing.py (to write) alone:"
+    )
 
 
 def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
@@ -244,13 +246,13 @@ def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
     return bool(given) and all(each.startswith("reading.opened(") for each in given)
 
 
-def test_the_file_system_is_changed_in_fsio_alone() -> None:
+def test_the_file_system_is_changed_in_files_writing_alone() -> None:
     wrong = [
         (name, *each)
         for name, tree in outside("files/writing.py", "files/reading.py")
         for each in changing(tree)
     ]
-    assert not wrong, found(wrong, "every change to the file system goes through fsio.py:")
+    assert not wrong, found(wrong, "every change to the file system goes through files/writing.py:")
 
 
 def test_reading_opens_for_reading_only() -> None:

@@ -1,4 +1,4 @@
-"""Adding a further archive to a package, with segments of its own; nothing that is there is touched.
+"""Add a further archive with segments of its own to a package, whose segments are left untouched.
 
 What the parent's documents say of themselves and of others is kept: they are written anew with more in
 them. In METS the ids of the new LOBs begin with the archive's name (``Orders.s0.t2.c4.r1``), which makes
@@ -61,11 +61,11 @@ def add_archive(
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
-    if (made := recover(root, ADD, job=job, check=check.passed)) is not None:
+    if (made := recover(root, ADD, job=job, check=check.check_after)) is not None:
         return _built(made, folder)
     with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
         found = present(root)
-        check.begun()
+        check.check_before()
         settings = found.options(options, representation)
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
@@ -75,14 +75,14 @@ def add_archive(
                 )
             with Sharing() as sharing, tempdb.unexplained():
                 work = _AddWork(archive, sharing, settings, progress, found)
-                built = replace(work.done(staging), target=folder)
+                built = replace(work.make(staging), target=folder)
                 archive.check_unchanged()
                 check.miscounted |= set(archive.miscounted)
                 staging.publish(
                     moves=staging.new(work.replaced),
                     replaces=work.replaced,
                     made=_made(built),
-                    check=check.passed,
+                    check=check.check_after,
                 )
     return built
 
@@ -111,7 +111,7 @@ def _check_place(root: Path, source: Path) -> None:
 
 
 def _job(source: Path, options: BuildOptions, representation: str | None) -> str:
-    """Return what tells the same command from another; when, by whom and how fast does not matter."""
+    """Return a digest of the command, the same whenever, by whomever and however fast it is run."""
     nobody = Software(name="", version="")
     same = replace(options, created="", software=nobody, accepted=frozenset(), jobs=None, verify=False)
     told = (str(source.resolve()), representation, sorted(options.accepted), same)
@@ -127,7 +127,7 @@ def _built(made: Mapping[str, Any], folder: Path) -> Built:
 
 
 class _Check:
-    """The check of the package before and after: what was wrong before is not the addition's fault."""
+    """Checks of the package before and after; rows that were missing before are not the addition's fault."""
 
     def __init__(self, root: Path, options: BuildOptions, progress: Progress) -> None:
         self._root = root
@@ -135,8 +135,8 @@ class _Check:
         self._progress = progress
         self.miscounted: set[str] = set()
 
-    def begun(self) -> None:
-        """Raise ``TargetError`` when the package has errors; but rows that its archive lost are no matter.
+    def check_before(self) -> None:
+        """Raise ``TargetError`` when the package has errors; rows missing from its tables are accepted.
 
         Nor may it lack the manifests that are to be written anew, or have them in a form of its own.
         """
@@ -144,7 +144,7 @@ class _Check:
         manifests_wrong = [found.warned[code][0] for code in _OF_MANIFESTS if code in found.warned]
         self._raise(self._errors(found) + manifests_wrong, "has errors before anything is added")
 
-    def passed(self) -> None:
+    def check_after(self) -> None:
         """Raise ``TargetError`` when the package as it is now has errors."""
         found = self._outcome(whole=self._options.verify)
         self._raise(self._errors(found), "would have errors; nothing was added")
@@ -174,7 +174,7 @@ class _Check:
 
 
 class _AddWork(build.BuildWork):
-    """An archive on its way into a package that is there."""
+    """One addition of an archive to an existing package."""
 
     def __init__(
         self, archive: Archive, sharing: Sharing, options: BuildOptions, progress: Progress, found: Present
@@ -193,30 +193,30 @@ class _AddWork(build.BuildWork):
                 )
 
     def needed(self, course: Course) -> tuple[int, int]:
-        """Return what the addition takes: also its own files once more, and as they were."""
+        """Return files and bytes of the addition; the package's own files count twice, old and new."""
         files, size = super().needed(course)
         own = [self.found.root / path for path in self.replaced]
         size += sum(2 * each.stat().st_size for each in own if each.is_file())
         return files + 4 * len(own), size  # each of the two may have a folder of its own
 
-    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
-        """Place the segments, none of which may be there."""
+    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+        """Place the segments, none of which may exist already."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
                 raise TargetError(
                     f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
                     hint="Give the new archive another name: --name NAME.",
                 )
-        return super().placed(staging, course)
+        return super().place(staging, course)
 
-    def described(
+    def describe(
         self,
         staging: Partial,
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> tuple[str, ...]:
-        """Write the parent's documents and manifests anew, with what was made in them; returns warnings."""
+        """Write the parent's documents and manifests anew, with the addition in them; returns warnings."""
         content = self.content(staging, siard, spots, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")

@@ -1,18 +1,17 @@
-"""What a package that is there says of itself, as far as what is added to it has to say the same."""
+"""Facts of an existing package that what is added has to repeat: dialect, name, OBJID, agents, digests."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metspack import safexml
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading
-from metspack.mets import dialects, is_mets_name
+from metspack.mets import dialects, is_mets_name, reader
 from metspack.mets.dialects.interface import Dialect, ExistingPackage
 
 _MADE_BY = "metspack"
@@ -21,34 +20,50 @@ _UNPACKED = "Only packages in folders can be added to: take the IPs out of their
 _BUILD = "metspack build makes a package of the archive by itself."
 
 
-@dataclass(slots=True)
-class _Agent:
-    """An agent of a METS header."""
+@dataclass(frozen=True, slots=True)
+class _HeaderAgent:
+    """An agent of a METS header, as what is added has to name it again."""
 
-    attributes: dict[str, str]
-    name: str = ""
-    note: str = ""
+    _agent: reader.Agent
+
+    @property
+    def name(self) -> str:
+        return self._agent.name
+
+    @property
+    def note(self) -> str:
+        return self._agent.note
 
     @property
     def is_organisation(self) -> bool:
-        return self.attributes.get("TYPE") == "ORGANIZATION"
+        return self._agent.type == "ORGANIZATION"
 
     @property
     def role(self) -> str:
-        return self.attributes.get("OTHERROLE") or self.attributes.get("ROLE", "")
+        return self._agent.other_role or self._agent.role or ""
 
 
 @dataclass(slots=True)
 class _ParentHeader:
-    """What the parent's METS says; ``child`` is the first reference to the METS of a child."""
+    """Root, header, agents and structMap labels of the parent's METS, its checksum algorithm and first hrefs.
 
-    root: dict[str, str] = field(default_factory=dict)
-    header: dict[str, str] = field(default_factory=dict)
-    agents: list[_Agent] = field(default_factory=list)
-    checksum: str = ""
+    ``child`` is the first reference to the METS of a child, ``href`` the first to any file.
+    """
+
+    root: Mapping[str, str] = field(default_factory=dict)
+    header: Mapping[str, str] = field(default_factory=dict)
+    agents: list[_HeaderAgent] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
+    checksum: str = ""
     href: str = ""
     child: str = ""
+
+    def add_file(self, checksum: str, href: str) -> None:
+        """Note what a file entry says, where none before it said that."""
+        self.checksum = self.checksum or checksum
+        self.href = self.href or href
+        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
+            self.child = self.child or href
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +108,7 @@ def present(root: Path) -> Present:
     """
     if not root.is_dir():
         raise SourceError(
-            f"{root} is no folder", hint=f"Name the folder that metspack build made. {_UNPACKED}"
+            f"{root} is not a folder", hint=f"Name the folder that metspack build made. {_UNPACKED}"
         )
     if packed := sorted(name for name in os.listdir(root) if _PACKED.fullmatch(name)):
         raise TargetError(f"{root} holds packed IPs: {packed[0]}", hint=_UNPACKED)
@@ -140,60 +155,19 @@ def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
             yield str(path.relative_to(root))
 
 
-class _HeaderReader:
-    """Expat handlers that gather what a METS says."""
-
-    def __init__(self) -> None:
-        self.said = _ParentHeader()
-        self._open: list[str] = []
-        self._starts = {
-            "mets:metsHdr": self._header,
-            "mets:agent": self._agent,
-            "mets:structMap": self._map,
-            "mets:file": self._file,
-            "mets:FLocat": self._location,
-        }
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._open.append(name)
-        if len(self._open) == 1:
-            self.said.root = attributes if name == "mets:mets" else {}
-        elif (handle := self._starts.get(name)) is not None:
-            handle(attributes)
-
-    def text(self, content: str) -> None:
-        if self._open[-1] == "mets:name":
-            self.said.agents[-1].name += content
-        elif self._open[-1] == "mets:note":
-            self.said.agents[-1].note += content
-
-    def end(self, _name: str) -> None:
-        self._open.pop()
-
-    def _header(self, attributes: dict[str, str]) -> None:
-        self.said.header = attributes
-
-    def _agent(self, attributes: dict[str, str]) -> None:
-        self.said.agents.append(_Agent(attributes))
-
-    def _map(self, attributes: dict[str, str]) -> None:
-        self.said.labels.add(attributes.get("LABEL", ""))
-
-    def _file(self, attributes: dict[str, str]) -> None:
-        self.said.checksum = self.said.checksum or attributes.get("CHECKSUMTYPE", "")
-
-    def _location(self, attributes: dict[str, str]) -> None:
-        href = attributes.get("xlink:href", "")
-        self.said.href = self.said.href or href
-        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
-            self.said.child = self.said.child or href
-
-
 def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
-    handlers, parser = _HeaderReader(), safexml.expat_parser()
-    parser.StartElementHandler = handlers.start
-    parser.CharacterDataHandler = handlers.text
-    parser.EndElementHandler = handlers.end
+    """Return what the METS of a parent says of itself; raises ``XmlError``."""
+    said = _ParentHeader()
     with reading.opening(root, names) as descriptor:
-        safexml.feed(parser, reading.chunks(descriptor, size=reading.BLOCK))
-    return handlers.said
+        for fact in reader.read(reading.chunks(descriptor, size=reading.BLOCK)):
+            if isinstance(fact, reader.Root):
+                said.root = fact.attributes
+            elif isinstance(fact, reader.Header):
+                said.header = fact.attributes
+            elif isinstance(fact, reader.Agent):
+                said.agents.append(_HeaderAgent(fact))
+            elif isinstance(fact, reader.StructMap):
+                said.labels.add(fact.label or "")
+            elif isinstance(fact, reader.File) and fact.element == "file":
+                said.add_file(fact.checksum_type or "", fact.href or "")
+    return said

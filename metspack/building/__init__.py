@@ -1,1 +1,1 @@
-"""Building packages: segments placed and described, the archive rewritten, all published at once."""
+"""Build packages: segments placed and described, the archive rewritten, all published at once."""

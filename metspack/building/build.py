@@ -1,4 +1,4 @@
-"""Building a package: read, plan, place, describe, check; published by one rename."""
+"""Build a package: read, plan, place, describe, check; published by one rename."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import layouts
-from metspack.building import manifests, placing, segments, selfcheck, sidecars
+from metspack.building import manifests, segments, selfcheck, sidecars
 from metspack.building import options as building_options
 from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
@@ -21,7 +21,7 @@ from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout
-from metspack.mets import ids
+from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.planning import assignment, columnsinside, planfile
@@ -40,7 +40,7 @@ _FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(PackageOptions):
-    """How a package is built.
+    """Options of a build.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
     more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
@@ -48,7 +48,7 @@ class BuildOptions(PackageOptions):
     dialect's for archives of that version of SIARD.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
-    ``lob_manifest`` ask for the files of ``accompanying``. ``pack``, of ``packing.FORMS``, makes every IP
+    ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file.
     """
 
@@ -68,7 +68,7 @@ class BuildOptions(PackageOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What a build made: the target, its OBJID, segments, LOBs and their bytes, and what to know of them.
+    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
     """
@@ -108,17 +108,17 @@ def build_from(
     with Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
         with stage(target) as staging:
-            built = work.done(staging)
+            built = work.make(staging)
             source.check_unchanged()
             staging.publish()
     return built
 
 
 class BuildWork:
-    """One build of one source: what was asked for, resolved against what the source is."""
+    """One build of one source: its options, resolved against the source."""
 
     prefix = ""
-    """What stands before the ids of LOBs."""
+    """The prefix of LOB ids in METS."""
 
     def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
         self.source = source
@@ -160,13 +160,13 @@ class BuildWork:
         """The layout of the segments."""
         return self.division.layout
 
-    def done(self, staging: Partial) -> Built:
+    def make(self, staging: Partial) -> Built:
         """Make the whole package in the staging folder."""
         journal = staging.journal
         journal.record(event="begin", source=str(self.source.path), name=self.name)
         with closing(Departures()) as departures:
-            self.stays = self._staying()
-            course = self._planned(staging, departures)
+            self.stays = self._choose_columns()
+            course = self._plan(staging, departures)
             self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
             files, size = self.needed(course)
             check_space(staging, files=files, bytes_=size)
@@ -175,15 +175,15 @@ class BuildWork:
             )
             if self.archive is not None and self.options.check_message_digest:
                 self.warnings += building_warnings.words(self.archive, self.progress, rewritten=True)
-            placed = self.placed(staging, course)
+            placed = self.place(staging, course)
             if self.archive is not None:
                 columnsinside.keep(self.archive, self.stays, departures)
-                siard = self._siard(self.archive, staging, course, departures, placed)
+                siard = self._write_archive(self.archive, staging, course, departures, placed)
             else:
                 siard = None
         journal.record(event="rewritten")
         spots = [self.spot(course, number) for number in course.ordered()]
-        checked = self.described(staging, siard, spots, placed)
+        checked = self.describe(staging, siard, spots, placed)
         remarked = building_warnings.remarks(
             self.source, course, placed, self.sharing, added=self.options.add_digests
         )
@@ -201,7 +201,7 @@ class BuildWork:
         )
 
     def needed(self, course: Course) -> tuple[int, int]:
-        """Return how many files and folders, and bytes in them, are made at most."""
+        """Return the number of files and folders that are made at most, and the bytes in them."""
         footprint, ips = self.dialect.footprint, len(course.segments) + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
         copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
@@ -210,7 +210,7 @@ class BuildWork:
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
         )
 
-    def described(
+    def describe(
         self,
         staging: Partial,
         siard: Hashers | None,
@@ -218,7 +218,7 @@ class BuildWork:
         placed: list[TaskPlaced],
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
-        files = self._parent_packed(staging, self._parent(staging, siard, spots, placed))
+        files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
         manifests.write(staging.package, staging.work, self._fragments(spots), files)
         return selfcheck.check_made(
             staging.package,
@@ -227,7 +227,7 @@ class BuildWork:
             miscounted=() if self.archive is None else self.archive.miscounted,
         )
 
-    def _staying(self) -> frozenset[Column]:
+    def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
         found = columnsinside.chosen(self.source, least, self.progress)
         if self.archive is not None and least is not None:
@@ -235,10 +235,10 @@ class BuildWork:
         self.kept = sum(found.values())
         return frozenset(found)
 
-    def _planned(self, staging: Partial, departures: Departures) -> Course:
+    def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
         lobs = columnsinside.moving(self.source, self.stays, self.progress)
-        return assignment.course(
+        return assignment.assign(
             lobs,
             self.division,
             staging.work,
@@ -248,12 +248,12 @@ class BuildWork:
         )
 
     def _agreement(self) -> Callable[[Segment | None], None]:
-        """Return what is told each segment, None at the end, and refuses one the plan file has otherwise."""
+        """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def placed(self, staging: Partial, course: Course) -> list[TaskPlaced]:
+    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
         """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
@@ -297,7 +297,7 @@ class BuildWork:
         )
         return self.dialect.spot(words)
 
-    def _siard(
+    def _write_archive(
         self,
         archive: Archive,
         staging: Partial,
@@ -318,15 +318,15 @@ class BuildWork:
         )
         target = self._parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         writing.make_directories(target.parent)
-        return relocation.written(
+        return relocation.write(
             target,
             departures,
             self.options.lob_folder_style,
-            placing.algorithms(self.options.algorithm),
+            filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
 
-    def _parent(
+    def _write_parent(
         self,
         staging: Partial,
         siard: Hashers | None,
@@ -359,7 +359,7 @@ class BuildWork:
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
     ) -> ParentContent:
-        """Return what the parent has to say of the archive that was written, and of the segments."""
+        """Return the content of the parent METS: the archive that was written, and the segments."""
         described: SiardFile | None = None
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
@@ -390,14 +390,14 @@ class BuildWork:
         writing.make_directories(root)
         return root
 
-    def _parent_packed(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
+    def _pack_parent(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
         """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
         ip, packing = self._parent_folder(), self.packing
         if not ip or packing is None:
             return files
         work = staging.work / "pack-parent"
         writing.make_directory(work)
-        with packing.open(staging.package, ip, work, placing.MANIFESTS) as pack:
+        with packing.open(staging.package, ip, work, filetable.MANIFESTS) as pack:
             pack.take(self._parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
 
@@ -408,7 +408,7 @@ class BuildWork:
 
 
 def division(options: BuildOptions, archive: Archive | None) -> Division:
-    """Return how the LOBs of a source are divided; raises ``ConfigError`` for a layout there is not."""
+    """Return the rules for dividing a source's LOBs; raises ``ConfigError`` for an unknown layout."""
     given = None if options.layout is None else layouts.named(options.layout)
     layout = building_options.layout(options.dialect, given, archive)
     return Division(limits=options.limits, layout=layout, split=options.split)

@@ -1,4 +1,4 @@
-"""A package made anew from another: other limits, another layout, no restored copy on the way.
+"""Convert a package: other limits, another layout or dialect, without restoring it first.
 
 The LOBs are read through the segments they lie in. Where the package has METS, each part, each whole and
 the archive are proven by it while they are read; each LOB by its cell in any case.
@@ -43,7 +43,7 @@ def convert_package(
     without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
     OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
     options of its first build give the same bytes again.
-    Raises as ``building.build``; after an error or an interruption nothing is left, and the package is as
+    Raises as ``build.build``; after an error or an interruption nothing is left, and the package is as
     it was.
     """
     progress = progress or Silent()

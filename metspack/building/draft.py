@@ -1,4 +1,4 @@
-"""Making a plan: which segments the LOBs of a source divide into, found out without writing anything."""
+"""Draft a plan: the segments that the LOBs of a source divide into, without writing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metspack.sources.archive import Archive
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A plan: its header, its segments, the LOBs in them and what is to be known of these.
+    """A plan: its header, its segments, the LOBs in them, and warnings about these.
 
     ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
     ``kept`` those that stay inside the archive. ``objid`` is the parent's, "" for LOBs without an archive,
@@ -74,9 +74,9 @@ class Draft:
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
-    """Return the plan of a source, the same that ``building.build`` follows with the same options.
+    """Return the plan of a source, the same that ``build.build`` follows with the same options.
 
-    Options that say nothing of segments, names and OBJIDs are not looked at.
+    Options other than those about segments, names and OBJIDs are ignored.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """

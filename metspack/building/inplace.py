@@ -1,4 +1,4 @@
-"""A folder whose LOBs lie in segments already becomes a package where it stands.
+"""Describe a folder whose LOBs lie in segments already, so that it is a package where it stands.
 
 METS files and manifests are added. Nothing that is there is written to, moved or renamed.
 """
@@ -15,9 +15,8 @@ from metspack.building import manifests, placing, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
-from metspack.building.placing import PlacedFile, Placements
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
-from metspack.building.segmentedlobs import Standing
+from metspack.building.segmentedlobs import SegmentedLobs
 from metspack.building.segments import SegmentTask
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
@@ -28,6 +27,7 @@ from metspack.files.transaction import Transaction, recover
 from metspack.layouts import lobseg
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -38,7 +38,7 @@ _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """What a folder was found to hold: segments, LOBs in them and their bytes, LOBs inside the archive.
+    """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
     ``unreferenced`` counts the files in segments that no cell names.
     """
@@ -68,11 +68,11 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
     root = folder.resolve()
     recover(root, IN_PLACE)
     with Transaction(root, IN_PLACE) as staging, tempdb.unexplained(), SegmentedFolder(root) as found:
-        return _InPlaceWork(found, staging, options, progress or Silent()).done()
+        return _InPlaceWork(found, staging, options, progress or Silent()).make()
 
 
 class _InPlaceWork:
-    """One folder on its way to being a package."""
+    """One description of a folder: files found, documents written, all published at once."""
 
     def __init__(
         self, folder: SegmentedFolder, staging: Transaction, options: PackageOptions, progress: Progress
@@ -84,9 +84,9 @@ class _InPlaceWork:
         self.progress = progress
         self.warnings: list[str] = []
         self.puts: list[str] = []
-        """What is to be put into the folder, in this order."""
+        """The files to be added to the folder, in this order."""
 
-    def done(self) -> Described:
+    def make(self) -> Described:
         """Find, read, describe, put, check."""
         self.progress.stage("Finding LOBs", None)
         self._refuse_descriptions()
@@ -95,28 +95,28 @@ class _InPlaceWork:
         options = self.options
         with (
             Archive(self.root / name, options.budgets, options.grants) as archive,
-            Standing(archive, self.folder, options.algorithm) as standing,
+            SegmentedLobs(archive, self.folder, options.algorithm) as lobs,
         ):
             package = _FolderPackage(archive, options)
             self.warnings += ids.name_words(archive.stem, options.name)
-            standing.find(self.staging)
+            lobs.find(self.staging)
             spots = self._spots(package)
             self._check_space(spots, package)
             if options.check_message_digest:
                 self.warnings += building_warnings.words(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
-            standing.read(self.staging, options, self.progress)
-            children = self._children(standing, spots, package)
-            files = self._parent(standing, children, package)
+            lobs.read(self.staging, options, self.progress)
+            children = self._write_children(lobs, spots, package)
+            files = self._write_parent(lobs, children, package)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
             manifests.write(self.staging.package, self.staging.work, fragments, files)
             self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
             archive.check_unchanged()
             self.folder.check_unchanged()
-            self._warn(archive, standing)
+            self._warn(archive, lobs)
         self.staging.publish(puts=self.puts, check=lambda: self._check(archive))
-        counts = standing.counted
+        counts = lobs.counted
         return Described(
             folder=self.root,
             objid=package.objid,
@@ -169,7 +169,7 @@ class _InPlaceWork:
         return spots
 
     def _check_space(self, spots: dict[str, SegmentSpot], package: _FolderPackage) -> None:
-        """Find out before all is read whether what is made can be put."""
+        """Check before all is read that there is space, and permission to write."""
         footprint, ips = package.dialect.footprint, len(spots) + 1
         check_space(
             self.staging,
@@ -182,11 +182,11 @@ class _InPlaceWork:
                     f"no file can be added to {self.root / folder}", hint="Ask for the right to write there."
                 )
 
-    def _children(
-        self, standing: Standing, spots: dict[str, SegmentSpot], package: _FolderPackage
+    def _write_children(
+        self, lobs: SegmentedLobs, spots: dict[str, SegmentSpot], package: _FolderPackage
     ) -> list[ChildMets]:
         """Write the children's METS; return them in the parent's order: series by their first LOBs."""
-        turns = standing.turns()
+        turns = lobs.turns()
         series: dict[str, int] = {}
         ordered = self.folder.segments()
         for segment in ordered:
@@ -206,31 +206,31 @@ class _InPlaceWork:
             )
             writing.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
-                for file in standing.files(spot.content):
+                for file in lobs.files(spot.content):
                     placements.add(file)
                 children.append(segments.describe(placements, spot, task))
             self.puts.append(f"{spot.ip}/{package.dialect.mets}")
         return children
 
-    def _parent(
-        self, standing: Standing, children: list[ChildMets], package: _FolderPackage
+    def _write_parent(
+        self, lobs: SegmentedLobs, children: list[ChildMets], package: _FolderPackage
     ) -> dict[str, Hashers]:
         """Write the parent's METS; return the files that are in no segment nor in an unpacked archive."""
         archive = package.archive
         files: dict[str, Hashers] = {}
         others: list[PlacedFile] = []
         for number, extent in enumerate(self.folder.others(), start=1):
-            other, hashers = standing.read_whole(extent, f"other.{number}", self.progress)
+            other, hashers = lobs.read_whole(extent, f"other.{number}", self.progress)
             others.append(other)
             files[other.path] = hashers
         siard: SiardFile | None = None
         with closing(Placements()) as pieces:
-            for piece, hashers in self._pieces(standing, package):
+            for piece, hashers in self._pieces(lobs, package):
                 pieces.add(piece)
                 if archive.container is not None:
                     files[piece.path] = hashers
             if archive.container is None:
-                placing.manifest_fragments(pieces, "", self.staging.work, len(children), {})
+                placing.write_manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:
                 (whole,) = pieces.files()
                 siard = SiardFile(
@@ -245,32 +245,32 @@ class _InPlaceWork:
                 name=package.name,
                 siard=siard,
                 children=children,
-                split=standing.split_lobs,
-                parts=lambda: standing.split_parts(objids),
+                split=lobs.split_lobs,
+                parts=lambda: lobs.split_parts(objids),
                 pieces=pieces.files,
                 others=lambda: iter(others),
             )
             files |= package.dialect.write_parent(self.staging.package, content)
         return files
 
-    def _pieces(self, standing: Standing, package: _FolderPackage) -> Iterator[tuple[PlacedFile, Hashers]]:
+    def _pieces(self, lobs: SegmentedLobs, package: _FolderPackage) -> Iterator[tuple[PlacedFile, Hashers]]:
         """Read the files that the archive is; the parts of a zip file have a sequence."""
         is_zip = package.archive.container is not None
         for number, extent in enumerate(self.folder.archive_files()):
             identifier = f"ID_{package.name.upper()}.SIARD.{number + 1}"
-            piece, hashers = standing.read_whole(extent, identifier, self.progress)
+            piece, hashers = lobs.read_whole(extent, identifier, self.progress)
             if is_zip:
                 piece = replace(piece, sequence=number, media_type="application/octet-stream")
             yield piece, hashers
 
-    def _warn(self, archive: Archive, standing: Standing) -> None:
-        counts = standing.counted
+    def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
+        counts = lobs.counted
         if counts.undigested:
             self.warnings.append(
                 f"{counted(counts.undigested, 'LOB')} without a digest in the cell: nothing but the length, "
                 "where there is one, proves that they are what was archived"
             )
-        self.warnings += [f"{what}: {number:,}" for what, number in sorted(standing.notes.items()) if number]
+        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
         if counts.shared:
             first, other = counts.example
             self.warnings.append(
@@ -310,7 +310,7 @@ class _InPlaceWork:
 
 
 class _FolderPackage:
-    """What the package is called, and what describes it."""
+    """The package that a folder becomes: its archive, name, OBJID and dialect."""
 
     def __init__(self, archive: Archive, options: PackageOptions) -> None:
         self.archive = archive

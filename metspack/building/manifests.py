@@ -1,4 +1,4 @@
-"""The package's manifests: every file but themselves, sorted by the bytes of the path."""
+"""Manifests of a package: every file but themselves, sorted by the bytes of the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a package is called and what describes it, be it built or described in place."""
+"""Options of packages, built or described in place: name, OBJID, dialect, digests, agents."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """How a package is named, described and proven.
+    """Options of a package: its name, its description and its proofs.
 
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
     API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
-    beside that of the archive. ``accepted`` is of ``copying.ACCEPTABLE``; ``identify`` tells formats of LOBs
-    by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of ``dialects.DIALECTS``;
-    ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes, are as it has them when
-    None.
+    beside that of the archive. ``accepted`` is of ``lobstream.ACCEPTABLE``; ``identify`` identifies formats
+    of LOBs by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of
+    ``dialects.DIALECTS``; ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes,
+    are as it has them when None.
     """
 
     created: str = ""

@@ -7,125 +7,19 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from metspack.containers.ipwriter import Destination
 from metspack.digests import Hashers
-from metspack.files import tempdb, writing
+from metspack.files import writing
 from metspack.layouts import Layout
-from metspack.model import Format, LobRef, Part
+from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements, placed_file
+from metspack.model import LobRef, Part
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
-
-MANIFESTS = ("MD5", "SHA-256")
-"""The algorithms of the two manifests, always both."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedFile:
-    """A file of a segment as it lies on disk: path inside the segment, size in bytes, digests in hex."""
-
-    id: str
-    path: str
-    size: int
-    media_type: str
-    checksum: str
-    md5: str
-    sha256: str
-    part_of: str = ""
-    """The id of the LOB that the file is a part of, "" when it is a whole one."""
-    sequence: int | None = None
-    """The part's number, from 0."""
-    format: Format | None = None
-    """Its format, for those that were identified."""
-
-
-def algorithms(checksum: str) -> tuple[str, ...]:
-    """Return the algorithms that a package's files are hashed with: the manifests', and that of METS."""
-    return tuple(dict.fromkeys((*MANIFESTS, checksum)))
-
-
-def placed_file(
-    identifier: str,
-    path: str,
-    media_type: str,
-    hashers: Hashers,
-    checksum: str,
-    *,
-    kind: Format | None = None,
-) -> PlacedFile:
-    """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
-    return PlacedFile(
-        id=identifier,
-        path=path,
-        size=hashers.size,
-        media_type=media_type,
-        checksum=hashers.digest(checksum).value,
-        md5=hashers.digest("MD5").value,
-        sha256=hashers.digest("SHA-256").value,
-        format=kind,
-    )
-
-
-_OWN = tuple(name for name in PlacedFile.__dataclass_fields__ if name != "format")
-COLUMNS = (*_OWN, "puid", "format_name", "format_version")
-"""The columns of a table of placed files."""
-
-
-def row_of(file: PlacedFile) -> tuple[object, ...]:
-    """Return a placed file as a row of such a table."""
-    return (*(getattr(file, name) for name in _OWN), *row_of_format(file.format))
-
-
-def file_of(row: Sequence[Any]) -> PlacedFile:
-    """Return the placed file that a row of such a table is."""
-    own = dict(zip(_OWN, row[: len(_OWN)], strict=True))
-    return PlacedFile(**own, format=format_of(row[len(_OWN) :]))
-
-
-def row_of_format(kind: Format | None) -> tuple[str | None, str | None, str | None]:
-    """Return a format as the three last columns of such a row, all empty for None."""
-    return (None, None, None) if kind is None else (kind.puid, kind.name, kind.version)
-
-
-def format_of(row: Sequence[Any]) -> Format | None:
-    """Return the format that three columns of a row are."""
-    puid, name, version = row
-    return None if puid is None else Format(puid=puid, name=name, version=version)
-
-
-class Placements(tempdb.Scratch):
-    """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
-
-    def __init__(self) -> None:
-        super().__init__(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(COLUMNS)})", "BEGIN")
-
-    def add(self, file: PlacedFile) -> None:
-        """Add the next file."""
-        with tempdb.explained("the files of a segment"):
-            self._database.execute(_PUT, row_of(file))
-
-    def files(self) -> Iterator[PlacedFile]:
-        """Yield the files in the order they were placed."""
-        for row in self._database.execute(_ALL):
-            yield file_of(row)
-
-    def ids(self) -> Iterator[str]:
-        """Yield the files' ids in the order they were placed."""
-        for (each,) in self._database.execute("SELECT id FROM placed ORDER BY n"):
-            yield each
-
-    def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
-        """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
-        yield from self._database.execute("SELECT path, md5, sha256 FROM placed ORDER BY path")
-
-
-_PUT = f"INSERT INTO placed ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
-_ALL = f"SELECT {', '.join(COLUMNS)} FROM placed ORDER BY n"  # noqa: S608
 
 
 class Placing:
@@ -134,9 +28,9 @@ class Placing:
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``prefix`` stands before the ids of LOBs, which are then unique in a package of several archives.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``identifying`` tells formats, if they are to be
-    told. ``moved`` is told the bytes as they go; ``ended`` each LOB when its last byte was taken and proven,
-    ``joined`` as well when it was in parts.
+    files get those of the manifests as well. ``identifying`` identifies formats, None
+    for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
+    taken and proven, ``joined`` as well with one in parts.
     """
 
     def __init__(
@@ -166,7 +60,7 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def placed(
+    def place(
         self, entries: Iterable[tuple[LobRef, Part | None]], segment: Destination
     ) -> Iterator[PlacedFile]:
         """Place LOBs and parts in a segment, yielding each file once it is written.
@@ -180,12 +74,12 @@ class Placing:
             if part is not None:
                 path += self._layout.part_suffix(part)
             if part is None:
-                whole = self._whole(lob, path, segment)
+                whole = self._place_whole(lob, path, segment)
                 yield placed_file(
                     lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
                 )
             else:
-                hashers = self._part(lob, part, path, segment)
+                hashers = self._place_part(lob, part, path, segment)
                 yield replace(
                     # A piece of a film is no film: what the whole is, is said of the whole.
                     placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
@@ -196,7 +90,7 @@ class Placing:
     def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
         return Passage(lob, self._shelf, algorithms, self._accepted, self._identifying)
 
-    def _whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         passage = self._passage(lob, (*self._of_file, *self._of_whole))
         segment.put(path, self._passing(passage), lob.size)
         self._ended(passage)
@@ -219,7 +113,7 @@ class Placing:
         if is_last:
             passage.end()
 
-    def _part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
+    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0:
             self._split = self._passage(lob, self._of_whole)
         passage = self._split
@@ -235,11 +129,11 @@ class Placing:
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:
-    """Return where a segment's lines of a manifest lie."""
+    """Return the path of a segment's lines of a manifest."""
     return work / f"manifest-{number}.{algorithm}"
 
 
-def manifest_fragments(
+def write_manifest_fragments(
     placements: Placements, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
 ) -> None:
     """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
@@ -261,7 +155,7 @@ def manifest_fragments(
             sha256.write(manifest_line(sha256_value, path))
 
 
-def pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
+def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
     """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
     for algorithm in MANIFESTS:
         with writing.NewFile(fragment(work, number, algorithm)) as file:

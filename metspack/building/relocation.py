@@ -1,4 +1,4 @@
-"""What the cells of a rewritten archive say: where each LOB lies now, and what is known of it since."""
+"""New cells of a rewritten archive: the place of each moved LOB, and digests for those without."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Relocation:
         self._digests = _Digests(work, corrected)
         self._tables = {column[:2] for column in (*course.columns, *stays)}
 
-    def written(
+    def write(
         self,
         target: Path,
         departures: Departures,
@@ -57,7 +57,7 @@ class Relocation:
     ) -> Hashers:
         """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
 
-        ``departures`` are the entries to be left out; ``wrote`` is told the bytes as they go.
+        ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
         if not self._course.files:
             return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms)

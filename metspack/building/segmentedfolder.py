@@ -1,4 +1,4 @@
-"""A folder whose LOBs lie in segments already: its files, their segments, and the LOBs that they are.
+"""Folders whose LOBs lie in segments already: their files, by segment and by LOB.
 
 Paths are relative to the folder, with ``/``. What is known of each file is kept on disk.
 """
@@ -151,7 +151,7 @@ class SegmentedFolder(tempdb.Scratch):
         )
 
     def claim(self, path: str, lob: str) -> str:
-        """Say that a LOB is, or has a part in, a file; return the LOB it is of: the first that said so.
+        """Record that a file holds a LOB or a part of one; return the first LOB that was recorded for it.
 
         "" for the archive's own files. Raises ``SourceError`` for a file in the root, and for one that was
         not there.
@@ -173,7 +173,7 @@ class SegmentedFolder(tempdb.Scratch):
     def segments(self) -> list[SegmentFolder]:
         """Return the segments, by series and number, once all LOBs have claimed their files.
 
-        A file among the folders of segments and in none of them (``x_lobs/notes.txt``) is no segment's,
+        A file among the folders of segments and in none of them (``x_lobs/notes.txt``) belongs to none,
         unless it is a LOB: then all of ``x_lobs`` is one. Raises ``SourceError`` for gaps in the numbers.
         """
         for (first,) in self._database.execute(_UNDIVIDED).fetchall():
@@ -246,7 +246,7 @@ class SegmentedFolder(tempdb.Scratch):
         return int(files), int(size)
 
     def check_unchanged(self) -> None:
-        """Raise ``SourceError`` when anything but the bytes below the folder is not what was found."""
+        """Raise ``SourceError`` when files below the folder were added, removed or changed since."""
         seen = 0
         with closing(walking.entries(self.root)) as found:
             for path, _, *stamp in self._rows(found):

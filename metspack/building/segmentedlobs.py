@@ -1,4 +1,4 @@
-"""The LOBs of a segmented folder, read where they stand, hashed and proven against their cells."""
+"""LOBs of a segmented folder: read where they lie, hashed and compared with their cells."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from metspack import uris
-from metspack.building import placing
 from metspack.building.options import PackageOptions
-from metspack.building.placing import COLUMNS, MANIFESTS, PlacedFile
 from metspack.building.segmentedfolder import SegmentedFolder
 from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
 from metspack.digests import Hashers
@@ -19,7 +17,9 @@ from metspack.errors import SourceError
 from metspack.files import tempdb, writing
 from metspack.files.staging import Partial
 from metspack.mediatypes import media_type
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import SplitLob, SplitPart
+from metspack.mets.filetable import COLUMNS, MANIFESTS, PlacedFile
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.planning import assignment
 from metspack.planning.sharedlobs import Sharing
@@ -38,7 +38,7 @@ _EXAMPLES = 3
 
 @dataclass(slots=True, kw_only=True)
 class Counted:
-    """What there is: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
+    """Counts of a folder: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
 
     ``example`` is the first cell whose file another had named, after that other; ``unnamed`` counts the
     files that no cell names, ``strangers`` are the first of them.
@@ -54,18 +54,18 @@ class Counted:
     strangers: tuple[str, ...] = ()
 
 
-class Standing(tempdb.Scratch):
-    """What the files of a folder's segments are, kept on disk; a context manager.
+class SegmentedLobs(tempdb.Scratch):
+    """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
-    ``find`` looks for the LOBs of all cells, ``read`` reads all files of the segments; then ``files`` and the
-    others tell of them. ``notes`` count LOBs that are to be told of.
+    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods give
+    what was read. ``notes`` counts LOBs by the warning about them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
         self._archive = archive
         self._folder = folder
         self._checksum = checksum
-        self._algorithms = placing.algorithms(checksum)
+        self._algorithms = filetable.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
         self.counted = Counted()
         self.notes: Counter[str] = Counter()
@@ -150,7 +150,7 @@ class Standing(tempdb.Scratch):
             for lob, _ in assignment.entries(assignment.path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
-                    self._parts(lob, passage, progress)
+                    self._read_parts(lob, passage, progress)
                 else:
                     passage = Passage(lob, shelf, self._algorithms, accepted, identifying)
                     for block in passage.portion():
@@ -166,14 +166,14 @@ class Standing(tempdb.Scratch):
                 self._note(passage)
             shelf.check_unchanged()
             for extent in self._folder.unnamed():
-                self._unnamed(extent, progress)
+                self._read_unnamed(extent, progress)
             for statement in (
                 "CREATE INDEX file_segment ON file (segment, n)",
                 "CREATE INDEX file_part ON file (n) WHERE part_of <> ''",
             ):
                 self._database.execute(statement)
 
-    def _parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
+    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
         for number, extent in enumerate(lob.extents):
             hashers = Hashers(self._algorithms)
             for block in passage.portion(extent.size):
@@ -189,7 +189,7 @@ class Standing(tempdb.Scratch):
                 lob.size,
                 passage.media_type,
                 passage.hashers.digest(self._checksum).value,
-                *placing.row_of_format(passage.format),
+                *filetable.row_of_format(passage.format),
             ),
         )
 
@@ -197,7 +197,7 @@ class Standing(tempdb.Scratch):
         self.notes[PART_DIGESTS] += passage.is_part_digest
         self.notes[UTF16_LENGTHS] += passage.unit == "UTF-16 units"
 
-    def _unnamed(self, extent: FileExtent, progress: Progress) -> None:
+    def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
         path = "/".join(extent.path)
         counted = self.counted
         counted.unnamed += 1
@@ -210,7 +210,7 @@ class Standing(tempdb.Scratch):
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
     ) -> tuple[PlacedFile, Hashers]:
-        """Read a file that is no LOB; return it with its path below the folder, and its digests."""
+        """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = Hashers(self._algorithms)
         for block in entries.contents(self._folder.root, extent):
             hashers.update(block)
@@ -220,7 +220,7 @@ class Standing(tempdb.Scratch):
         return replace(self._placed(identifier, kind, hashers), path=path), hashers
 
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
-        return placing.placed_file(identifier, "", kind, hashers, self._checksum)
+        return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
     def _listed(self, passage: Passage) -> PlacedFile:
         file = self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
@@ -230,7 +230,7 @@ class Standing(tempdb.Scratch):
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
         path = "/".join(extent.path) if not extent.root else self._below(extent)
         segment = self._folder.segment_of(path)
-        row = placing.row_of(replace(file, path=path[len(segment) + 1 :]))
+        row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
         self._database.execute(_PUT, (segment, *row))
 
     def _below(self, extent: FileExtent) -> str:
@@ -240,7 +240,7 @@ class Standing(tempdb.Scratch):
         """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""
         sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
         for row in self._database.execute(sql, (segment,)):
-            yield placing.file_of(row)
+            yield filetable.file_of(row)
 
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the turn of its first file."""
@@ -255,7 +255,7 @@ class Standing(tempdb.Scratch):
                 size=size,
                 media_type=kind,
                 checksum=checksum,
-                format=placing.format_of(identified),
+                format=filetable.format_of(identified),
             )
 
     def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:

@@ -16,11 +16,12 @@ from typing import Any
 
 from metspack import processes
 from metspack.building import placing
-from metspack.building.placing import PlacedFile, Placements, Placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Destination, Folder, Pack, Packing
 from metspack.digests import Hashers
 from metspack.files import reading, writing
 from metspack.layouts import Layout
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
     ChildContent,
     ChildMets,
@@ -29,6 +30,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import Format
 from metspack.planning import assignment
 from metspack.progress import Progress
@@ -66,7 +68,7 @@ class SegmentTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlaced:
-    """Segments on disk: their METS as the parent names them, and what is to be said of their LOBs.
+    """Result of a task: the METS of its segments as the parent names them, and notes on their LOBs.
 
     ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
     """
@@ -92,17 +94,17 @@ PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
 
 
 def digests_path(work: Path, task: int) -> Path:
-    """Return where a task's digests lie that cells are to get: ``[id, algorithm, value]`` on each line."""
+    """Return the path of a task's digests for cells: ``[id, algorithm, value]`` on each line."""
     return work / f"digests-{task}.jsonl"
 
 
 def wholes_path(work: Path, task: int) -> Path:
-    """Return where a task's split LOBs lie: ``SplitLob``'s fields in their order on each line."""
+    """Return the path of a task's split LOBs: ``SplitLob``'s fields in their order on each line."""
     return work / f"wholes-{task}.jsonl"
 
 
 def parts_path(work: Path, task: int) -> Path:
-    """Return where the parts of a task's split LOBs lie: ``[LOB id, part id, child OBJID]`` on each line."""
+    """Return the path of the parts of split LOBs: ``[LOB id, part id, child OBJID]`` on each line."""
     return work / f"parts-{task}.jsonl"
 
 
@@ -143,8 +145,8 @@ def json_lines(path: Path) -> Iterator[Any]:
             yield json.loads(line)
 
 
-class _Ended:
-    """Takes down what is to be known of LOBs once they are proven."""
+class _ProvenLobs:
+    """Writes notes on proven LOBs to files: digests for cells, split LOBs and their parts."""
 
     def __init__(self, task: SegmentTask) -> None:
         self._task = task
@@ -153,7 +155,7 @@ class _Ended:
         self.wholes = writing.NewFile(wholes_path(task.work, task.number))
         self.parts = writing.NewFile(parts_path(task.work, task.number))
 
-    def lob(self, passage: Passage) -> None:
+    def note_lob(self, passage: Passage) -> None:
         lob, task = passage.lob, self._task
         said = lob.cell.digest
         algorithm = None
@@ -168,14 +170,14 @@ class _Ended:
         if passage.unit == "UTF-16 units":
             self.notes[UTF16_LENGTHS] += 1
 
-    def whole(self, passage: Passage) -> None:
+    def note_whole(self, passage: Passage) -> None:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
         identified = passage.format and asdict(passage.format)
         lob_id = self._task.prefix + lob.place.id
         self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
 
-    def part(self, file: PlacedFile, objid: str) -> None:
+    def note_part(self, file: PlacedFile, objid: str) -> None:
         self.parts.write(_line(file.part_of, file.id, objid))
 
     def close(self) -> None:
@@ -194,14 +196,14 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    ``moved`` is told the bytes as they go. Raises ``SourceError`` and ``TargetError``.
+    ``moved`` is called with numbers of bytes copied. Raises ``SourceError`` and ``TargetError``.
     """
-    ended = _Ended(task)
+    proven = _ProvenLobs(task)
     checksum = task.dialect.checksum_type
     children: list[ChildMets] = []
     try:
         with OpenHoldings(task.holdings) as shelf:
-            course = Placing(
+            placer = Placing(
                 shelf,
                 task.layout,
                 checksum=checksum,
@@ -209,29 +211,29 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 accepted=task.accepted,
                 identifying=Identifying(task.work / f"probe-{task.number}") if task.identify else None,
                 moved=moved,
-                ended=ended.lob,
-                joined=ended.whole,
+                ended=proven.note_lob,
+                joined=proven.note_whole,
                 prefix=task.prefix,
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _room(task, spot) as room:
                     entries = assignment.entries(assignment.path(task.work, spot.number))
-                    for file in course.placed(entries, room.lobs):
+                    for file in placer.place(entries, room.lobs):
                         placements.add(file)
                         if file.part_of:
-                            ended.part(file, spot.objid)
-                    children.append(room.described(placements))
+                            proven.note_part(file, spot.objid)
+                    children.append(room.describe(placements))
             shelf.check_unchanged()
-        ended.close()
+        proven.close()
     except BaseException:
-        ended.discard()
+        proven.discard()
         raise
     return TaskPlaced(
         numbers=tuple(spot.number for spot in task.segments),
         children=tuple(children),
-        is_split=ended.wholes.size > 0,
-        has_digests=ended.digests.size > 0,
-        notes=dict(ended.notes),
+        is_split=proven.wholes.size > 0,
+        has_digests=proven.digests.size > 0,
+        notes=dict(proven.notes),
     )
 
 
@@ -243,7 +245,7 @@ class _FolderRoom:
         self._spot = spot
         self.lobs: Destination = Folder(task.package / spot.content)
 
-    def described(self, placements: Placements) -> ChildMets:
+    def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
         return describe(placements, self._spot, self._task)
 
@@ -261,41 +263,41 @@ class _PackRoom:
         self._work = work
         self.lobs = pack.below(spot.content.removeprefix(spot.ip).removeprefix("/"))
 
-    def described(self, placements: Placements) -> ChildMets:
+    def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
         task, spot = self._task, self._spot
         writing.make_directories(self._work / spot.ip)
-        files = _documents(placements, spot, task, self._work)
+        files = _write_documents(placements, spot, task, self._work)
         self._pack.take(self._work, spot.ip, files)
         packed = self._pack.finish()
-        placing.pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
+        placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
         return _child(files, spot, task)
 
 
 @contextmanager
 def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackRoom]:
-    """Give what a segment is placed in for the length of a block."""
+    """Open the folder or packed file that a segment is placed in, for the length of a block."""
     if task.packing is None:
         yield _FolderRoom(task, spot)
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
-    with task.packing.open(task.package, spot.ip, work, placing.MANIFESTS) as pack:
+    with task.packing.open(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
         yield _PackRoom(task, spot, task.packing, pack, work)
     writing.remove(work)
 
 
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
-    files = _documents(placements, spot, task, task.package)
-    placing.manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    files = _write_documents(placements, spot, task, task.package)
+    placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(files, spot, task)
 
 
-def _documents(
+def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
-    """Write what an IP is beside its LOBs below ``root``; returns the digests by path."""
+    """Write the documents of an IP below ``root``; returns their digests by path."""
     content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
     return task.dialect.write_child(root, content)
 
@@ -309,5 +311,5 @@ def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -
 
 
 def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
-    """Place segments with up to ``jobs`` processes; yields what became of the tasks, as ``pooling`` does."""
+    """Place segments with up to ``jobs`` processes; yields the results as ``processes`` does."""
     return processes.results(place, tasks, jobs, progress.advance)

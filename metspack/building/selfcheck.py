@@ -1,4 +1,4 @@
-"""The check with which a package is made: of what lies on disk, by the code that checks any package."""
+"""Check a package that was just written, on disk, with the checker that checks any package."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TOLD = {
     Code.NO_SIARD.id,
     Code.PSEUDO_ABSOLUTE.id,
 }
-"""What a build says in words of its own, as it does of every convention (P1), or was asked to write."""
+"""Findings that a build warns of in words of its own, as of every convention (P1), or was asked to write."""
 _CONVENTIONS = "P1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """What a package's check found: its errors, and of each code of its warnings the first and how many."""
+    """Result of a check: the errors and, for each code of warnings, the first and their number."""
 
     errors: list[Finding] = field(default_factory=list)
     warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)

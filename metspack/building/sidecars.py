@@ -1,4 +1,4 @@
-"""The two files that SIARD 2.2 lets stand beside an archive with LOBs outside, when they are asked for."""
+"""Sidecar files of SIARD 2.2 for an archive with LOBs outside: mapping.txt and manifest.txt."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metspack.building import placing
-from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.layouts import Layout, siard22
-from metspack.mets import dialects
+from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
+from metspack.mets.filetable import PlacedFile
 
 MAPPING = "mapping.txt"
-"""Where the segment folders are kept (SIARD 2.2 S_8.1.2-0)."""
+"""The file that maps segment folders to the places where they are kept (SIARD 2.2 S_8.1.2-0)."""
 
 MANIFEST = "manifest.txt"
-"""The digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
+"""The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
-    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is no URI."""
+    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is not a URI."""
     if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
             f"the dialect {dialect} has no {MAPPING} and no {MANIFEST}",
@@ -60,26 +60,26 @@ def write(
 ) -> dict[str, Hashers]:
     """Write the files that are asked for; returns the digests of each by its name.
 
-    ``segments`` are in the package's order; ``mets`` is the name of their METS, which is no LOB. ``mapping``
+    ``segments`` are in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
     is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
     has them, SHA-256.
     """
-    algorithms = placing.algorithms(checksum)
+    algorithms = filetable.algorithms(checksum)
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
-        files[MAPPING] = _file(package, MAPPING, lines, algorithms)
+        files[MAPPING] = _write_file(package, MAPPING, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
-        files[MANIFEST] = _file(package, MANIFEST, lines, algorithms)
+        files[MANIFEST] = _write_file(package, MANIFEST, lines, algorithms)
     return files
 
 
 def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
     """Return such a file as the parent's METS lists it."""
-    return placing.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
+    return filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iter
                 yield f"{digest} *{path}\n".encode()
 
 
-def _file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
+def _write_file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
     hashers = Hashers(algorithms)
     with writing.NewFile(package / name) as file:
         for line in lines:

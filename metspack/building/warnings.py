@@ -1,4 +1,4 @@
-"""What is to be known of the LOBs of a source that was packaged: sentences for people."""
+"""Warnings after a build: missing digests, conventions, shared LOBs, a wrong messageDigest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def remarks(
 
 
 def words(archive: Archive, progress: Progress, *, rewritten: bool) -> Iterator[str]:
-    """Yield what is to be known of digests that are not those of the content.
+    """Yield warnings about messageDigests of an archive that differ from its content.
 
     ``rewritten``: the package gets an archive with new digests; else the archive is left as it is.
     """

@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
 
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
@@ -25,10 +25,6 @@ _CODES = (
 )
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
-
-
-class Interrupted(BaseException):
-    """Ctrl-C or a request to end; no handler may swallow it, only put it off."""
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

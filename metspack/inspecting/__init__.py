@@ -1,1 +1,1 @@
-"""The contents of a source: its tables, its LOBs, and files that no cell names."""
+"""Contents of a source: its tables, its LOBs, and files that no cell names."""

@@ -1,4 +1,4 @@
-"""What a source holds: its tables and, column by column, its LOBs, where they are and how they were found."""
+"""Contents of a source: its tables and, column by column, its LOBs, their places and conventions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from metspack.sources.opening import Source
 from metspack.uris import shown
 
 LISTED = 20
-"""How many LOBs of a column that cannot be had are kept; all are counted."""
+"""Number of unresolved LOBs of a column whose errors are kept; all are counted."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LobColumn:
     """A column, or a field of one, that holds LOBs; sizes are bytes.
 
-    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Those that cannot be had are
+    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Those not resolved are
     ``missing``, ``refused`` (the cell is an error, or leads where nothing is read) or ``ambiguous``; the
     first ``LISTED`` of them are in ``errors``. ``cells`` counts what the cells say, ``algorithms`` the
     digests they have, ``undigested`` those that have none.
@@ -50,12 +50,12 @@ class LobColumn:
 
     @property
     def lobs(self) -> int:
-        """The LOBs that can be had."""
+        """The LOBs that were found."""
         return self.inside + self.outside
 
     @property
     def lost(self) -> int:
-        """The LOBs that cannot be had."""
+        """The LOBs that could not be resolved."""
         return self.missing + self.refused + self.ambiguous
 
     @property
@@ -65,7 +65,7 @@ class LobColumn:
 
     @property
     def label(self) -> str:
-        """The column as a person knows it: ``dbo.Categories.Picture``."""
+        """The column by its names in the database: ``dbo.Categories.Picture``."""
         return f"{self.found.schema}.{self.found.table}.{self.found.name}"
 
     def take(self, each: Surveyed) -> None:
@@ -106,7 +106,7 @@ class LobColumn:
 
 @dataclass(slots=True, kw_only=True)
 class Inspection:
-    """What a source holds; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
+    """Contents of a source; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
 
     ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
     links without a file, which are never followed. ``warnings`` are sentences.
@@ -137,12 +137,12 @@ class Inspection:
 
     @property
     def lost(self) -> int:
-        """The LOBs that cannot be had."""
+        """The LOBs that could not be resolved."""
         return sum(each.lost for each in self.columns)
 
     @property
     def bytes(self) -> int:
-        """The bytes of the LOBs that can be had."""
+        """The bytes of the LOBs that were found."""
         return sum(each.bytes for each in self.columns)
 
     @property
@@ -152,7 +152,7 @@ class Inspection:
 
 
 def inspected(source: Source, progress: Progress | None = None) -> Inspection:
-    """Return what a source holds, reading every table's document and no LOB.
+    """Return the contents of a source, reading every table's document and no LOB.
 
     Raises ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
     """

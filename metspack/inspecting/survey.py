@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 
-from metspack.locations.candidates import Convention
-from metspack.locations.errors import LobUnresolved
-from metspack.locations.levels import folder_reference
-from metspack.mediatypes import media_type
-from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
+from metspack.locations.statement import folder_reference
+from metspack.model import FileExtent, LobRef, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
-from metspack.sources.archive import Archive, Located, declared_type, extension_of
+from metspack.sources.archive import Archive, Located, declared_type
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
@@ -63,19 +60,10 @@ class ColumnFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surveyed:
-    """A LOB cell: the LOB and the convention that found it (None without an archive), or the error."""
+class Surveyed(Located):
+    """A LOB cell of any source as it was located, with its column."""
 
     column: ColumnFound
-    cell: LobCell
-    lob: LobRef | None
-    convention: Convention | None
-    error: LobUnresolved | None
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether it is a LOB that lies in the archive itself."""
-        return self.lob is not None and bool(self.lob.entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,19 +135,18 @@ def _surveyed(
     archive: Archive, table: Table, tally: Tally, read: Callable[[int], None] | None
 ) -> Iterator[Surveyed]:
     columns: dict[str, ColumnFound] = {}
-    here: dict[str, tuple[ColumnFound, str | None]] = {}
+    here: dict[str, ColumnFound] = {}
     for located in archive.located(table, tally, read):
         path = located.cell.place.cell
         if path not in here:
             if len(here) >= _REMEMBERED:  # every element of an array has a path of its own
                 here.clear()
-            here[path] = _of_element(columns, table, path), declared_type(table, path)
-        column, declared = here[path]
+            here[path] = _of_element(columns, table, path)
         yield Surveyed(
-            column=column,
+            column=here[path],
             cell=located.cell,
-            lob=_lob(located, declared),
-            convention=located.resolution.convention if located.resolution else None,
+            lob=located.lob,
+            convention=located.convention,
             error=located.error,
         )
 
@@ -191,25 +178,11 @@ def _column(table: Table, path: str, called: str) -> ColumnFound:
     )
 
 
-def _lob(located: Located, declared: str | None) -> LobRef | None:
-    if located.resolution is None:
-        return None
-    extension = extension_of(located.cell.file)
-    return LobRef(
-        cell=located.cell,
-        size=located.resolution.size,
-        extension=extension,
-        media_type=media_type(declared, extension),
-        extents=located.resolution.extents,
-        entries=located.entries,
-    )
-
-
 def _loose(source: LooseLobs) -> Iterator[Surveyed]:
     for lob in source.lobs():
         place = lob.place
         column = _loose_column(place.schema, place.table, _ELEMENT.sub(".a", place.cell))
-        yield Surveyed(column=column, cell=lob.cell, lob=lob, convention=None, error=None)
+        yield Surveyed(column=column, cell=lob.cell, lob=lob)
 
 
 @lru_cache(maxsize=256)

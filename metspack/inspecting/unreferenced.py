@@ -1,4 +1,4 @@
-"""Files that no cell names: entries of an archive below ``content/``, and files in the LOB folders outside.
+"""Files that no cell names: an archive's entries below ``content/``, and files in LOB folders outside.
 
 What cells name is kept on disk, so that ten million names take no more memory than ten.
 """
@@ -23,7 +23,7 @@ from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
 
 NAMED = 20
-"""How many files are named; all are counted."""
+"""Number of files that are named; all are counted."""
 
 _BATCH = 1000
 _WHAT = "the names of LOBs"
@@ -41,7 +41,7 @@ class Unnamed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreferenced:
-    """What no cell names inside and outside, and why some folder could not be looked through.
+    """Files that no cell names, inside and outside, and reasons why folders could not be searched.
 
     ``twice`` is how many entries and files more than one cell names, ``example`` one of them.
     """
@@ -76,7 +76,7 @@ class Names(tempdb.Scratch):
             )
 
     def take(self, lob: LobRef) -> None:
-        """Take what a LOB is read from."""
+        """Record the entries or files that a LOB is read from."""
         if lob.entries:
             for name in lob.entries:
                 self._put("entry", _encoded(name))
@@ -120,7 +120,7 @@ class Names(tempdb.Scratch):
         return self._below(path.root, path.segments) + b"\0" + _encoded(extent.name)
 
     def unreferenced(self) -> Unreferenced:
-        """Return what no cell names.
+        """Return the entries and files that no cell names.
 
         Inside: below ``content/``, tables and folders apart. Outside: in the top folder, below its granted
         root, of each LOB there, the root itself never; METS files and manifests apart.

@@ -1,4 +1,4 @@
-"""Reading every LOB of a source to prove it: by its cell's digest, its length, and what holds it."""
+"""Verification of a source's LOBs: each read and compared with its cell's digest and length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metspack.sources.opening import Source
 
 @unique
 class Fault(Enum):
-    """What is wrong with a LOB that was read.
+    """Faults of a LOB that was read.
 
     ``UNREADABLE`` is also a CRC that differs and a file that was changed meanwhile; ``PART_DIGEST`` a cell
     whose digest is the last part's alone, as DBPTK writes it.
@@ -32,7 +32,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A LOB that was read: what is wrong with it, None when nothing is, and the sentences to say so.
+    """Result of reading a LOB: its fault, None without one, and the message and hint about it.
 
     ``algorithm`` is that of the digest which it has, ``unit`` what its length counts: None when its
     cell has none. ``is_part_digest``: the digest is the last part's alone, and that was accepted.
@@ -49,7 +49,7 @@ class Verdict:
 
 @dataclass(slots=True, kw_only=True)
 class Verification:
-    """What was read and what came of it: LOBs, bytes, those proven by each algorithm and unit.
+    """Totals of a verification: LOBs, bytes, and LOBs proven by each algorithm and unit.
 
     ``undigested`` and ``unmeasured`` are LOBs without a fault whose cells have no digest, no length;
     ``part_digests`` those whose digest is accepted though it is the last part's alone.
@@ -73,7 +73,7 @@ class Verification:
 class Verifier(Closable):
     """Reads the LOBs of one source, in any order; a context manager, for one thread.
 
-    ``accepted`` is of ``copying.ACCEPTABLE``; ``counts`` is of all that was read so far.
+    ``accepted`` is of ``lobstream.ACCEPTABLE``; ``counts`` is of all that was read so far.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Verifier(Closable):
         self._holdings = source.holdings()
         self._shelf = OpenHoldings(self._holdings)
 
-    def verified(self, lob: LobRef) -> Verdict:
-        """Return what came of reading a LOB, and count it."""
+    def verify(self, lob: LobRef) -> Verdict:
+        """Read a LOB, count it, and return the verdict."""
         passage = Passage(lob, self._shelf_of(lob), (), self._accepted)
         verdict = self._read(lob, passage)
         self._count(verdict)
@@ -148,10 +148,10 @@ class Verifier(Closable):
 
 
 def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:
-    """Read every LOB of a source that can be had, and yield the verdicts of those with a fault."""
+    """Read every LOB of a source that was found, and yield the verdicts of those with a fault."""
     for batch in survey.batches(source):
         for each in batch.lobs:
-            if each.lob is not None and (verdict := verifier.verified(each.lob)).fault is not None:
+            if each.lob is not None and (verdict := verifier.verify(each.lob)).fault is not None:
                 yield verdict
     verifier.check_unchanged()
 

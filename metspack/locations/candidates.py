@@ -8,14 +8,15 @@ under the name of its convention. Whether a file is there is for others to see.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from metspack import textlength
 from metspack.errors import SourceError
 from metspack.layouts.names import DIGITS
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Convention, Made
-from metspack.locations.levels import Levels, cell_reference
-from metspack.locations.statement import LocationError, Place
+from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.uris import Kind, ReferenceRefused, Repair
 
 __all__ = [
@@ -34,6 +35,9 @@ _PLAIN = re.compile(
     r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
 )
 _REMEMBERED = 64
+_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
+PLAIN_NAME = "x"
+"""A cell's ``file`` that stands for every plain name in its column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,7 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
     """
     noted: list[SourceError] = [] if refusals is None else refusals
     try:
-        file = cell_reference(levels)
+        file = cell_reference(levels.file)
     except ReferenceRefused as refused:
         noted.append(refused)
         return
@@ -95,15 +99,65 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
             yield again
 
 
+class DescribedField(Protocol):
+    """A column or field as metadata.xml describes it."""
+
+    @property
+    def type(self) -> str:
+        """The SQL type."""
+
+    @property
+    def lob_folder(self) -> str | None:
+        """The lobFolder, None when it is nil."""
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of SIARD 1.0 and 2.0, None without one."""
+
+
 class Candidates:
-    """The candidates of the cells of one column; made once for all plain names in one folder."""
+    """The candidate places of the LOBs of one column or field, and what can be its LOB by the size.
 
-    __slots__ = ("_made", "levels")
+    Built and checked packages read levels and types by the same rules; each looks for files by itself.
+    ``is_text``: a cell's ``length`` may count characters. Places of plain names are made once for a folder.
+    """
 
-    def __init__(self, levels: Levels) -> None:
+    __slots__ = ("_made", "is_content", "is_inside", "is_text", "levels")
+
+    def __init__(self, levels: Levels, *, is_text: bool = True) -> None:
         """Begin with a column's levels, whose ``file`` means nothing."""
         self.levels = levels
+        self.is_text = is_text
+        self.is_inside = not local_texts(levels)
+        """Whether the statement puts its LOBs inside the archive: neither it nor a field has a lobFolder."""
+        self.is_content = is_content(levels)
         self._made: dict[str, list[Candidate]] = {}
+
+    @classmethod
+    def of_field(cls, chain: Sequence[DescribedField], database: str | None, table: str) -> Candidates:
+        """Return the candidates of the last of a column and its fields, ``Table.chain`` of a cell's path.
+
+        The chain is empty for a cell that metadata.xml has no column for. ``database`` is the lobFolder
+        of the database, ``table`` the table's folder in the archive.
+        """
+        folders = [each.lob_folder for each in chain] or [None]
+        levels = Levels(
+            database=database,
+            column=folders[0],
+            fields=tuple(folders[1:]),
+            folder=next((each.folder for each in reversed(chain) if each.folder), None),
+            table=table,
+            file=PLAIN_NAME,
+        )
+        return cls(levels, is_text=not chain or _BYTES_ONLY.match(chain[-1].type) is None)
+
+    def fits(self, size: int, length: int | None) -> bool:
+        """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        return length is None or size == length or (self.is_text and textlength.is_possible(length, size))
+
+    def named_in_full(self, file: str) -> Convention:
+        """Return the convention by which a plain ``file`` is an entry's full name: C, or F."""
+        return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
         """Yield what ``candidates`` does for the cell with this ``file``."""
@@ -112,6 +166,10 @@ class Candidates:
             return candidates(replace(self.levels, file=file), refusals)
         made = self._made.get(plain[1])
         return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
+
+    def by_way(self, way: int) -> Candidate | None:
+        """Return the one place of ``PLAIN_NAME`` made as another cell's ``way``, None without one."""
+        return candidate(replace(self.levels, file=PLAIN_NAME), way)
 
     def _first(
         self, file: str, plain: re.Match[str], refusals: list[SourceError]
@@ -136,7 +194,7 @@ def candidate(levels: Levels, way: int) -> Candidate | None:
     """Return the one place made as ``way`` of another cell's candidate was, None when there is none."""
     base = way % len(WAYS)
     try:
-        file = cell_reference(levels)
+        file = cell_reference(levels.file)
         if file.is_folder or (file.kind is not Kind.RELATIVE and base not in DESPITE_ERRORS):
             return None
         found = WAYS[base](levels, file)

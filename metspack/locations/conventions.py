@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.layouts.names import SEG
-from metspack.locations.levels import (
+from metspack.locations.statement import (
     Levels,
-    chained,
+    Place,
     database_folder,
     folder_reference,
-    from_zip_root,
     is_content,
     local_folders,
     local_texts,
-    stripped,
+    located,
 )
-from metspack.locations.statement import Place, located
 from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, walked
 
 
@@ -131,6 +129,11 @@ class Convention(Enum):
         """Whether the statement on the location of LOBs gives this place (C, and F which it undoes)."""
         return self.letter in {"C", "F"}
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether no writer of archives meant this place: LOBs that were moved or renamed may be there."""
+        return self.letter in {"S", "L", "R"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
@@ -161,6 +164,39 @@ def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Mad
     if Repair.BACKSLASH in made.repairs and not place.absolute:
         return Made(convention=Convention.J, place=place, repairs=made.repairs)
     return made
+
+
+# --- References to places -----------------------------------------------------------------------------
+
+
+def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ...]]:
+    """Return whether a chain is absolute, its drive, and its segments from the last absolute one on."""
+    absolute, drive = False, None
+    segments: tuple[str, ...] = ()
+    for each in parts:
+        if each.kind is Kind.RELATIVE:
+            segments += each.segments
+        else:
+            # A path beginning with "/" keeps the drive of what it is relative to (RFC 8089 E.2.1).
+            absolute, drive, segments = True, each.drive or drive, each.segments
+    return absolute, drive, segments
+
+
+def stripped(segments: Sequence[str]) -> tuple[str, ...]:
+    """Return the same steps without any ``..`` at the start."""
+    names = collapsed(segments)
+    return names[names.count("..") :]
+
+
+def from_zip_root(parts: Sequence[Reference]) -> Place:
+    """Return the place of a chain that begins at the zip's root; ``..`` from there is the .siard's folder."""
+    absolute, drive, segments = chained(parts)
+    if absolute:
+        return Place(inside=False, absolute=True, drive=drive, segments=walked((), segments))
+    names = collapsed(segments)
+    if names[0] == "..":
+        return Place(inside=False, segments=names[1:])
+    return Place(inside=True, segments=names)
 
 
 # --- The statement ------------------------------------------------------------------------------------

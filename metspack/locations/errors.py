@@ -21,7 +21,6 @@ from metspack.uris import shown
 _SHOWN = 6
 _TRIED = ". Tried: "
 _ONE_UP = re.compile(r"\.\./(?!\.\./)")
-_GUESSES = {Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED}
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
@@ -107,7 +106,7 @@ def unresolved(
 
 def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
     """Return whether no place could be looked at, or the cell is an error, so that nothing is missing."""
-    looked = [each for each in tried if each.problem is None and each.convention not in _GUESSES]
+    looked = [each for each in tried if each.problem is None and not each.convention.is_guess]
     refused = bool(refusals) or any(each.problem is not None for each in tried)
     return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
 

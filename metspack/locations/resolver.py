@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from metspack.files.byteranges import HeldMedium
 from metspack.files.tempdb import Closable
-from metspack.locations.candidates import Convention, Levels
+from metspack.locations.candidates import Candidates, Convention
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.mappingtxt import read_mapping
@@ -38,7 +38,6 @@ __all__ = [
     "read_mapping",
 ]
 
-_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 _REMEMBERED = 10_000
 
 
@@ -148,11 +147,11 @@ class Resolver(Closable):
             self._table, self._here = table, {}
         column = self._here.get(cell.place.cell) or self._column(table, cell.place.cell)
         # Almost every archive names the entry in full; only this look-up is on the way of a million LOBs.
-        if column.inside and self._tree is not None and PLAIN.fullmatch(cell.file):
+        candidates = column.candidates
+        if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
             extent = self._tree.extent(cell.file)
-            if extent is not None and column.fits(extent.size, cell.length):
-                repeats = column.is_content and cell.file.startswith("content/")
-                convention = Convention.F if repeats else Convention.C
+            if extent is not None and candidates.fits(extent.size, cell.length):
+                convention = candidates.named_in_full(cell.file)
                 column.counts[convention, True] += 1
                 return Resolution(
                     extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
@@ -172,7 +171,7 @@ class Resolver(Closable):
         below = ([levels.table, levels.folder] if levels.folder else [levels.table]) if levels.table else []
         for folder in ([], below, below[1:]):
             extent = self._tree.extent("/".join([*folder, *names]))
-            if extent is not None and column.fits(extent.size, cell.length):
+            if extent is not None and column.candidates.fits(extent.size, cell.length):
                 convention = Convention.I if folder else Convention.C
                 column.counts[convention, True] += 1
                 return Resolution(
@@ -192,19 +191,11 @@ class Resolver(Closable):
 
     def _new_column(self, table: Table, path: str) -> Column:
         chain = table.chain(path)
-        folders = [each.lob_folder for each in chain] or [None]
-        levels = Levels(
-            database=self._lob_folder,
-            column=folders[0],
-            fields=tuple(folders[1:]),
-            folder=next((each.folder for each in reversed(chain) if each.folder), None),
-            table=table.folder_path,
-            file="",
-        )
         tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
         counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
-        text = not chain or _BYTES_ONLY.match(chain[-1].type) is None
-        return Column.of(levels, counts, text=text)
+        return Column(
+            candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path), counts=counts
+        )
 
 
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
@@ -218,7 +209,7 @@ def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
             f"found by convention {convention.letter} ({convention.title}), not as the statement on the "
             "location of LOBs says"
         )
-    if not column.fits(hit.size, cell.length):
+    if not column.candidates.fits(hit.size, cell.length):
         warnings.append(f"has {hit.size:,} bytes though its cell says {cell.length:,}; its digest is right")
     return Resolution(
         extents=hit.extents,

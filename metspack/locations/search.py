@@ -10,14 +10,12 @@ from functools import partial
 from typing import Protocol
 from urllib.parse import quote
 
-from metspack import digests, textlength
+from metspack import digests
 from metspack.errors import SourceError
-from metspack.locations import candidates as locations_candidates
 from metspack.locations import errors, splitparts
-from metspack.locations.candidates import Candidate, Convention, Levels
+from metspack.locations.candidates import Candidate, Candidates, Convention, renamed
 from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
-from metspack.locations.levels import is_content
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
 from metspack.model import Digest, Extent, LobCell, ZipExtent
@@ -113,33 +111,14 @@ _HINTED = 3
 
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """What the cells of a column or field have in common, where they may lie, how they were found.
+    """A column or field whose LOBs are looked for: their candidate places, and how they were found so far.
 
-    ``text``: ``length`` may count characters. ``counts`` are by convention and whether inside.
+    ``counts`` are by convention and whether inside; ``unfound`` is how many were not found.
     """
 
-    candidates: locations_candidates.Candidates
-    text: bool
+    candidates: Candidates
     counts: Counter[tuple[Convention, bool]]
-    inside: bool
-    is_content: bool
     unfound: int = 0
-
-    @classmethod
-    def of(cls, levels: Levels, counts: Counter[tuple[Convention, bool]], *, text: bool) -> Column:
-        """Return the column with these levels (their ``file`` means nothing)."""
-        inside = not any(each and each.strip() for each in (levels.column, *levels.fields))
-        return cls(
-            candidates=locations_candidates.Candidates(levels),
-            text=text,
-            counts=counts,
-            inside=inside,
-            is_content=is_content(levels),
-        )
-
-    def fits(self, size: int, length: int | None) -> bool:
-        """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
-        return length is None or size == length or (self.text and textlength.is_possible(length, size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +211,7 @@ class Search:
         self._tried.append(Tried(convention=candidate.convention, where=where, problem=problem, size=size))
 
     def _fits(self, size: int) -> bool:
-        return self._column.fits(size, self._cell.length)
+        return self._column.candidates.fits(size, self._cell.length)
 
     def _places(self, candidate: Candidate) -> Iterator[tuple[Spot | None, Names]]:
         """Yield a spot below a granted root and its names, or None and names from the zip's root."""
@@ -269,7 +248,7 @@ class Search:
             return
         siard = self._sources.siard
         siblings = self._sources.granted.lob_folders(spot.root, spot.path[:at], siard)
-        for name in locations_candidates.renamed(spot.path[at], siblings, siard):
+        for name in renamed(spot.path[at], siblings, siard):
             yield Spot(root=spot.root, path=(*spot.path[:at], name, *spot.path[at + 1 :]))
 
     def _look(self, spot: Spot | None) -> splitparts.Look:
@@ -393,18 +372,16 @@ class Search:
 
     def _file_alike(self, spot: Spot) -> str | None:
         alike = self._sources.granted.alike(spot)
-        if alike is None:
-            packed = self._sources.packed
-            with suppress(Obstacle):
-                for cased in _cased(spot.path):
-                    if found := packed.entries(spot.root, cased):
-                        return packed.shown(found[0])
+        packed = self._sources.packed
+        with suppress(Obstacle):
+            for cased in _cased(spot.path) if alike is None else ():
+                if found := packed.entries(spot.root, cased):
+                    return packed.shown(found[0])
         return alike
 
     def _entry_alike(self, names: Names) -> str | None:
-        return next(
-            ("/".join(cased) for cased in _cased(names) if self._sources.entry(cased) is not None), None
-        )
+        found = (each for each in _cased(names) if self._sources.entry(each) is not None)
+        return next(map("/".join, found), None)
 
 
 def _cased(names: Names) -> Iterator[Names]:

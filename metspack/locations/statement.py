@@ -6,6 +6,7 @@ Three levels say it: the database's ``lobFolder``, the column's (or the field's)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
@@ -86,6 +87,22 @@ class LocationError(SourceError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """All that an archive says of where the LOB of one cell is; texts unescaped as metadata.xml has them.
+
+    ``fields`` are the field lobFolders from the column inwards; ``folder`` is that of SIARD 1.0 and
+    2.0; ``table`` is the table's folder in the archive.
+    """
+
+    database: str | None
+    column: str | None
+    fields: tuple[str | None, ...] = ()
+    folder: str | None = None
+    table: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where a LOB is, as names.
 
@@ -108,6 +125,61 @@ class Place:
         return path if self.inside or path.startswith("../") else f"./{path}"
 
 
+# --- Levels as references -----------------------------------------------------------------------------
+
+
+def cell_reference(file: str) -> Reference:
+    """Return the reference in a cell's ``file``; raises ``ReferenceRefused`` naming the cell."""
+    return _reference("the cell's file", file)
+
+
+@lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
+def folder_reference(where: str, text: str | None) -> Reference | None:
+    """Return the reference in a lobFolder, None when it is nil or blank.
+
+    Raises ``ReferenceRefused``, whose message begins with ``where``.
+    """
+    return None if text is None or not text.strip(WHITE_SPACE) else _reference(where, text)
+
+
+def _reference(where: str, text: str) -> Reference:
+    try:
+        return parsed(text)
+    except ReferenceRefused as error:
+        raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
+
+
+_CONTENT = re.compile(r"\s*(?:\.[/\\])?content[/\\]?\s*")
+
+
+def is_content(levels: Levels) -> bool:
+    """Return whether the database's lobFolder is ``content``, as several programs write it."""
+    return levels.database is not None and _CONTENT.fullmatch(levels.database) is not None
+
+
+def database_folder(levels: Levels) -> list[Reference]:
+    """Return the database's lobFolder in a list, an empty one when it is nil or blank."""
+    found = folder_reference("the database's lobFolder", levels.database)
+    return [] if found is None else [found]
+
+
+def local_texts(levels: Levels) -> list[str]:
+    """Return the lobFolders of column and fields that are not nil or blank, from the column inwards."""
+    return [each for each in (levels.column, *levels.fields) if each and each.strip(WHITE_SPACE)]
+
+
+def local_folders(levels: Levels) -> list[Reference]:
+    """Return the references in the lobFolders of column and fields, from the column inwards."""
+    return [
+        found
+        for each in local_texts(levels)
+        if (found := folder_reference("the column's lobFolder", each)) is not None
+    ]
+
+
+# --- The table ----------------------------------------------------------------------------------------
+
+
 def located(
     database: str | None, column: str | None, cell: str | None, *, fields: Sequence[str | None] = ()
 ) -> Place | None:
@@ -122,13 +194,13 @@ def located(
     """
     if cell is None:
         return None
-    base = _folder("the database's lobFolder", database)
+    base = folder_reference("the database's lobFolder", database)
     folders = [
         folder
         for where, text in (("the column's lobFolder", column), *(("a field's lobFolder", f) for f in fields))
-        if (folder := _folder(where, text)) is not None
+        if (folder := folder_reference(where, text)) is not None
     ]
-    file = _reference("the cell's file", cell)
+    file = cell_reference(cell)
     # One absolute folder in the chain makes its innermost end absolute.
     local = max((_level(each) for each in folders), key=_REACH.__getitem__, default=LevelLocation.NIL)
     levels = (_level(base), local, _level(file))
@@ -150,18 +222,6 @@ def _level(reference: Reference | None) -> LevelLocation:
     if reference is None:
         return LevelLocation.NIL
     return LevelLocation.RELATIVE if reference.kind is Kind.RELATIVE else LevelLocation.ABSOLUTE
-
-
-@lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
-def _folder(where: str, text: str | None) -> Reference | None:
-    return None if text is None or not text.strip(WHITE_SPACE) else _reference(where, text)
-
-
-def _reference(where: str, text: str) -> Reference:
-    try:
-        return parsed(text)
-    except ReferenceRefused as error:
-        raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 
 def _below(base: Place, reference: Reference) -> Place:

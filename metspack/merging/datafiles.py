@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from metspack import safexml
-from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.mediatypes import DEFAULT
 from metspack.merging.ips import REPRESENTATIONS, GivenIp, check_fixity, damaged, facts, said_of_mets
-from metspack.mets import CSIP_METS, reader
+from metspack.mets import CSIP_METS, filetable, reader
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import Budgets, Digest, Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
@@ -107,7 +106,7 @@ class DataFiles(tempdb.Scratch):
                 said=_said(size, algorithm, value, by=source),
                 part_of=part_of,
                 sequence=seq,
-                format=placing.format_of(kind),
+                format=filetable.format_of(kind),
             )
 
     def archives(self) -> list[DataFile]:
@@ -203,7 +202,7 @@ class DataFiles(tempdb.Scratch):
             *_row(said),
             fact.mimetype or DEFAULT,
             said.by,
-            *placing.row_of_format(format_of(fact)),
+            *filetable.row_of_format(format_of(fact)),
         )
         if not self._database.execute(_PUT, row).rowcount:
             self._refuse_second(container, "/".join(path), identifier)

@@ -14,7 +14,6 @@ from pathlib import Path
 from metspack.building import manifests, placing, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.placing import PlacedFile, Placements
 from metspack.containers.ipreader import OpenPacks
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
@@ -22,8 +21,9 @@ from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
 from metspack.merging.ips import GivenIp, check_fixity, ordered
-from metspack.mets import dialects, ids
+from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.packages.lobs import StatedFixity
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
@@ -184,7 +184,7 @@ class _MergeWork:
                 documentation=self.documentation,
             )
             others = dialect.write_merged(staging.package, content)
-            placing.manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
+            placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
         checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify)
         return Merged(
@@ -198,7 +198,7 @@ class _MergeWork:
 
     def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
         """Copy the data, proving each file; yields it as METS is to list it."""
-        algorithms = placing.algorithms(self.options.algorithm)
+        algorithms = filetable.algorithms(self.options.algorithm)
         made: set[Path] = set()
         for file in self.found.files():
             hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
@@ -215,7 +215,9 @@ class _MergeWork:
                     copy.write(block)
                     self.progress.advance(len(block))
                 check_fixity(str(source), file.said, hashers)
-            placed = placing.placed_file(file.id, file.path, file.media_type, hashers, self.options.algorithm)
+            placed = filetable.placed_file(
+                file.id, file.path, file.media_type, hashers, self.options.algorithm
+            )
             yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
         wholes.end()
 

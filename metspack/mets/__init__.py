@@ -1,4 +1,4 @@
-"""METS documents: reading and writing them, and the file names that specifications give them."""
+"""METS documents: read as facts, written through templates; and the names of their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptive metadata of a package: a file that a person has, or Dublin Core from what the archive says."""
+"""Descriptive metadata (dmdSec): a given file, or Dublin Core from the archive's metadata.xml."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an archive says of its database; "" for what it does not say."""
+    """Description of a database from the metadata of its archive; "" for what is missing there."""
 
     title: str
     description: str = ""
@@ -46,8 +46,8 @@ class Description:
     version: str = ""
 
 
-def given(path: Path) -> Given:
-    """Return a person's descriptive file; raises ``ConfigError`` when it cannot be read or is not XML."""
+def read_given(path: Path) -> Given:
+    """Return the kind of a given file; raises ``ConfigError`` when it cannot be read or is not XML."""
     name, namespace = "", ""
 
     def root(tag: str, _attributes: dict[str, str]) -> None:
@@ -76,7 +76,7 @@ def given(path: Path) -> Given:
 
 
 def description(name: str, metadata: Metadata | None) -> Description:
-    """Return what an archive's metadata says of the database; of LOBs without one only the name."""
+    """Return the description of the database of an archive; without one it has only the name."""
     if metadata is None:
         return Description(title=name)
     return Description(

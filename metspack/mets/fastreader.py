@@ -1,4 +1,4 @@
-"""Stretches of METS in which elements of one shape follow each other, taken apart all at once.
+"""A fast reader of METS: runs of ``file`` and other elements of one shape are taken apart all at once.
 
 A large METS is the same few lines a million times over. Elements that are written alike, byte for byte but
 for the values of their attributes, need no parser each: what a parser said of one tells where the facts of
@@ -88,7 +88,7 @@ class Cut:
 
 
 class Shape:
-    """How an element is written: ``literals`` are what stands around the values of its attributes.
+    """The shape of an element as written: ``literals`` are the text around the values of its attributes.
 
     ``fixed`` are the values, by number, that are a part of the shape; ``fields`` tell which value, by number,
     a field of the element's one fact has.
@@ -231,7 +231,7 @@ def shape_of(
 
 
 Sink = Callable[[bytes], object]
-"""Gets a document's bytes with white space in place of the runs, as many lines, and columns in the last."""
+"""Called with a document's bytes, with white space of as many lines and columns in place of the runs."""
 
 _END = re.compile(
     rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"
@@ -254,8 +254,8 @@ def condensed(
     """
     condensing = Condensing(budgets or Budgets(), sink)
     for block in blocks:
-        yield from condensing.condensed(block, final=False)
-    yield from condensing.condensed(b"", final=True)
+        yield from condensing.take_runs(block, final=False)
+    yield from condensing.take_runs(b"", final=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class Condensing(Reader):
         for kind in (FILE, FPTR):
             self._starts[kind] = partial(self._beginning, self._starts[kind])
 
-    def condensed(self, block: bytes, *, final: bool) -> Iterator[Fact | Run]:
+    def take_runs(self, block: bytes, *, final: bool) -> Iterator[Fact | Run]:
         """Yield the facts and runs in the next bytes, raising as ``read`` does; the last are ``final``."""
         data, at = self._held + block, 0
         self._held = b""
@@ -307,7 +307,7 @@ class Condensing(Reader):
         while at < len(data):
             if (cut := self._cut(data, at)) is not None:
                 yield cut.run
-                yield from self._telling(cut.blank)
+                yield from self._parse_piece(cut.blank)
                 at += cut.size
             elif not final and self._may_go_on(data, at):
                 self._held = data[at:]
@@ -317,20 +317,20 @@ class Condensing(Reader):
                 stop = len(data) if end is None else end.end()
                 self._skipped = max(0, self._skipped - (stop - at))
                 before = self._fed
-                yield from self._telling(data[at:stop])
+                yield from self._parse_piece(data[at:stop])
                 self._shape = None if end is None else self._shape_of(data[at:stop], end[0], before)
                 at = stop
         if final:
-            yield from self._parsed(b"", final=True)
-        self._bounded(len(block))
+            yield from self._parse(b"", final=True)
+        self._check_bounds(len(block))
         if self._sink is not None:
             self._sink(b"".join(self._told))
 
-    def _telling(self, piece: bytes) -> Iterator[Fact]:
+    def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
         """Let the parser have some bytes."""
         self._began = self._ended = None
         self._told.append(piece)
-        return self._parsed(piece, final=False)
+        return self._parse(piece, final=False)
 
     def _cut(self, data: bytes, at: int) -> Cut | None:
         if self._shape is None:

@@ -1,4 +1,4 @@
-"""Names and identifiers, made from what they name and from nothing else; pure."""
+"""Names and identifiers (OBJID, xml:id), derived from what they name alone; pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_readable(stem: str) -> bool:
 
 
 def name_words(stem: str, given: str | None) -> tuple[str, ...]:
-    """Return what is to be said of a package's name: that it was made up where nobody gave one."""
+    """Return a warning where a package's name was made up, since the stem has no letter of ASCII."""
     if given is not None or is_readable(stem):
         return ()
     made = f"the package is called {package_name(stem)}; --name gives it another, such as --name Northwind"
@@ -50,7 +50,7 @@ def name_words(stem: str, given: str | None) -> tuple[str, ...]:
 
 
 def given_name(name: str) -> str:
-    """Return a name that a person chose, as ``package_name`` would make it.
+    """Return a given name of a package, as ``package_name`` would make it.
 
     Raises ``ConfigError`` for an empty one, one with a slash, and one without a letter or digit of ASCII.
     """
@@ -70,7 +70,7 @@ def given_name(name: str) -> str:
 
 
 def given_objid(objid: str) -> str:
-    """Return an OBJID that a person chose; raises ``ConfigError`` for one that cannot be a link target.
+    """Return a given OBJID; raises ``ConfigError`` for one that cannot be a link target.
 
     The links name it in ``xlink:href`` (an anyURI), letter by letter, so it may hold no space and
     nothing that a URI reference may not hold.

@@ -1,4 +1,4 @@
-"""Links between METS documents: ``mptr``, which way it leads, how it names a package, equality of OBJIDs.
+"""Links between METS documents (``mptr``): direction, style, and equality of OBJIDs.
 
 Three styles are about, and what RODA reads: the recommendation (0.16) names a child by the ID of a file
 entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in structMaps of their
@@ -45,7 +45,7 @@ def are_same(identifier: str, other: str) -> bool:
 
 @unique
 class By(Enum):
-    """How an mptr names a package."""
+    """Ways in which an ``mptr`` names a package."""
 
     FILE = "file ID"
     """The ID of a file entry of the same METS, which says where the child is (recommendation 0.16)."""

@@ -1,4 +1,4 @@
-"""Ids of LOBs in a package of several archives; pure.
+"""LOB ids in a package of several archives, with the name of the archive before them; pure.
 
 A LOB's id is its place in a database (``s0.t2.c4.r1``). In METS the ids of an archive that was added to a
 package begin with its name (``Orders.s0.t2.c4.r1``), so that each means one LOB.
@@ -12,7 +12,7 @@ _ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.
 
 
 def prefix(archive: str) -> str:
-    """Return what ids may begin with that are of the archive in a file of this name."""
+    """Return the prefix that ids of the archive in a file of this name may have."""
     stem = archive.rpartition(".")[0] or archive
     return f"{stem}." if re.match("[A-Za-z_]", stem, re.ASCII) else f"_{stem}."
 
@@ -26,5 +26,5 @@ def parted(lob: str) -> tuple[str, str]:
 
 
 def bounds(prefix: str) -> tuple[str, str]:
-    """Return between what all ids lie that are a prefix and a place: from the first to before the second."""
+    """Return the bounds of all ids with a prefix: from the first to before the second."""
     return f"{prefix}s0", f"{prefix}s:"  # ":" follows "9"

@@ -1,4 +1,4 @@
-"""Which of the IPs that lie side by side in a folder is the one at the top."""
+"""IPs side by side in one folder: finds the METS of the one at the top, which has no parent there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metspack.model import Budgets
 
 @dataclass(frozen=True, slots=True)
 class _IpMets:
-    """What the METS of an IP says of itself and of its parent: OBJIDs and locations."""
+    """The OBJID of an IP's METS, and the OBJIDs or locations of its parent there."""
 
     objid: str
     ups: tuple[str, ...]

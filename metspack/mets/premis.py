@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import resources
-from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
 from metspack.mets import writer
+from metspack.mets.filetable import PlacedFile
 from metspack.model import Digest, Format
 
 TEMPLATES = resources.template_folder() / "premis"
 
 LOCAL = "local"
-"""The kind of identifiers that mean something in one package alone."""
+"""The type of identifiers that are unique in one package alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifier:
-    """How an object is called, and what kind of name that is."""
+    """An identifier of an object: its value and its type."""
 
     value: str
     type: str = LOCAL

@@ -7,8 +7,8 @@ is for who asked for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from metspack import safexml
@@ -37,6 +37,10 @@ FILE = f"{_PREFIX}file"
 FPTR = f"{_PREFIX}fptr"
 _GROUP = f"{_PREFIX}fileGrp"
 _DIV = f"{_PREFIX}div"
+_AGENT = f"{_PREFIX}agent"
+_NAME = f"{_PREFIX}name"
+_NOTE = f"{_PREFIX}note"
+_OF_AGENTS = frozenset({_AGENT, _NAME, _NOTE})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 # What a network or a registry would have to resolve; one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
@@ -45,13 +49,40 @@ _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The ``mets`` element's own attributes."""
+    """The ``mets`` element's own attributes; ``attributes`` are all of them, by their names as written."""
 
     objid: str | None
     type: str | None
     profile: str | None
     label: str | None
     line: int
+    attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The attributes of ``metsHdr``, by their names as written."""
+
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An ``agent`` of ``metsHdr`` with its TYPE and ROLE; ``note`` are its notes, one after the other."""
+
+    type: str | None
+    role: str | None
+    other_role: str | None
+    name: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructMap:
+    """The beginning of a ``structMap``."""
+
+    type: str | None
+    label: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +132,7 @@ class Identified:
     line: int
 
 
-Fact = Root | File | Mptr | Fptr | Identified
+Fact = Root | Header | Agent | File | StructMap | Mptr | Fptr | Identified
 
 
 class NotMets(safexml.XmlError):
@@ -129,7 +160,7 @@ class BudgetExceeded(safexml.XmlError):
 
 
 def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
-    """Yield a METS document's facts in document order, a ``File`` where its element ends.
+    """Yield a METS document's facts in document order, a ``File`` or an ``Agent`` where its element ends.
 
     ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed,
     ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetExceeded`` for one nested deeper
@@ -137,8 +168,8 @@ def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fa
     """
     reader = Reader(budgets or Budgets())
     for block in blocks:
-        yield from reader.taken(block, final=False)
-    yield from reader.taken(b"", final=True)
+        yield from reader.take(block, final=False)
+    yield from reader.take(b"", final=True)
 
 
 class Reader:
@@ -155,10 +186,16 @@ class Reader:
         self._groups: list[str] = []
         self._group_marks: list[int] = []
         self._files: list[_OpenFile] = []
+        self._agent: _OpenAgent | None = None
+        self._text = ""
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
         self._starts = {
+            f"{_PREFIX}metsHdr": self._header,
+            _AGENT: self._open_agent,
+            _NAME: self._open_text,
+            _NOTE: self._open_text,
             _GROUP: self._group,
             FILE: self._file,
             f"{_PREFIX}FLocat": self._location,
@@ -174,12 +211,12 @@ class Reader:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
 
-    def taken(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+    def take(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         """Yield the facts in the next bytes, raising as ``read`` does; the last are ``final``."""
-        yield from self._parsed(block, final=final)
-        self._bounded(len(block))
+        yield from self._parse(block, final=final)
+        self._check_bounds(len(block))
 
-    def _parsed(self, block: bytes, *, final: bool) -> Iterator[Fact]:
+    def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
         self._fed += len(block)
         try:
@@ -190,7 +227,7 @@ class Reader:
         if self._fault is not None:
             raise self._fault
 
-    def _bounded(self, size: int) -> None:
+    def _check_bounds(self, size: int) -> None:
         """Refuse a tag that goes on for longer than the budget and the ``size`` bytes that came last."""
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             raise BudgetExceeded(
@@ -229,6 +266,8 @@ class Reader:
             del self._groups[self._group_marks.pop() :]
         elif local == _DIV:
             self._divs.pop()
+        elif self._agent is not None and local in _OF_AGENTS:
+            self._close_agent(self._agent, local)
         if self._scopes[-1][0] == self._depth:
             self._scopes.pop()
         self._depth -= 1
@@ -286,8 +325,35 @@ class Reader:
                 profile=attributes.get("PROFILE"),
                 label=attributes.get("LABEL"),
                 line=self._line,
+                attributes=attributes,
             )
         )
+
+    def _header(self, attributes: dict[str, str]) -> None:
+        self._found.append(Header(attributes=attributes))
+
+    def _open_agent(self, attributes: dict[str, str]) -> None:
+        self._agent = _OpenAgent(attributes)
+
+    def _open_text(self, _attributes: dict[str, str]) -> None:
+        if self._agent is not None:
+            # Only here: to be called for the white space between millions of elements would cost much.
+            self._parser.CharacterDataHandler = self._add_text
+
+    def _add_text(self, text: str) -> None:
+        if len(self._text) < self._budgets.attribute:
+            self._text += text
+
+    def _close_agent(self, agent: _OpenAgent, local: str) -> None:
+        self._parser.CharacterDataHandler = None
+        if local == _NAME:
+            agent.name += self._text
+        elif local == _NOTE:
+            agent.note += self._text
+        else:
+            self._found.append(agent.fact())
+            self._agent = None
+        self._text = ""
 
     def _group(self, attributes: dict[str, str]) -> None:
         self._group_marks.append(len(self._groups))
@@ -324,6 +390,7 @@ class Reader:
 
     def _struct_map(self, attributes: dict[str, str]) -> None:
         self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
+        self._found.append(StructMap(type=self._structmap[0], label=self._structmap[1]))
 
     def _div(self, attributes: dict[str, str]) -> None:
         self._divs_seen += 1
@@ -348,6 +415,25 @@ class Reader:
     def _fptr(self, attributes: dict[str, str]) -> None:
         if (fileid := attributes.get("FILEID")) is not None:
             self._found.append(Fptr(fileid=fileid, line=self._line))
+
+
+class _OpenAgent:
+    """An ``agent`` element whose end has not come."""
+
+    def __init__(self, attributes: dict[str, str]) -> None:
+        self._attributes = attributes
+        self.name = ""
+        self.note = ""
+
+    def fact(self) -> Agent:
+        value = self._attributes.get
+        return Agent(
+            type=value("TYPE"),
+            role=value("ROLE"),
+            other_role=value("OTHERROLE"),
+            name=self.name,
+            note=self.note,
+        )
 
 
 class _OpenFile:

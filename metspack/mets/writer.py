@@ -1,4 +1,4 @@
-"""A document that was written before, with more in it: every byte but what is put in stays as it was."""
+"""Write METS and PREMIS documents from templates, or existing ones anew with insertions."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
 
 
 def fragment(folder: Path, template: str, macro: str, *values: object) -> str:
-    """Return what a macro of a template in a folder makes of some values; raises ``ConfigError``."""
+    """Return the text that a macro of a template gives for some values; raises ``ConfigError``."""
     made: str = getattr(_module(folder, template), macro)(*values)
     return made
 
 
 def rendered(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return what a template in a folder makes of some facts, which is little; raises ``ConfigError``."""
+    """Return the text that a short template gives for some facts; raises ``ConfigError``."""
     return _environment(folder).get_template(template).render(facts)
 
 
 def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return what a template of plain text in a folder makes of some facts: nothing is escaped."""
+    """Return the text that a template of plain text gives for some facts: nothing is escaped."""
     return _environment(folder, is_xml=False).get_template(template).render(facts)
 
 
@@ -96,7 +96,7 @@ def write_document(
 
 
 Watch = Callable[[str, dict[str, str], Sequence[str]], str]
-"""Gives an element a key, of its name as written, its attributes and the keys of those around it; or ""."""
+"""Returns a key for an element, "" for none: of its name, its attributes and the keys of those around it."""
 
 _TAG = 1 << 16  # bytes that a start tag may take
 _SPACE = 1 << 10
@@ -104,13 +104,13 @@ _SPACE = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class _ElementSpan:
-    """Where an element begins, and where its end tag does, in bytes."""
+    """Offsets of an element and of its end tag, in bytes."""
 
     start: int
     stop: int
 
 
-class Growing:
+class GrowingDocument:
     """An XML document to be written anew with insertions; of elements with one key the last counts.
 
     ``descriptor`` stays open until it is written. Raises ``XmlError`` when it is not well-formed.
@@ -142,19 +142,19 @@ class Growing:
         return key in self._spans
 
     def append(self, key: str, text: str) -> None:
-        """Put text behind the last thing in an element, which is not empty."""
+        """Insert text at the end of an element, which is not empty."""
         stop = self._span(key).stop
         start = max(0, stop - _SPACE)
         before = os.pread(self._descriptor, stop - start, start)
         self._insert(start + len(before.rstrip()), text)
 
-    def follow(self, key: str, text: str) -> None:
-        """Put text behind an element."""
+    def insert_after(self, key: str, text: str) -> None:
+        """Insert text after an element."""
         stop = self._span(key).stop
         self._insert(stop + os.pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
 
-    def put(self, key: str, name: str, value: str) -> None:
-        """Give an element's attribute a value, whether it has it or not."""
+    def set_attribute(self, key: str, name: str, value: str) -> None:
+        """Set an attribute of an element, whether it has it or not."""
         span = self._span(key)
         tag = os.pread(self._descriptor, _TAG, span.start).partition(b">")[0]
         text = f' {name}="{finalized(value)}"'.encode()
@@ -176,8 +176,8 @@ class Growing:
     def _insert(self, at: int, text: str) -> None:
         self._edits.append((at, at, text.encode()))
 
-    def written(self, target: Path, algorithms: Iterable[str]) -> Hashers:
-        """Write the document as it is now; returns its digests and size. Raises ``TargetError``."""
+    def write(self, target: Path, algorithms: Iterable[str]) -> Hashers:
+        """Write the document with its insertions; returns its digests and size. Raises ``TargetError``."""
         hashers = Hashers(algorithms)
         with writing.NewFile(target) as file:
             for block in self._blocks():

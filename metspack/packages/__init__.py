@@ -1,1 +1,1 @@
-"""Reading a finished package: its files, its METS documents and its LOBs."""
+"""Finished packages: their files, METS documents and LOBs, read and never written."""

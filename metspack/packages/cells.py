@@ -1,4 +1,4 @@
-"""The cells of a package's SIARD archives: what the database itself says of its LOBs."""
+"""LOB cells of a package's SIARD archives: place, length and digest of each LOB by the database itself."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _UNLISTED = "A METS of the package should list it; metspack check tells what els
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """What a cell means: the LOB that METS lists as ``lob``, or, with None, ``entries`` of the archive.
+    """The LOB that a cell names: ``lob`` as METS lists it or, with None, ``entries`` of the archive.
 
-    ``extents`` are of use with the archive's resolver; ``files`` are the names from the package's root.
+    ``extents`` are read with the archive's resolver; ``files`` are their names from the package's root.
     """
 
     lob: str | None
@@ -44,9 +44,9 @@ class Meant:
 
 
 def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretch | None]:
-    """Return where an archive of a package lies, by its names from the root as ``Package.archives`` has them.
+    """Return the path of an archive of a package and, when it is packed, the stretch of its bytes.
 
-    The second is where its bytes are when it is packed.
+    ``path`` are its names from the root, as ``Package.archives`` has them.
     Raises ``SourceError`` when it cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
@@ -80,7 +80,7 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Altered:
-    """A file of an archive, or a piece of one, that has another digest than METS ``said``.
+    """A file of an archive, or a piece of one, whose digest is not the one that METS ``said``.
 
     ``found`` is None for one that cannot be opened, for the ``reason``.
     """
@@ -92,9 +92,9 @@ class Altered:
 
 
 def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iterator[Altered]:
-    """Yield the files of an archive, all its pieces, that are not what METS says of them.
+    """Yield the files of an archive, or its pieces, whose digests are not those in METS.
 
-    Those are passed over that METS gives no digest, or one by an algorithm that cannot be computed here.
+    Files without a digest in METS, or with one by an unknown algorithm, are passed over.
     """
     for file, digest in package.index.digests_of(path):
         if digest.algorithm not in OCTETS:
@@ -125,7 +125,7 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
 
 
 def is_place(lob: str) -> bool:
-    """Return whether an id is a place in a database, as those that metspack gives are."""
+    """Return whether an id is a place in a database (``s0.t2.c4.r1``), as the ids that metspack gives are."""
     return _PLACE.fullmatch(lobids.parted(lob)[1]) is not None
 
 
@@ -149,7 +149,7 @@ def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
 
 
 def cell_of(package: Package, lob: str) -> LobCell | None:
-    """Return the cell of a LOB, None when its id is no place in a database or no archive has it.
+    """Return the cell of a LOB, None when its id is not a place in a database or no archive has it.
 
     Raises ``SourceError`` for an archive that the METS names and that cannot be read.
     """
@@ -162,7 +162,7 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
 
 
 def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[str, ...] | None:
-    """Return the names from the package's root of a file that a cell of the archive at ``path`` means.
+    """Return the names from the package's root of a file that a cell of the archive at ``path`` names.
 
     A packed one has those of the folder that it is packed from; None for an entry of the archive itself.
     """
@@ -179,9 +179,9 @@ def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[
 
 
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
-    """Return what a cell of the archive at ``path`` means; raises ``SourceError`` when it means nothing.
+    """Return the LOB that a cell of the archive at ``path`` names.
 
-    Such are cells whose LOB cannot be found, and those whose LOB is in a file that no METS lists.
+    Raises ``SourceError`` for a LOB that cannot be found, and for one in a file that no METS lists.
     """
     found = archive.resolver.resolved(table, cell)
     entries = archive.entries(table, cell)
@@ -218,7 +218,7 @@ class InsideLob:
 
 
 class CellTable(Closable):
-    """The cells that ``take`` has read; a context manager, for one thread.
+    """LOB cells of archives by the LOB that they name, on disk; a context manager, for one thread.
 
     A cell means the LOB whose files it names, or a LOB in the archive; where it names something else than
     METS lists under its own id, it means that one and is ``astray``. Raises
@@ -250,7 +250,7 @@ class CellTable(Closable):
             self._flush(name)
 
     def _meant(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
-        """Return the LOB that a cell means; None for one in the archive, or nowhere."""
+        """Return the LOB that a cell names; None for one in the archive, and for one that was not found."""
         name, lob = "/".join(path), self._package.index.prefix(path) + cell.place.id
         is_listed = self._package.index.holds(lob)
         try:
@@ -297,7 +297,7 @@ class CellTable(Closable):
             self._database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608 -- our tables
 
     def of_lob(self, lob: str) -> list[LobCell]:
-        """Return the cells that mean a LOB; usually one."""
+        """Return the cells that name a LOB; usually one."""
         sql = f"SELECT {_PLACE_COLUMNS} FROM cell WHERE lob = ?"  # noqa: S608 -- a constant
         return [_cell(row) for row in self._database.execute(sql, (lob,))]
 
@@ -308,7 +308,7 @@ class CellTable(Closable):
             yield InsideLob(cell=_cell(row[:7]), entries=tuple(json.loads(row[7])))
 
     def nowhere(self) -> Iterator[tuple[str, str, str]]:
-        """Yield id, archive and reason for each cell whose LOB is nowhere, or in no METS."""
+        """Yield id, archive and reason for each cell whose LOB was not found, or is listed by no METS."""
         yield from self._database.execute("SELECT lob, archive, reason FROM nowhere")
 
     def astray(self, lob: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The files of a package wherever they lie: in a folder, or in a zip or tar file that is never extracted.
+"""Files of a package, in folders or in zip and tar files that are never extracted.
 
 A ``PackageTree`` is listed, and its files are opened or read as a stream, by their path below it. One may be
 *mounted* in another: from then on the package is read as if it were whole.
@@ -57,7 +57,7 @@ class PackageTree(Protocol):
         """
 
     def content(self, path: bytes) -> AbstractContextManager[Content]:
-        """Open a file to read all of it; raises OSError, and ``SourceError`` for what is no regular file."""
+        """Open a file to read all of it; raises OSError, and ``SourceError`` for a special file."""
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is anything at a path."""
@@ -166,7 +166,7 @@ class MountedTree:
         self._mounts: dict[bytes, PackageTree] = {}
 
     def mount(self, at: bytes, tree: PackageTree) -> None:
-        """Let a tree stand at a path."""
+        """Mount a tree at a path."""
         self._mounts[at] = tree
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
@@ -181,7 +181,7 @@ class MountedTree:
 
     @property
     def are_unpacked(self) -> bool:
-        """Whether all that lies there is files of their own."""
+        """Whether no tree is in a zip or tar file."""
         return not any(each.is_packed for each in (self.base, *self._mounts.values()))
 
     def content(self, path: bytes) -> AbstractContextManager[Content]:
@@ -214,7 +214,7 @@ class PackageFiles(MountedTree):
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
-        """Open a METS, packed or not; what is packed with it is known from then on.
+        """Open a METS, packed or not; the zip or tar file that holds it is mounted.
 
         Raises OSError, and ``SourceError`` for a zip or tar file that cannot be read.
         """
@@ -255,7 +255,7 @@ class PackageFiles(MountedTree):
         return False
 
     def inside(self, names: Names) -> Inside | None:
-        """Return where a file is packed, None when no packed METS has to do with it.
+        """Return the place of a file in a zip or tar file, None for one that is not packed.
 
         Raises ``SourceError`` when it is not in the file that it should be in.
         """
@@ -306,7 +306,7 @@ def open_part(root: Path, part: HeldPart) -> Medium | Inflated:
 
 
 class Onward:
-    """Any place of bytes that come in blocks from the beginning on: to go back is to begin again.
+    """Random access to bytes that come in blocks: to go back, they are read again from the start.
 
     One block is held at a time; ``blocks`` gives all of them, none of which is empty.
     """
@@ -328,7 +328,7 @@ class Onward:
 
 
 class Inflated(Closable):
-    """A compressed entry of a zip file as the file that it is; a context manager, for one thread.
+    """A compressed entry of a zip file, read as a file; a context manager, for one thread.
 
     ``size`` and ``stamps`` are as ``Medium`` has them, the stamps those of the zip file. Raises what
     ``reading.opened`` does.

@@ -1,4 +1,4 @@
-"""What PREMIS says of LOBs that lie in parts: a CSIP METS lists no file for them, so it cannot say it."""
+"""Formats of a package's LOBs by PRONOM: from METS, and from PREMIS for split LOBs of CSIP packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metspack.packages.metsfiles import pronom
 from metspack.packages.package import Package
 
 PREMIS = ("metadata", "preservation", "premis.xml")
-"""Where the PREMIS document of a package or of a representation lies in it."""
+"""The path of the PREMIS document in a package or in a representation."""
 
 _NAMESPACE = "http://www.loc.gov/premis/v3 "
 _OBJECT = f"{_NAMESPACE}object"
@@ -41,7 +41,7 @@ class SplitFormat:
 
 
 class _Objects:
-    """What expat tells of a document's objects; ``found`` are those of split LOBs with a format."""
+    """Expat handlers for PREMIS objects; ``found`` are those of split LOBs with a format."""
 
     def __init__(self) -> None:
         self.found: list[SplitFormat] = []
@@ -93,7 +93,7 @@ def split_formats(blocks: Iterable[bytes]) -> Iterator[SplitFormat]:
 
 
 class Kinds:
-    """The kinds of a package's LOBs, as METS says them; of those in parts of a CSIP package, as PREMIS does.
+    """Formats of a package's LOBs: from METS and, for split LOBs of a CSIP package, from PREMIS.
 
     ``unread`` says why PREMIS could not be read, "" where it could or was not needed.
     """
@@ -103,7 +103,7 @@ class Kinds:
         self.unread = ""
 
     def recorded(self, lob: HeldLob) -> Recorded | None:
-        """Return the kind of a LOB, None where nothing more is said than that it is bytes."""
+        """Return media type and format of a LOB, None where only application/octet-stream is known."""
         kind = lob.format
         if kind is None and lob.is_split and (found := self._split.get(lob.id)) is not None:
             # PREMIS is believed of the LOB that it means, which has as many bytes.
@@ -116,7 +116,7 @@ class Kinds:
 
     @cached_property
     def _split(self) -> dict[str, SplitFormat]:
-        """What PREMIS says of LOBs in parts: few, for each has more bytes than a segment may hold."""
+        """The formats of split LOBs in PREMIS: few, for each has more bytes than a segment may hold."""
         representation = self._package.representation
         if representation is None:
             return {}

@@ -1,4 +1,4 @@
-"""What a package holds of a LOB, as its METS documents say it."""
+"""LOBs of a package as METS describes them: whole or in parts, with sizes and digests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metspack.sizes import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """Bytes of a zip or tar file that are a file of their own; ``file`` are the names from the root.
+    """A file in a zip or tar file; ``file`` are that file's names from the root.
 
     They begin at ``offset``, unless they are compressed: ``entry`` says where and how.
     """
@@ -58,7 +58,7 @@ class HeldPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLob:
-    """A LOB that a package holds: its parts in order (one: it is not split), all its bytes and their digest.
+    """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
     ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
     for a split LOB that the parent's SPLITLOB structMap says nothing of. ``format`` is what METS says of it.
@@ -75,7 +75,7 @@ class HeldLob:
 
     @property
     def doubt(self) -> str:
-        """What is to be known of the LOB though it can be given back, "" when there is nothing."""
+        """A warning about a LOB that can be restored all the same, "" without one."""
         if self.is_mapped:
             return ""
         return (
@@ -105,7 +105,7 @@ class HeldSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldWhole:
-    """What the parent METS says of a split LOB (``fileGrp USE="split LOB"``)."""
+    """A split LOB as the parent METS describes it (``fileGrp USE="split LOB"``)."""
 
     size: int | None
     digest: Digest | None
@@ -126,7 +126,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """Two things said of a LOB, or said and found, that are not the same; ``part`` may be empty."""
+    """A disagreement about a LOB: the value expected and the value found; ``part`` may be empty."""
 
     lob: str
     part: str
@@ -144,7 +144,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFixity:
-    """What METS says of a file's bytes: size and digest, None for what it does not say; ``by`` is where."""
+    """Size and digest of a file as METS states them, None where it does not; ``by`` is the place in METS."""
 
     size: int | None = None
     digest: Digest | None = None
@@ -156,9 +156,9 @@ class StatedFixity:
         return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
 
     def difference(self, hashers: Hashers) -> tuple[str, str] | None:
-        """Return in words what was found and what is said, None when the bytes taken are those.
+        """Return in words the value found and the value expected, None when the bytes agree.
 
-        A digest by an algorithm that nobody can compute says nothing.
+        A digest by an unknown algorithm is not compared.
         """
         if self.size is not None and hashers.size != self.size:
             return f"{hashers.size:,} bytes", f"{self.size:,}"
@@ -172,14 +172,14 @@ class StatedFixity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedMets:
-    """A METS that another names: where it lies, what it is called there, and what is said of its bytes."""
+    """A METS that another refers to: its path, its OBJID there, and its size and digest."""
 
     path: tuple[str, ...]
     called: str = ""
     fixity: StatedFixity = StatedFixity()
 
     def check(self, hashers: Hashers) -> None:
-        """Raise ``SourceError`` when the bytes taken are not what is said."""
+        """Raise ``SourceError`` when the bytes are not those that the other METS describes."""
         if (difference := self.fixity.difference(hashers)) is not None:
             found, expected = difference
             raise SourceError(
@@ -200,15 +200,15 @@ class Selection:
     only: tuple[str, ...] = ()
 
     def takes(self, lob: str) -> bool:
-        """Return whether the LOB with an id is asked for."""
+        """Return whether the LOB with an id is selected."""
         return not self.only or any(_holds(each, lob) for each in self.only)
 
     def meets(self, table: str) -> bool:
-        """Return whether any LOB of a table (``s0.t2``) can be asked for."""
+        """Return whether any LOB of a table (``s0.t2``) can be selected."""
         return self.takes(table) or any(_holds(table, each) for each in self.only)
 
     def met(self, lob: str) -> tuple[str, ...]:
-        """Return what of the selection the LOB with an id is."""
+        """Return the ids of the selection that select the LOB with an id."""
         return tuple(each for each in self.only if _holds(each, lob))
 
 

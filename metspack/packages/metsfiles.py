@@ -1,4 +1,4 @@
-"""What a ``file`` in METS means: where it lies, how large it is, and whether it is an archive."""
+"""Facts of ``mets:file`` entries: place, size and digest, and the SIARD archive among them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def format_of(fact: reader.File) -> Format | None:
 
 
 def pronom(registry: str, key: str, name: str, version: str) -> Format | None:
-    """Return a format as PRONOM has it; None for another registry's, and for what is no id of PRONOM's."""
+    """Return a format as PRONOM has it; None for another registry's, and for a key that is not a PUID."""
     if registry.strip().casefold() != _PRONOM or not _PUID.fullmatch(key.strip()):
         return None
     return Format(puid=key.strip(), name=name, version=version)
@@ -93,7 +93,7 @@ LOB_ID = re.compile(
 
 
 def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
-    """Return whether a file of a package is none of its data: documentation, a schema, a METS (CSIP)."""
+    """Return whether a file is documentation, a schema or a METS, not data of the package (CSIP)."""
     return any(each.partition("/")[0] in _ASIDE for each in groups) or (
         path is not None and is_mets_name(path[-1])
     )
@@ -105,6 +105,6 @@ def is_representation(path: tuple[str, ...]) -> bool:
 
 
 def split_lob(mptr: Mptr) -> str | None:
-    """Return the LOB that an mptr leads to a part of, as the div around that of the part is labelled."""
+    """Return the LOB whose part an mptr leads to: the LABEL of the div around the part's."""
     label = mptr.div_labels[-2] if len(mptr.div_labels) > 1 else None
     return label if label is not None and LOB_ID.fullmatch(label) else None

@@ -1,4 +1,4 @@
-"""A package opened for giving its LOBs back: each LOB by its id, in the order of the archive."""
+"""A package opened for reading: each of its LOBs by id, in the order of the archive."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _REPAIR = "The METS documents are wrong or files of two packages were mixed; met
 class Package(Closable):
     """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
 
-    Nothing is read before something is asked for; then all METS documents are, once, into a temporary
+    The METS documents are read on first use, all of them once, into a temporary
     database. Nothing outside the folder of the parent METS is opened. Raises ``SourceError`` when there
     is no METS there.
     """
@@ -62,7 +62,7 @@ class Package(Closable):
 
     @cached_property
     def index(self) -> Index:
-        """The database of what the METS documents say, for those that ask for more than one LOB."""
+        """The database of the METS documents, read on first use."""
         return Index(self.root, self.mets, self._budgets)
 
     @property
@@ -95,7 +95,7 @@ class Package(Closable):
 
     @property
     def faults(self) -> tuple[SourceError, ...]:
-        """The children that are named and cannot be read; LOBs of the others can be given back."""
+        """The errors of children that cannot be read; LOBs of the others can be restored."""
         return tuple(self.index.faults)
 
     def ids(self) -> Iterator[str]:
@@ -119,7 +119,7 @@ class Package(Closable):
         """Return the LOB with this id (``s0.t2.c4.r1``).
 
         Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for
-        one whose parts are not complete, in order, and as large as METS says; see ``chains``.
+        one whose parts are not complete, in order, and as large as METS says; see ``splitlobs``.
         """
         parts: list[HeldPart] = []
         wholes: list[HeldPart] = []
@@ -399,7 +399,7 @@ def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], 
 
 
 def name(path: tuple[str, ...]) -> str:
-    """Return what the ids of an archive's LOBs begin with once it is named by them."""
+    """Return the prefix of an archive's LOB ids that names the archive (``First.``)."""
     return lobids.prefix(path[-1])
 
 

@@ -1,4 +1,4 @@
-"""A LOB's bytes against all that is said of them: its parts' digests, the whole's, its cells'; one pass."""
+"""Proofs of a LOB's bytes: compared in one pass with the digests of its parts, the whole and its cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metspack.textlength import TextLength
 
 @unique
 class Evidence(Enum):
-    """What can prove that a LOB's bytes are the right ones; ``CRC`` is that of its entry in the archive."""
+    """Kinds of evidence that a LOB's bytes are right; ``CRC`` is that of its entry in the archive."""
 
     METS_DIGEST = "METS digest"
     CELL_DIGEST = "cell digest"
@@ -22,9 +22,9 @@ class Evidence(Enum):
 
 
 class Proving:
-    """Takes a LOB's bytes part by part, and tells what disagrees with them.
+    """Proves a LOB's bytes part by part, yielding the digests and lengths that disagree.
 
-    Calls: ``begun``, then for each part ``update`` with its blocks and ``part_ended``, then ``ended``;
+    Calls: ``begin``, then for each part ``update`` with its blocks and ``end_part``, then ``end``;
     ``evidence`` is then what all of them agree with.
     """
 
@@ -50,14 +50,14 @@ class Proving:
 
     @property
     def evidence(self) -> frozenset[Evidence]:
-        """What proved the LOB: all that there is of each kind agreed."""
+        """The kinds of evidence that proved the LOB: all that there is of each agreed."""
         return frozenset(each for each, agrees in self._evidence.items() if agrees)
 
-    def _heard(self, evidence: Evidence, *, agrees: bool) -> bool:
+    def _note(self, evidence: Evidence, *, agrees: bool) -> bool:
         self._evidence[evidence] = agrees and self._evidence.get(evidence, True)
         return agrees
 
-    def begun(self) -> Iterator[Disagreement]:
+    def begin(self) -> Iterator[Disagreement]:
         """Yield the digests that cannot be compared, because Python does not know their algorithm."""
         said = [(f"{part.name} ({part.source})", part.digest, part.id) for part in self._lob.parts]
         if self._lob.is_split:
@@ -83,8 +83,8 @@ class Proving:
         if self._lengths is not None:
             self._lengths.update(block)
 
-    def part_ended(self, part: HeldPart) -> Iterator[Disagreement]:
-        """Yield what disagrees with the part whose last block was taken."""
+    def end_part(self, part: HeldPart) -> Iterator[Disagreement]:
+        """Yield the digest of a part whose last block was taken, where it disagrees."""
         if self._part is None:
             self.update(b"")
         hashers = self._part
@@ -95,19 +95,19 @@ class Proving:
         if hashers is None or digest is None or digest.algorithm not in OCTETS:
             # A part that nothing is known of is proven by the whole, if at all.
             if not self._lob.is_split or self._lob.digest is None:
-                self._heard(Evidence.METS_DIGEST, agrees=False)
+                self._note(Evidence.METS_DIGEST, agrees=False)
             return
         found = hashers.digest(digest.algorithm)
-        if not self._heard(Evidence.METS_DIGEST, agrees=found == digest):
+        if not self._note(Evidence.METS_DIGEST, agrees=found == digest):
             what = f"{part.name} has another {digest.algorithm} than {part.source} says"
             yield self._disagreement(part.id, what, digest.value, found.value)
 
-    def ended(self) -> Iterator[Disagreement]:
-        """Yield what disagrees with the whole LOB, when its last part has ended."""
+    def end(self) -> Iterator[Disagreement]:
+        """Yield the digests and lengths that disagree with the whole LOB, after its last part."""
         for evidence, source, digest in self._claims:
             if digest.algorithm not in OCTETS:
-                self._heard(evidence, agrees=False)
-            elif not self._heard(evidence, agrees=self._whole.digest(digest.algorithm) == digest):
+                self._note(evidence, agrees=False)
+            elif not self._note(evidence, agrees=self._whole.digest(digest.algorithm) == digest):
                 found = self._whole.digest(digest.algorithm).value
                 what = f"all its bytes have another {digest.algorithm} than {source} says"
                 yield self._disagreement("", what, digest.value, found)
@@ -116,7 +116,7 @@ class Proving:
             if cell.length is None:
                 continue
             fits = cell.length == self._whole.size or bool(lengths and lengths.unit(cell.length))
-            if not self._heard(Evidence.CELL_LENGTH, agrees=fits):
+            if not self._note(Evidence.CELL_LENGTH, agrees=fits):
                 found = f"{self._whole.size:,} bytes" if lengths is None else str(lengths)
                 what = f"it has another length than its cell {cell.place.id} in the SIARD says"
                 yield self._disagreement("", what, f"{cell.length:,}", found)
@@ -127,9 +127,9 @@ class Proving:
 
 
 class CellProving:
-    """Takes the bytes of a LOB that is in the archive, and tells what in its cell disagrees with them.
+    """Proves the bytes of a LOB in the archive, yielding its cell's digest and length where they disagree.
 
-    ``what`` names the bytes, for people. Calls: ``update`` with each block, then ``ended``.
+    ``what`` names the bytes, for people. Calls: ``update`` with each block, then ``end``.
     """
 
     def __init__(self, cell: LobCell, what: str) -> None:
@@ -144,8 +144,8 @@ class CellProving:
         self._hashers.update(block)
         self._lengths.update(block)
 
-    def ended(self) -> Iterator[Disagreement]:
-        """Yield what disagrees, when all bytes were taken."""
+    def end(self) -> Iterator[Disagreement]:
+        """Yield digest and length where they disagree, after the last block."""
         digest, length = self._cell.digest, self._cell.length
         if digest is not None:
             found = self._hashers.digest(digest.algorithm)

@@ -1,6 +1,6 @@
-"""A package as a source of LOBs: what its archive's cells mean, with what METS says of the bytes as proofs.
+"""A package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
 
-Whoever reads the LOBs through ``copying.Passage`` has every part, every whole and every cell proven in
+Whoever reads the LOBs through ``lobstream.Passage`` has every part, every whole and every cell proven in
 the one pass that copies them.
 """
 
@@ -44,7 +44,7 @@ KEEPING = "what is known of the LOBs"
 
 
 class ListedLobs:
-    """What METS says of LOBs, by the files that hold them; remembers which were asked for.
+    """LOBs as METS lists them, by the files that hold them; remembers which were asked for.
 
     Those are meant whose ids begin with ``prefix`` and then a place; with None there are none.
     """
@@ -62,7 +62,7 @@ class ListedLobs:
         self._asked.execute("BEGIN")
 
     def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
-        """Return what METS says of the LOB that lies in some files, one after the other.
+        """Return the LOB that METS lists for some files, which hold it one after the other.
 
         ``lob`` is its id by its cell, ``about`` names the LOB in errors. Raises ``SourceError`` when METS
         lists no such LOB, or another one under this id.
@@ -109,7 +109,7 @@ class ListedLobs:
                 yield lob
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, without what they begin with."""
+        """Yield the ids of the LOBs that METS lists, without their prefix."""
         others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
         for lob in () if self._lists_none else self.package.ids():
             own, place = lobids.parted(lob)
@@ -117,7 +117,7 @@ class ListedLobs:
                 yield place if own in others else lob
 
     def proofs(self, held: HeldLob) -> Proofs:
-        """Return what METS says of a LOB's bytes, as far as it can be computed."""
+        """Return the digests of a LOB in METS by algorithms that can be computed."""
         if held.doubt:
             self.unmapped += 1
             self.doubt = self.doubt or held.doubt
@@ -153,7 +153,7 @@ class ListedLobs:
         )
 
     def remarks(self) -> Iterator[str]:
-        """Yield sentences about what could not be proven by METS."""
+        """Yield warnings about bytes that METS does not prove."""
         if self.kinds.unread:
             yield self.kinds.unread
         if self.doubt:
@@ -173,7 +173,7 @@ class ListedLobs:
 
 
 def place_of(lob: str) -> LobPlace:
-    """Return the place that an id names; raises ``SourceError`` when it names none."""
+    """Return the place in a database that an id is; raises ``SourceError`` when it is not one."""
     found = _PLACE.fullmatch(lob)
     if found is None or not int(found[4]):
         raise SourceError(
@@ -240,7 +240,7 @@ class PackagedArchive(Archive):
         self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists for it, without what they begin with."""
+        """Yield the ids of the LOBs that METS lists for it, without their prefix."""
         return self._lobs.ids()
 
     def located(
@@ -266,7 +266,7 @@ class PackagedArchive(Archive):
             yield lob if lob.entries else self._listed(lob)
 
     def _listed(self, lob: LobRef) -> LobRef:
-        """Return a LOB with what METS says of it."""
+        """Return a LOB with its proofs and format from METS."""
         files = tuple(self._file(each) for each in lob.extents)
         first = lob.extents[0]
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
@@ -294,7 +294,7 @@ class PackagedArchive(Archive):
         return sum(1 for _ in self._lobs.others(self.selection))
 
     def remarks(self) -> Iterator[str]:
-        """Yield sentences about what could not be proven by METS."""
+        """Yield warnings about bytes that METS does not prove."""
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
@@ -368,7 +368,7 @@ class PackagedLobs(LooseLobs):
         return 0
 
     def remarks(self) -> Iterator[str]:
-        """Yield sentences about what could not be proven by METS."""
+        """Yield warnings about bytes that METS does not prove."""
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
@@ -408,7 +408,7 @@ def opened(
     """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
 
     ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
-    begin with it. Raises ``SourceError`` when it is no package, holds several archives and none is meant
+    begin with it. Raises ``SourceError`` when it is not a package, holds several archives and none is meant
     (``hint`` says what to do then), or a child cannot be read and all LOBs are asked for.
     """
     package = Package(path, budgets)

@@ -1,4 +1,4 @@
-"""The parts of a split LOB in order, proven complete from what METS says of them; pure.
+"""Split LOBs: their parts in order, proven complete from METS; pure.
 
 Four things say how a LOB was divided: SEQ in the child METS, the parent's SPLITLOB structMap, the
 suffixes of the files' names, and the sizes. Where two of them contradict each other, the LOB is not

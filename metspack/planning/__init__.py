@@ -1,1 +1,1 @@
-"""Division of LOBs into segments, and the plan as a file."""
+"""Division of LOBs into segments, and plan files."""

@@ -1,4 +1,4 @@
-"""The way from LOBs to segments: each segment's slice of the plan on disk, and where each cell's LOB goes.
+"""Assign LOBs to segments: each segment's slice of the plan on disk, and the segment of each cell's LOB.
 
 What is kept in memory is per segment and per column, never per LOB.
 """
@@ -37,7 +37,7 @@ _FILE = tuple(FileExtent.__dataclass_fields__)
 
 
 def path(work: Path, number: int) -> Path:
-    """Return where the slice of the segment with this number, in the order of the plan, lies."""
+    """Return the path of a segment's slice; ``number`` is the segment's in the order of the plan."""
     return work / f"slice-{number}.jsonl"
 
 
@@ -124,13 +124,13 @@ Column = tuple[int, int, int]
 
 
 def column_of(place: LobPlace) -> Column:
-    """Return the column that a LOB's cell stands in."""
+    """Return the column of a LOB's cell."""
     return place.schema, place.table, int(place.cell.partition(".")[0][1:])
 
 
 @dataclass(slots=True)
 class _ColumnRun:
-    """Cells of a column that follow one another and have their LOBs in one segment."""
+    """Consecutive cells of a column whose LOBs begin in one segment."""
 
     segment: int
     cells: int
@@ -138,11 +138,11 @@ class _ColumnRun:
 
 @dataclass(slots=True, kw_only=True)
 class Course:
-    """What is known of a package while it is made.
+    """An assignment of LOBs to segments: the segments in order, the columns that move, and totals.
 
-    ``keys`` are container and index of the segments by their number, which is that of their first
-    LOB's turn; ``joined`` the numbers of those that begin with a part of a LOB that began before.
-    ``columns`` are those whose LOBs move; ``runs`` tell in which segments they come to lie.
+    Segments are numbered in the order of their first LOBs. ``keys`` are their containers and indexes;
+    ``joined`` the numbers of those that begin with a further part of a LOB. ``columns`` are those whose
+    LOBs move; ``runs`` the segments of their LOBs, in the order of the cells.
     """
 
     segments: list[Segment] = field(default_factory=list)
@@ -159,7 +159,7 @@ class Course:
     fingerprint: str = ""
 
     def tasks(self) -> Iterator[list[int]]:
-        """Yield the numbers of the segments that are to be placed together, in order."""
+        """Yield the numbers of the segments that are placed by one process, in order."""
         chains: dict[int, list[int]] = {}
         latest: dict[str, list[int]] = {}
         for number, (container, _index) in enumerate(self.keys):
@@ -182,7 +182,7 @@ class Course:
         return min(useful, max(1, len(self.segments)))
 
     def note(self, lob: LobRef, number: int) -> None:
-        """Take note of the next LOB, whose first byte lies in the segment with this number."""
+        """Count the next LOB, whose first byte lies in the segment with this number."""
         runs = self.runs.setdefault(column_of(lob.place), [])
         if runs and runs[-1].segment == number:
             runs[-1].cells += 1
@@ -194,7 +194,7 @@ class Course:
         self.undigested += lob.cell.digest is None
 
 
-def course(
+def assign(
     lobs: Iterable[LobRef],
     division: Division,
     work: Path,
@@ -205,14 +205,14 @@ def course(
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is told the entries that leave the archive; ``agreed`` each segment once it is closed, None
-    at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
+    ``departs`` is called with each entry that leaves the archive, ``agreed`` with each segment once it is
+    closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
     """
-    drawn = _Drawn(work)
+    writer = _CourseWriter(work)
 
     def own() -> Iterator[LobRef]:
         for lob in lobs:
-            drawn.course.columns.add(column_of(lob.place))
+            writer.course.columns.add(column_of(lob.place))
             for entry in lob.entries:
                 departs(entry)
             if sharing.is_first(lob, division.layout.container(lob.place)):
@@ -221,19 +221,19 @@ def course(
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):
             if isinstance(event, Segment):
-                drawn.close(event)
+                writer.close(event)
                 agreed(event)
             else:
-                drawn.take(event)
+                writer.take(event)
         agreed(None)
     except BaseException:
-        drawn.discard()
+        writer.discard()
         raise
-    return drawn.ended()
+    return writer.finish()
 
 
-class _Drawn:
-    """A course while it is drawn: the slices that are open, and what is known so far."""
+class _CourseWriter:
+    """Writes slices while LOBs are assigned: those of the open segments, and the course so far."""
 
     def __init__(self, work: Path) -> None:
         self.course = Course()
@@ -264,7 +264,7 @@ class _Drawn:
         file.close()
         self.course.segments.append(segment)
 
-    def ended(self) -> Course:
+    def finish(self) -> Course:
         self.course.fingerprint = self._fingerprint.hexdigest()
         return self.course
 
@@ -274,7 +274,7 @@ class _Drawn:
 
 
 class Whereabouts:
-    """In which segment each cell's LOB begins, told column by column in the order of the cells."""
+    """Segments in which the LOBs of a column begin, one for each of its cells in their order."""
 
     def __init__(self, runs: Iterable[_ColumnRun]) -> None:
         self._runs = iter(runs)

@@ -1,4 +1,4 @@
-"""Columns whose LOBs are small enough to stay inside the archive."""
+"""Columns whose LOBs are small enough to stay inside the archive (``--min-size``)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metspack.sources.repacking import Departures
 
 
 def chosen(source: Source, least: int | None, progress: Progress) -> dict[Column, int]:
-    """Return the columns of a source that stay, as ``columns``, none when ``least`` is None.
+    """Return the columns that stay inside the archive, as ``columns``; none when ``least`` is None.
 
-    Raises ``ConfigError`` for a source that has nothing to stay in, ``SourceError`` as ``columns``.
+    Raises ``ConfigError`` for a source without an archive, ``SourceError`` as ``columns``.
     """
     if least is None:
         return {}
@@ -31,7 +31,7 @@ def chosen(source: Source, least: int | None, progress: Progress) -> dict[Column
 
 
 def moving(source: Source, stays: Collection[Column], progress: Progress) -> Iterator[LobRef]:
-    """Return an iterator over the LOBs of a source but for those of columns that stay."""
+    """Return an iterator over the LOBs of a source except those of columns that stay inside."""
     progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
     lobs = source.lobs(read=progress.advance) if isinstance(source, Archive) else source.lobs()
     return (lob for lob in lobs if column_of(lob.place) not in stays) if stays else lobs
@@ -41,16 +41,15 @@ def columns(archive: Archive, least: int, read: Callable[[int], None] | None = N
     """Return the columns that stay and how many LOBs each has: all inside, each below ``least`` bytes.
 
     A column moves whole or not at all, for it has one lobFolder (DILCIS statement, column level). One with
-    a LOB in several pieces, outside or not to be found does not stay. ``read`` is told the bytes as they are
-    read, the archive's ``weight`` in all.
+    a LOB that is in several pieces, outside or not found does not stay. ``read`` is called with numbers of
+    bytes read, which add up to the archive's ``weight``.
     """
     found: dict[Column, int] = {}
     moving: set[Column] = set()
     for table in archive.metadata.tables:
         for each in archive.located(table, read=read):
             column = column_of(each.cell.place)
-            size = None if each.resolution is None else each.resolution.size
-            if size is None or size >= least or len(each.entries) != 1:
+            if each.lob is None or each.lob.size >= least or len(each.lob.entries) != 1:
                 moving.add(column)
                 found.pop(column, None)
             elif column not in moving:
@@ -59,19 +58,19 @@ def columns(archive: Archive, least: int, read: Callable[[int], None] | None = N
 
 
 def keep(archive: Archive, stays: Collection[Column], departures: Departures) -> None:
-    """Take out of the departures what columns that stay name."""
+    """Remove from the departures the entries that columns that stay inside name."""
     if not stays:
         return
     for table in archive.metadata.tables:
         if any((table.schema, table.number) == column[:2] for column in stays):
             for each in archive.located(table):
-                if column_of(each.cell.place) in stays:
-                    for entry in each.entries:
+                if each.lob is not None and column_of(each.cell.place) in stays:
+                    for entry in each.lob.entries:
                         departures.keep(entry)
 
 
 def words(archive: Archive, found: dict[Column, int], least: int) -> Iterator[str]:
-    """Yield for each column that stays a sentence about it."""
+    """Yield a sentence about each column that stays inside the archive."""
     labels = {(table.schema, table.number): table for table in archive.metadata.tables}
     for (schema, number, column), count in found.items():
         table = labels[schema, number]

@@ -1,4 +1,4 @@
-"""Dividing a stream of LOBs into segments; pure, and in memory that does not grow with the LOBs."""
+"""Division of a stream of LOBs into segments, in flat memory; pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_PRESET = "recommendation-0.28"
 
 @unique
 class Split(Enum):
-    """What becomes of a LOB that is larger than the byte limit.
+    """Treatment of a LOB that is larger than the byte limit.
 
     ``FILL``: its first part fills what is left of the open segment, each further part fills one, and
     the last part's segment stays open for the LOBs that follow (recommendation 0.28 §5.3, the figure).
@@ -36,7 +36,7 @@ class Split(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """How LOBs are divided: limits, layout, and what becomes of a LOB larger than a segment."""
+    """Rules of a division: limits, layout, and the treatment of a LOB larger than a segment."""
 
     limits: Limits
     layout: Layout = lobseg.LAYOUT
@@ -72,7 +72,7 @@ def planned(
     for lob in lobs:
         place = lob.place
         if not layout.one_series and table != (table := (place.schema, place.table)):
-            yield from _ended(fillings, numbers)
+            yield from _close_all(fillings, numbers)
         if split is Split.NEVER and limits.bytes is not None and lob.size > limits.bytes:
             raise PlanError(
                 f"LOB {place.id} has {lob.size:,} bytes, more than a segment may hold ({limits.bytes:,})",
@@ -88,14 +88,14 @@ def planned(
                 alone=split is Split.ALONE,
                 index=numbers.get(container, 0),
             )
-        yield from filling.taking(lob)
-    yield from _ended(fillings, numbers)
+        yield from filling.take(lob)
+    yield from _close_all(fillings, numbers)
 
 
-def _ended(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[Segment]:
+def _close_all(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[Segment]:
     """Close all open segments, which hold at least one file each, and keep their next numbers."""
     for container, filling in fillings.items():
-        yield filling.closed(ClosedBy.END)
+        yield filling.close(ClosedBy.END)
         numbers[container] = filling.index
     fillings.clear()
 
@@ -114,37 +114,37 @@ class _Filling:
     last: str = ""
     ends_in_part: bool = False
 
-    def taking(self, lob: LobRef) -> Iterator[Slot | Segment]:
+    def take(self, lob: LobRef) -> Iterator[Slot | Segment]:
         """Yield the slots of a LOB, and before each the segment that it closes."""
         limit = self.limits.bytes
         if limit is not None and lob.size > limit:
             yield from self._parts(lob, limit)
             return
-        yield from self._closing(lob.size, apart=self.alone and self.ends_in_part)
-        yield self._taken(lob, None)
+        yield from self._close_before(lob.size, apart=self.alone and self.ends_in_part)
+        yield self._take(lob, None)
 
     def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | Segment]:
         number = offset = 0
         while offset < lob.size:
-            yield from self._closing(1, apart=self.alone)
+            yield from self._close_before(1, apart=self.alone)
             size = min(limit - self.bytes, lob.size - offset)
             part = Part(number=number, offset=offset, size=size, is_last=offset + size == lob.size)
-            yield self._taken(lob, part)
+            yield self._take(lob, part)
             number += 1
             offset += size
 
-    def _closing(self, least: int, *, apart: bool) -> Iterator[Segment]:
+    def _close_before(self, least: int, *, apart: bool) -> Iterator[Segment]:
         """Yield the segment, closed, when it has no room for ``least`` bytes or must not be shared."""
         if not self.files:
             return
         if self.files == self.limits.files:
-            yield self.closed(ClosedBy.FILES)
+            yield self.close(ClosedBy.FILES)
         elif self.limits.bytes is not None and self.bytes + least > self.limits.bytes:
-            yield self.closed(ClosedBy.BYTES)
+            yield self.close(ClosedBy.BYTES)
         elif apart:
-            yield self.closed(ClosedBy.SPLIT)
+            yield self.close(ClosedBy.SPLIT)
 
-    def _taken(self, lob: LobRef, part: Part | None) -> Slot:
+    def _take(self, lob: LobRef, part: Part | None) -> Slot:
         slot = Slot(container=self.container, segment=self.index, lob=lob, part=part)
         self.last = slot.id
         self.first = self.first or self.last
@@ -153,7 +153,7 @@ class _Filling:
         self.bytes += slot.size
         return slot
 
-    def closed(self, closed_by: ClosedBy) -> Segment:
+    def close(self, closed_by: ClosedBy) -> Segment:
         """Return the segment that was open, and open the next."""
         segment = Segment(
             container=self.container,

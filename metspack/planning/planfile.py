@@ -1,4 +1,4 @@
-"""The plan as a file of JSON lines: a header, then one line per segment."""
+"""Plan files: JSON lines, a header and then a line per segment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanHeader:
-    """What a plan was made from and with: source size in bytes, digest of its metadata, options.
+    """Header of a plan: size in bytes and metadata digest of its source, and the options it was made with.
 
     ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
     """
@@ -34,19 +34,19 @@ class PlanHeader:
 
 
 class PlanSource(Protocol):
-    """What a plan is made from: its size in bytes, and its metadata.xml."""
+    """Source of a plan: its size in bytes, and its metadata.xml."""
 
     @property
     def size(self) -> int:
-        """The size in bytes, 0 where no archive is."""
+        """The size in bytes, 0 without an archive."""
 
     @property
     def metadata_document(self) -> bytes:
-        """The bytes of metadata.xml, none where no archive is."""
+        """The bytes of metadata.xml, none without an archive."""
 
 
 def header(name: str, source: PlanSource, division: Division, min_size: int | None = None) -> PlanHeader:
-    """Return the header of a plan for a source; one without an archive is told by its LOBs alone."""
+    """Return the header of a plan for a source; one without an archive is recognised by its LOBs alone."""
     return PlanHeader(
         name=name,
         source_size=source.size,
@@ -115,7 +115,7 @@ def _header(value: dict[str, Any]) -> PlanHeader:
 class PlanFile:
     """A plan read back: its header, and its segments one at a time.
 
-    Raises ``PlanError`` naming file and line where it is no plan.
+    Raises ``PlanError`` naming file and line where it is not a plan.
     """
 
     def __init__(self, path: Path) -> None:
@@ -171,7 +171,7 @@ class PlanFile:
             except (KeyError, TypeError, ValueError):
                 raise self._damaged(number) from None
 
-    def fitting(self, head: PlanHeader) -> None:
+    def check_fits(self, head: PlanHeader) -> None:
         """Raise ``PlanError`` when the plan was made for another source or another state of it."""
         for what, planned, found in (
             ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
@@ -184,11 +184,11 @@ class PlanFile:
                 )
 
     def agreement(self, head: PlanHeader) -> Callable[[Segment | None], None]:
-        """Return what is told each segment, None at the end; it raises ``PlanError`` for one that differs.
+        """Return a check of each segment, and None at the end; it raises ``PlanError`` where they differ.
 
         Raises ``PlanError`` itself as ``fitting`` does.
         """
-        self.fitting(head)
+        self.check_fits(head)
         expected = self.segments()
 
         def agreed(segment: Segment | None) -> None:

@@ -1,4 +1,4 @@
-"""Cells that name the same bytes: they are placed once, and every one of the cells names that one file.
+"""LOBs shared by several cells: placed once, and named by each of the cells.
 
 Not so where a layout gives each column its own folder: there (SIARD 2.2 L_7.1-0) a file lies below the
 column that names it and has the cell's own numbers in its name, so that each column gets one.
@@ -20,7 +20,7 @@ _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
 class Sharing(tempdb.Scratch):
-    """Remembers on disk what was named before, and by which cell; a context manager.
+    """Finds cells that name the same bytes, remembered on disk; a context manager.
 
     Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
     where they say different things, each LOB is placed and proven on its own. Without ``shares`` none do:
@@ -43,7 +43,7 @@ class Sharing(tempdb.Scratch):
         )
 
     def is_first(self, lob: LobRef, container: str) -> bool:
-        """Return whether the LOB is to be placed: not named before with the same words, or none share."""
+        """Return whether a LOB is to be placed: first with its bytes, length and digest, or none share."""
         extent, cell = lob.extents[0], lob.cell
         if isinstance(extent, ZipExtent):
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
@@ -80,7 +80,7 @@ class Sharing(tempdb.Scratch):
         return None if row is None else str(row[0])
 
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
-        """Take the new ``file`` and digest of a cell, for those that share it."""
+        """Store the new ``file`` and digest of a cell, for those that share it."""
         if self.count:
             said = (digest.algorithm, digest.value) if digest else (None, None)
             self._database.execute(
@@ -88,14 +88,14 @@ class Sharing(tempdb.Scratch):
             )
 
     def told(self, first: str) -> tuple[str, Digest | None]:
-        """Return what was told of a cell, which comes before all that share its file."""
+        """Return the stored file and digest of a cell, which comes before all that share its file."""
         file, algorithm, value = self._database.execute(
             "SELECT file, algorithm, digest FROM value WHERE cell = ?", (first,)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
 
     def words(self) -> Iterator[str]:
-        """Yield sentences about the cells that name what another names too."""
+        """Yield warnings about cells that name the LOB of another cell."""
         if self.count:
             first, other = self._shared
             cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"

@@ -1,1 +1,1 @@
-"""Giving LOBs back: from a package's METS documents and parts to whole LOBs, ranges and proofs."""
+"""Restore LOBs from a package's METS and parts: as files, as ranges, in an archive; and prove them."""

@@ -1,4 +1,4 @@
-"""Whole LOB files in the tree of the archive they came from: joined, proven while they are written.
+"""Restore LOBs as files in the tree of their archive: joined, and proven while they are written.
 
 The tree is that of the recommendation without segments: ``content/schema0/table2/lob4/record0.bin``
 (0.28 §5.1), beside it the two manifests.
@@ -13,12 +13,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from metspack.building import manifests
-from metspack.building.placing import Placements, Placing, manifest_line
+from metspack.building.placing import Placing, manifest_line
 from metspack.containers.ipwriter import Folder
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
+from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
@@ -35,10 +36,10 @@ _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreOptions:
-    """What is restored: ``only`` the LOBs that it selects, all when empty.
+    """Options of a restore: ``only`` selects the LOBs, all when empty.
 
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
-    ``copying.ACCEPTABLE``.
+    ``lobstream.ACCEPTABLE``.
     """
 
     only: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What was restored: LOBs and their bytes, and what to know of them.
+    """Result of a restore: LOBs and their bytes, and warnings.
 
     ``split`` were joined from parts, ``inside`` lay inside the package's archive. ``size`` and ``sha256``
     are those of the archive that was written, None when only LOBs were.
@@ -110,7 +111,7 @@ class _RestoreTally:
 def restore_files(
     path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
 ) -> Restored:
-    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns what was done.
+    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns the result.
 
     Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
     digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
@@ -128,7 +129,7 @@ def restore_files(
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
         with writing.NewFile(assignment.path(staging.work, 0)) as found:
-            for lob in _found(source, sharing, progress, tally):
+            for lob in _find_lobs(source, sharing, progress, tally):
                 found.write(assignment.line(lob, None))
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
@@ -146,10 +147,12 @@ def restore_files(
         )
 
 
-def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
-    """Yield the LOBs to be restored; raises ``SourceError`` when what is selected is not there."""
+def _find_lobs(
+    source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally
+) -> Iterator[LobRef]:
+    """Yield the LOBs to be restored; raises ``SourceError`` when a selected LOB is not found."""
     missing = set(source.selection.only)
-    for lob in _selected(source, progress, tally):
+    for lob in _read_selected(source, progress, tally):
         missing.difference_update(source.selection.met(lob.place.id))
         if sharing.is_first(lob, ""):
             tally.lobs += 1
@@ -163,7 +166,7 @@ def _found(source: Packaged, sharing: Sharing, progress: Progress, tally: _Resto
             raise _absent(source, each)
 
 
-def _selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
+def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
     if isinstance(source, PackagedArchive):
         progress.stage("Reading tables", source.weight())
         yield from source.lobs(read=progress.advance)
@@ -175,7 +178,7 @@ def _selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Ite
 
 
 def _absent(source: Packaged, selected: str) -> SourceError:
-    """Return the error for what selects no LOB, with the nearest that would."""
+    """Return the error for a selection without LOBs, with the nearest that has some."""
     hint = ""
     try:
         # For the id of a LOB the package knows best.
@@ -213,7 +216,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             joined=lambda _passage: None,
         )
         entries = assignment.entries(assignment.path(staging.work, 0))
-        for file in placing.placed(entries, Folder(staging.package / _CONTENT)):
+        for file in placing.place(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         shelf.check_unchanged()
         write_manifests(staging.package, placements)

@@ -1,4 +1,4 @@
-"""A LOB over its parts as one run of bytes: a file object to seek in, and a stream that proves itself."""
+"""Join a LOB's parts: a seekable file object, and a stream that is proven as it is read."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
 
 
 Warned = Callable[[str], object]
-"""Is told what is to be known of a LOB that is given back all the same, a sentence at a time."""
+"""Called with each warning about a LOB that can be read all the same."""
 
 
 def _warn(words: str) -> None:
@@ -151,7 +151,7 @@ def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned 
     """Return a LOB as a buffered, seekable, read-only file object; close it, or use it in ``with``.
 
     It keeps no hold of ``package``, which may be closed before it. Raises ``SourceError`` as
-    ``archived.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
+    ``lobfile.found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
     Python warning unless it is given.
     """
     it = found(package, lob, verify=verify)
@@ -160,7 +160,7 @@ def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned 
 
 
 def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> JoinedLob:
-    """Return a LOB to be sought in, once what is to be known of it was told."""
+    """Return a LOB as a seekable file, after the warnings about it."""
     if lob.doubt:
         warned(lob.doubt)
     bare = [part.name for part in lob.parts if part.digest is None] if verify else []
@@ -223,7 +223,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
     proving = None
     if verify:
         proving = Proving(lob, _cells(package, asked))
-        for disagreement in proving.begun():
+        for disagreement in proving.begin():
             raise SourceError(disagreement.message, hint=_UNVERIFIED)
     for part in lob.parts:
         with opened_part(package.root, lob.id, part) as medium:
@@ -231,9 +231,9 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
                 if proving is not None:
                     proving.update(block)
                 yield block
-        for disagreement in () if proving is None else proving.part_ended(part):
+        for disagreement in () if proving is None else proving.end_part(part):
             raise SourceError(disagreement.message, hint=_ANOTHER)
-    for disagreement in () if proving is None else proving.ended():
+    for disagreement in () if proving is None else proving.end():
         raise SourceError(disagreement.message, hint=_ANOTHER)
     if proving is not None and not proving.evidence & _DIGESTS:
         warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")

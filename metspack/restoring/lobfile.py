@@ -1,4 +1,4 @@
-"""A LOB by its id wherever the package has it: listed in METS, under another id, or still in the archive."""
+"""LOBs as read-only files by id: listed in METS, under another cell's id, or still in the archive."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class ArchivedLob(LobFile):
                 if verify:
                     proving.update(block)
                 yield block
-        for disagreement in proving.ended() if verify else ():
+        for disagreement in proving.end() if verify else ():
             raise SourceError(disagreement.message, hint=_ANOTHER)
 
     def block(self, position: int, size: int) -> memoryview:

@@ -1,4 +1,4 @@
-"""The proof that every LOB can be given back, without writing one: all is joined into a hash."""
+"""Prove that every LOB can be restored: all are joined and hashed, nothing is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metspack.sources.archive import Archive
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What was proven: LOBs in segments, how many of them are split, LOBs in the archive, bytes hashed.
+    """Totals of a roundtrip: LOBs in segments, split ones among them, LOBs in the archive, bytes hashed.
 
     A LOB counts when all its bytes were read, whether they were the right ones or not; ``evidence`` has
     how many were proven by what, ``unproven`` is how many by nothing.
@@ -38,7 +38,7 @@ class Summary:
 
 
 class Roundtrip(Iterator[Disagreement]):
-    """A proof under way: an iterator of what disagrees; ``summary`` is of what was done so far.
+    """A proof of all LOBs as an iterator of disagreements; ``summary`` has the totals so far.
 
     Compared are the archive and each part with their digests in METS, the parts of a LOB together with the
     whole's, every LOB with the digest and length in its cell, and the files that its cell means with those
@@ -68,7 +68,7 @@ class Roundtrip(Iterator[Disagreement]):
 
     @property
     def summary(self) -> Summary:
-        """What was proven so far; complete when the iterator is exhausted."""
+        """The totals so far; complete when the iterator is exhausted."""
         return Summary(
             lobs=self._lobs,
             split=self._split,
@@ -105,7 +105,7 @@ class Roundtrip(Iterator[Disagreement]):
                 )
 
     def _changed(self, path: tuple[str, ...]) -> Iterator[Disagreement]:
-        """Yield what METS says of an archive's files, or of its pieces, that they are not."""
+        """Yield the digests in METS that an archive's files, or its pieces, do not have."""
         for each in altered(self._package, path, self._progress):
             if each.found is None:
                 yield _incomplete(SourceError(f"{each.name} cannot be opened: {each.reason}"))
@@ -143,14 +143,14 @@ class Roundtrip(Iterator[Disagreement]):
             )
 
     def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
-        yield from proving.begun()
+        yield from proving.begin()
         for part in lob.parts:
             with opened_part(self._package.root, lob.id, part) as medium:
                 for block in part_blocks(lob.id, part, medium):
                     proving.update(block)
                     self._advance(block)
-            yield from proving.part_ended(part)
-        yield from proving.ended()
+            yield from proving.end_part(part)
+        yield from proving.end()
 
     def _entries(self, path: tuple[str, ...], cells: CellTable) -> Iterator[Disagreement]:
         """Read the LOBs that stayed in an archive."""
@@ -170,7 +170,7 @@ class Roundtrip(Iterator[Disagreement]):
             for block in () if extent is None else archive.tree.contents(extent):
                 proving.update(block)
                 self._advance(block)
-        yield from proving.ended()
+        yield from proving.end()
         crc = {Evidence.CRC} if archive.container is not None else set()
         self._take(proving.evidence | crc)
 
@@ -198,5 +198,5 @@ def _incomplete(error: SourceError) -> Disagreement:
 
 
 def proven(package: Package, progress: Progress | None = None, budgets: Budgets | None = None) -> Roundtrip:
-    """Return an iterator of what keeps the package's LOBs from being given back as they were."""
+    """Return an iterator of the disagreements that keep a package's LOBs from being restored as they were."""
     return Roundtrip(package, progress, budgets)

@@ -1,4 +1,4 @@
-"""A package back in one piece: an archive with its LOBs inside, or with one folder of LOBs beside it.
+"""Restore an archive in one piece, with its LOBs inside or in one folder beside it.
 
 Entries get their usual names (``content/schema0/table2/lob4/record0.bin``), below the folder that
 metadata.xml gives the table, or with a number (``record0_1.bin``) where something else in the archive
@@ -16,7 +16,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from metspack import uris
-from metspack.building.placing import MANIFESTS, PlacedFile, Placements, Placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import Hashers
@@ -25,6 +25,7 @@ from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
 from metspack.mets import ids
+from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
@@ -48,7 +49,7 @@ _STYLE = FolderStyle.DILCIS
 
 @unique
 class Into(Enum):
-    """Where the LOBs come to lie: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
+    """Place of restored LOBs: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
 
     INSIDE = "inside"
     FOLDER = "folder"
@@ -56,7 +57,7 @@ class Into(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class _FoundLobs:
-    """What is known of the LOBs: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
+    """LOBs found in the package: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
 
     ``slices`` are the numbers of the slices by container, in the order of their first LOB.
     """
@@ -78,12 +79,12 @@ def restore_archive(
     options: RestoreOptions | None = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Write the archive of the package at ``path`` with its LOBs; returns what was done.
+    """Write the archive of the package at ``path`` with its LOBs; returns the result.
 
     ``Into.INSIDE``: ``target`` is the .siard file, or with any other name a folder with ``<Name>.siard`` and
     manifests. ``Into.FOLDER``: a folder with ``<Name>.siard``, ``<Name>_lobs/s0_t2_c4/seg_0/`` for each
     column, and manifests; LOBs of columns that stayed in the archive stay there.
-    Every LOB is proven as ``restored_files`` has it, and the archive by the digest in METS.
+    Every LOB is proven as ``restore_files`` has it, and the archive by the digest in METS.
     Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
@@ -102,11 +103,11 @@ def restore_archive(
         staging.journal.record(event="begin", source=str(path), into=into.value)
         work = _RestoreWork(source, sharing, departures, staging, progress)
         if into is Into.INSIDE and is_archive_name(target):
-            written = work.inside(target.name)
+            written = work.write_inside(target.name)
             source.check_unchanged()
             staging.publish_file(target.name)
         else:
-            written = work.in_a_folder(work.beside if into is Into.FOLDER else work.inside)
+            written = work.write_folder(work.write_beside if into is Into.FOLDER else work.write_inside)
             source.check_unchanged()
             staging.publish()
         return work.restored(written)
@@ -118,7 +119,7 @@ def is_archive_name(target: Path) -> bool:
 
 
 class _RestoreWork:
-    """One archive on its way back."""
+    """One restore of an archive."""
 
     def __init__(
         self,
@@ -136,21 +137,21 @@ class _RestoreWork:
         self.found = _FoundLobs()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
-    def inside(self, name: str, _placements: Placements | None = None) -> Hashers:
+    def write_inside(self, name: str, _placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside."""
         self.source.prove(self.progress)
         self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
         with OpenHoldings(self.source.holdings()) as shelf:
             moved = Moved(entries=self.departures, columns={})
-            hashers = self._rewritten(name, moved, self._entry_file, self._added(shelf))
+            hashers = self._rewrite(name, moved, self._entry_file, self._added(shelf))
             shelf.check_unchanged()
         return hashers
 
-    def in_a_folder(self, written: Callable[[str, Placements], Hashers]) -> Hashers:
-        """Write the archive under its own name, what ``written`` puts beside it, and manifests of all."""
+    def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
+        """Write the archive under its own name, what ``write`` puts beside it, and manifests of all."""
         siard = f"{self._name}.siard"
         with closing(Placements()) as placements:
-            hashers = written(siard, placements)
+            hashers = write(siard, placements)
             placements.add(_listed(siard, hashers))
             write_manifests(self.staging.package, placements)
         return hashers
@@ -159,7 +160,7 @@ class _RestoreWork:
     def _name(self) -> str:
         return ids.package_name(self.source.stem)
 
-    def beside(self, siard: str, placements: Placements) -> Hashers:
+    def write_beside(self, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
@@ -177,10 +178,10 @@ class _RestoreWork:
         def file(cell: LobCell) -> str:
             return siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
 
-        return self._rewritten(siard, moved, file)
+        return self._rewrite(siard, moved, file)
 
     def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobRef], str]) -> None:
-        """Give every container its slice of LOBs to be moved, and take down what stays."""
+        """Write the slice of LOBs to be moved of every container, and a slice of those that stay."""
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
@@ -269,7 +270,7 @@ class _RestoreWork:
         """Return an entry's name as a cell has it: a string in SIARD 1.0, a URI in later versions."""
         return entry if self.source.metadata.version == "1.0" else uris.quoted(entry.split("/"))
 
-    def _rewritten(
+    def _rewrite(
         self,
         name: str,
         moved: Moved,
@@ -326,12 +327,12 @@ class _RestoreWork:
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
                 entries = assignment.entries(assignment.path(self.staging.work, number))
-                for each in placing.placed(entries, Folder(self.staging.package / folder)):
+                for each in placing.place(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
             shelf.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
-        """Return what was done."""
+        """Return the result of the restore."""
         return Restored(
             target=self.staging.target,
             lobs=self.found.lobs,

@@ -14,10 +14,11 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.files.tempdb import Closable
 from metspack.locations import errors
+from metspack.locations.candidates import Convention
 from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved, LobUnresolved, Losses
 from metspack.locations.grantedroots import Spot
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
-from metspack.locations.resolver import Resolution, Resolver
+from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
 from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
 from metspack.siard import forms, metadata, tables
@@ -61,16 +62,20 @@ class Grants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """A LOB cell and what it means: where its bytes are, or why that cannot be told.
+    """A LOB cell: its LOB and the convention that found it, or the error that says why it was not found.
 
-    ``entries`` are the names of the archive's entries that hold it, none when it lies outside.
+    ``lob`` is None exactly when ``error`` is not; ``convention`` is None for LOBs without an archive.
     """
 
-    table: Table
     cell: LobCell
-    resolution: Resolution | None
-    entries: tuple[str, ...] = ()
+    lob: LobRef | None
+    convention: Convention | None = None
     error: LobUnresolved | None = None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether its LOB lies in the archive itself."""
+        return self.lob is not None and bool(self.lob.entries)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -194,26 +199,28 @@ class Archive(Closable):
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[Located]:
-        """Yield a table's LOB cells with what they mean, in document order; ``read`` is told bytes read.
+        """Yield each LOB cell of a table in document order, with its LOB or why that was not found.
 
-        Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
+        All that read an archive's LOBs read them here: ``lobs`` raises what this reports. ``tally`` counts
+        rows and inline values, ``read`` is called with each number of bytes read. Raises ``SourceError``
+        where the table cannot be read, or contradicts metadata.xml.
         """
-        known: set[str] = set()
+        declared: dict[str, str | None] = {}
         tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
         if read is not None:
             blocks = _told(blocks, read)
         for cell in tables.cells(blocks, table, self.budgets, tally):
             path = cell.place.cell
-            if path not in known:
+            if path not in declared:
                 if not table.chain(path):
                     raise SourceError(
                         f"{self.path}: {table.path} row {cell.place.row:,} has a LOB in cell {path}, but "
                         f"metadata.xml gives table {table.label} {len(table.columns)} columns",
                         hint="Table and metadata contradict each other; get a correct copy of the archive.",
                     )
-                known.add(path)
-            yield self._located(table, cell)
+                declared[path] = declared_type(table, path)
+            yield self._located(table, cell, declared[path])
         if said := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
@@ -226,13 +233,13 @@ class Archive(Closable):
                 "(metspack explain Z035)"
             )
 
-    def _located(self, table: Table, cell: LobCell) -> Located:
+    def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
             if isinstance(unresolved, LobMissing):
                 unresolved.hint = " ".join((unresolved.hint, *self._advice()))
-            return Located(table=table, cell=cell, resolution=None, error=unresolved)
+            return Located(cell=cell, lob=None, error=unresolved)
         if found.repairs:
             key = table.path, _ELEMENT.sub("a", cell.place.cell)
             number, kinds = self.repairs.get(key, (0, frozenset[Repair]()))
@@ -247,8 +254,17 @@ class Archive(Closable):
                 tried=(),
                 hint="The cell is wrong: taking that out would destroy the archive.",
             )
-            return Located(table=table, cell=cell, resolution=None, error=error)
-        return Located(table=table, cell=cell, resolution=found, entries=entries)
+            return Located(cell=cell, lob=None, error=error)
+        extension = extension_of(cell.file)
+        lob = LobRef(
+            cell=cell,
+            size=found.size,
+            extension=extension,
+            media_type=media_type(declared, extension),
+            extents=found.extents,
+            entries=entries,
+        )
+        return Located(cell=cell, lob=lob, convention=found.convention)
 
     def _advice(self) -> Iterator[str]:
         """Yield what else may be why a LOB is not there."""
@@ -299,25 +315,12 @@ class Archive(Closable):
             tally = Tally()
             if tallies is not None:
                 tallies.by_table[table.path] = tally
-            types: dict[str, str | None] = {}
             for each in self.located(table, tally, read):
-                if each.resolution is None:
-                    if each.error is not None:
-                        losses = losses or Losses(each.error)
-                        losses.take(each.error)
-                    continue
-                path = each.cell.place.cell
-                if path not in types:
-                    types[path] = declared_type(table, path)
-                extension = extension_of(each.cell.file)
-                yield LobRef(
-                    cell=each.cell,
-                    size=each.resolution.size,
-                    extension=extension,
-                    media_type=media_type(types[path], extension),
-                    extents=each.resolution.extents,
-                    entries=each.entries,
-                )
+                if each.lob is not None:
+                    yield each.lob
+                elif each.error is not None:
+                    losses = losses or Losses(each.error)
+                    losses.take(each.error)
         # Whoever looks at cells again after this must not make more LOBs of them.
         self._said = tuple(self._conventions())
         if losses is not None:

@@ -10,7 +10,7 @@ from metspack import checking
 from metspack.adding.add import add_archive
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
-from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from tests import siards

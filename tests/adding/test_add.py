@@ -570,9 +570,9 @@ def test_a_folder_without_a_package(tmp_path: Path, source: Path) -> None:
 
 
 def test_no_folder(tmp_path: Path, source: Path) -> None:
-    refused(tmp_path / "none", source, SourceError, "is no folder")
+    refused(tmp_path / "none", source, SourceError, "is not a folder")
     (tmp_path / "file").write_text("x")
-    refused(tmp_path / "file", source, SourceError, "is no folder")
+    refused(tmp_path / "file", source, SourceError, "is not a folder")
 
 
 def test_the_parent_ip_alone(tmp_path: Path, source: Path) -> None:

@@ -573,7 +573,7 @@ def test_a_temporary_database_that_fails_is_told(folder: Path, monkeypatch: pyte
     def full(_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(inplace._InPlaceWork, "done", full)
+    monkeypatch.setattr(inplace._InPlaceWork, "make", full)
     refused(folder, TargetError, "temporary database failed: database or disk is full")
 
 

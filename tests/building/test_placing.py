@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.building import placing
-from metspack.building.placing import PlacedFile, Placements, Placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
+from metspack.mets import filetable
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings, Passage
 from tests import siards
@@ -27,7 +29,7 @@ def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[
         placing = Placing(
             shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
         )
-        found = list(placing.placed(((lob, None) for lob in archive.lobs()), Folder(segment)))
+        found = list(placing.place(((lob, None) for lob in archive.lobs()), Folder(segment)))
     return found, amounts
 
 
@@ -125,8 +127,8 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
         for path in paths:
             placements.add(placed_file(path))
         assert [each.path for each in placements.files()] == paths == list(placements.ids())
-        placing.manifest_fragments(placements, "seg/", work, 3, beside)
-    for algorithm in placing.MANIFESTS:
+        placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
+    for algorithm in filetable.MANIFESTS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
         assert [line.partition("  ")[2] for line in lines] == sorted(
             (*(f"seg/{path}" for path in paths), *beside), key=str.encode
@@ -137,7 +139,7 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
 
 
 def hashed(data: bytes) -> Hashers:
-    hashers = Hashers(placing.MANIFESTS)
+    hashers = Hashers(filetable.MANIFESTS)
     hashers.update(data)
     return hashers
 

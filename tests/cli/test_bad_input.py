@@ -317,7 +317,7 @@ def test_a_target_that_comes_to_exist_meanwhile(
     monkeypatch.setattr(rewriting, "stale_digests", appearing)
     outcome = metspack("build", northwind, "-o", target, "-j", "1")
     assert outcome.code == 4
-    assert "it came to exist while the package was made" in outcome.err
+    assert f"cannot write {target}: File exists" in outcome.err
     assert tree(place) == {"out/": b""}
 
 
@@ -589,7 +589,7 @@ def test_a_source_that_changes_during_the_build(
             touched()
             return real(task, moved)
 
-        monkeypatch.setattr(segments, "placed", placed)
+        monkeypatch.setattr(segments, "place", placed)
     elif moment == "after the last LOB":
         ended = Passage.end
 
@@ -623,7 +623,7 @@ def test_what_does_not_check_is_not_published(
             record.write_bytes(b"\0" * record.stat().st_size)
             yield each
 
-    monkeypatch.setattr(segments, "all_placed", damaging)
+    monkeypatch.setattr(segments, "place_all", damaging)
     outcome = refused(metspack, place, northwind, "--verify")
     assert outcome.code == 4
     assert (

@@ -20,12 +20,12 @@ import pytest
 from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.building.placing import MANIFESTS
 from metspack.containers import ipwriter, zipwriter
 from metspack.containers.ipwriter import Packing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, MetspackError
 from metspack.mets.dialects.interface import Software
+from metspack.mets.filetable import MANIFESTS
 from metspack.model import Limits
 from tests import siards
 from tests.trees import names, tree

@@ -131,7 +131,7 @@ def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None
     with Archive(path) as source, Verifier(source) as verifier:
         lob = next(found(source))
         (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").write_bytes(b"other")
-        verdict = verifier.verified(lob)
+        verdict = verifier.verify(lob)
     assert verdict.fault is Fault.UNREADABLE
     assert "was changed since it was found" in verdict.message
 
@@ -140,7 +140,7 @@ def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None
     path = archive(tmp_path, a=(b"x", ""))
     with Archive(path) as source, Verifier(source) as verifier:
         for lob in found(source):
-            verifier.verified(lob)
+            verifier.verify(lob)
         with path.open("ab") as file:
             file.write(b"more")
         with pytest.raises(SourceError, match="was changed while it was read"):

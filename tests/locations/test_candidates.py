@@ -319,6 +319,13 @@ def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> No
         assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
 
 
+@pytest.mark.parametrize(("folder", "is_inside"), [(None, True), (" \t\r\n", True), ("\u00a0", False)])
+def test_a_lob_folder_of_xml_white_space_alone_is_none(folder: str | None, *, is_inside: bool) -> None:
+    column = Candidates(replace(PLAIN, column=folder))
+    assert column.is_inside is is_inside
+    assert next(column.of("r.bin", [])).place.inside is is_inside
+
+
 def test_few_folders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locations_candidates, "_REMEMBERED", 2)
     column = Candidates(PLAIN)

@@ -400,7 +400,7 @@ def test_a_damaged_zip_file_is_read_once(tmp_path: Path, monkeypatch: pytest.Mon
     with resolver(tmp_path) as opened:
         with pytest.raises(LobRefused):
             opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
-        monkeypatch.setattr("metspack.locations.packedsegments.Container.opened", None)
+        monkeypatch.setattr("metspack.locations.packedsegments.ZipContainer.opened", None)
         with pytest.raises(LobRefused, match="is empty"):
             opened.resolved(table(field(lob_folder="./")), cell("seg_0/q.bin"))
 

@@ -21,7 +21,7 @@ from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
 from metspack.merging.merge import Merged, merge_ips
-from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.mets.packages import top

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metspack import safexml
 from metspack.mets import reader
 from metspack.mets.links import Mptr
-from metspack.mets.reader import File, Fptr, Identified, Root, read
+from metspack.mets.reader import Agent, File, Fptr, Header, Identified, Root, StructMap, read
 from metspack.model import Budgets
 from tests.laws import law
 
@@ -100,6 +100,7 @@ def test_every_fact_of_a_document_with_its_line() -> None:
             embedded=True,
             line=15,
         ),
+        StructMap(type="PHYSICAL", label="map"),
         Mptr(
             href="child",
             loctype="OTHER",
@@ -115,6 +116,42 @@ def test_every_fact_of_a_document_with_its_line() -> None:
         Fptr(fileid="a", line=20),
         Fptr(fileid="b", line=20),
     ]
+
+
+HEADER = b"""<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:c="urn:c" OBJID="P" c:KIND="K">
+  <m:name>stray</m:name>
+  <m:metsHdr CREATEDATE="2021" c:PACKAGE="SIP">
+    <m:agent ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION">
+      <m:name>Abr&#xe4;ham &amp; Sons</m:name> <m:note>one</m:note> <m:note>, two</m:note> <m:text>no</m:text>
+    </m:agent>
+    <m:agent ROLE="CREATOR"/>
+  </m:metsHdr>
+</m:mets>
+"""
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 16])
+def test_the_header_and_its_agents_are_facts(size: int) -> None:
+    root, *others = facts(HEADER, size)
+    assert isinstance(root, Root)
+    assert (root.attributes["OBJID"], root.attributes["c:KIND"]) == ("P", "K")
+    assert others == [
+        Header(attributes={"CREATEDATE": "2021", "c:PACKAGE": "SIP"}),
+        Agent(
+            type="ORGANIZATION",
+            role="OTHER",
+            other_role="SUBMITTER",
+            name="Abr\xe4ham & Sons",
+            note="one, two",
+        ),
+        Agent(type=None, role="CREATOR", other_role=None, name="", note=""),
+    ]
+
+
+def test_a_note_without_end_does_not_fill_memory() -> None:
+    long = HEADER.replace(b", two", b"x" * 1_000_000)
+    agent = next(each for each in facts(long, budgets=Budgets(attribute=1_000)) if isinstance(each, Agent))
+    assert len(agent.note) < 500_000
 
 
 @law(50)

@@ -48,12 +48,12 @@ def cell(digest: Digest | None = None, length: int | None = None) -> LobCell:
 def proven(it: HeldLob, pieces: tuple[bytes, ...], *cells: LobCell) -> tuple[set[Evidence], int]:
     """Return what proved a LOB, and how much disagreed."""
     proving = Proving(it, cells)
-    disagreements = list(proving.begun())
+    disagreements = list(proving.begin())
     for each, piece in zip(it.parts, pieces, strict=True):
         if piece:
             proving.update(piece)
-        disagreements += proving.part_ended(each)
-    disagreements += proving.ended()
+        disagreements += proving.end_part(each)
+    disagreements += proving.end()
     return set(proving.evidence), len(disagreements)
 
 
@@ -125,6 +125,6 @@ def test_a_lob_in_the_archive_is_proven_by_its_cell(
 ) -> None:
     proving = CellProving(said, "the entry x")
     proving.update("größer".encode())
-    found = list(proving.ended())
+    found = list(proving.end())
     assert (proving.evidence, len(found)) == (evidence, disagreements)
     assert all(each.what.startswith("the entry x has another ") for each in found)

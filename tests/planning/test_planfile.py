@@ -155,13 +155,13 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
-    plan.fitting(HEAD)
+    plan.check_fits(HEAD)
     larger = planfile.header("Northwind", Source(1235, b"<m/>"), HEAD.division)
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
-        plan.fitting(larger)
+        plan.check_fits(larger)
     assert "plan again" in caught.value.hint
     other = planfile.header("Northwind", Source(1234, b"<n/>"), HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):
-        plan.fitting(other)
+        plan.check_fits(other)

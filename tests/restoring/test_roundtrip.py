@@ -201,7 +201,7 @@ def test_cells_of_any_number_and_without_digest_are_compared(tmp_path: Path) -> 
     )
     (message,) = messages(root)
     assert message.startswith("LOB s0.t2.c4.r10: it has another length than its cell")
-    assert message.endswith("expected 3; found 2 bytes")
+    assert message.endswith("expected 3; found 2 bytes, 2 characters, 2 UTF-16 units")
 
 
 def test_a_lob_that_no_mets_lists_is_told(root: Path) -> None:

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from metspack import textlength
 from metspack.checking.archives.forms import Entries
 from metspack.checking.archives.mappingtxt import Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.errors import SourceError
-from metspack.locations import candidates, splitparts
-from metspack.locations.candidates import Candidate, Convention, Levels
-from metspack.locations.levels import is_content, local_texts
+from metspack.locations import splitparts
+from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, Convention, renamed
 from metspack.locations.splitparts import Names
-from metspack.locations.statement import LocationError
+from metspack.locations.statement import LocationError, local_texts
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard.metadata import Metadata, Table
@@ -32,10 +30,8 @@ from metspack.uris import PLAIN, ReferenceRefused, Repair
 NO_SLASH = "no slash at the end of a lobFolder"
 """Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
 
-_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 Proof = Callable[[Sequence[Extent], Digest], bool]
 """Whether the bytes of a whole LOB or of its parts, in order, have a digest."""
-_GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.RENAMED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,28 +69,17 @@ class ColumnSearch:
     """What the cells of a column or field have in common, and the way in which the last one was found."""
 
     __slots__ = (
-        *("convention", "inside", "is_content", "is_described", "is_led_out", "label", "levels", "prefix"),
-        *("text", "tolerated", "way"),
+        *("candidates", "convention", "is_described", "is_led_out", "label", "prefix", "tolerated", "way"),
     )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
-        folders = [each.lob_folder for each in chain] or [None]
         self.is_described = bool(chain)
         """Whether metadata.xml has the column."""
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
-        self.levels = Levels(
-            database=metadata.lob_folder,
-            column=folders[0],
-            fields=tuple(folders[1:]),
-            folder=next((each.folder for each in reversed(chain) if each.folder), None),
-            table=table.folder_path,
-            file="x",
-        )
-        self.text = not chain or _BYTES_ONLY.match(chain[-1].type) is None
+        self.candidates = Candidates.of_field(chain, metadata.lob_folder, table.folder_path)
         self.way: int | None = None
-        self.inside = not local_texts(self.levels)
-        self.is_content = is_content(self.levels)
+        """``Candidate.way`` of the last LOB that was not found by the statement."""
         self.is_led_out = False
         """Whether the statement's places for its plain cells are all outside the package."""
         self.prefix: bytes | None = None
@@ -102,17 +87,12 @@ class ColumnSearch:
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
 
-    def fits(self, size: int, length: int | None) -> bool:
-        """Whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
-        if length is None or size == length:
-            return True
-        return self.text and textlength.is_possible(length, size)
-
     def unslashed(self, candidate: Candidate) -> bool:
         """Whether a lobFolder on the way to a place outside was written without its slash."""
-        if candidate.place.inside or self.inside:
+        if candidate.place.inside or self.candidates.is_inside:
             return False
-        folders = (self.levels.database or "", *local_texts(self.levels))
+        levels = self.candidates.levels
+        folders = (levels.database or "", *local_texts(levels))
         return any(each and not each.endswith(("/", "\\", ".")) for each in map(str.strip, folders))
 
 
@@ -136,7 +116,7 @@ class Finder:
     def column(self, metadata: Metadata, table: Table, cell: str) -> ColumnSearch:
         """Return the column or field of a cell path, with the statement's place for its plain cells."""
         column = ColumnSearch(metadata, table, cell)
-        stated = [each for each in candidates.candidates(column.levels) if each.stated]
+        stated = [each for each in column.candidates.of(PLAIN_NAME, []) if each.stated]
         if stated:
             self._learn(column, stated[0])
         column.is_led_out = not any(
@@ -148,7 +128,7 @@ class Finder:
         """Let plain cells be looked for first where their column's way leads, if the statement leads out."""
         if column.is_led_out:
             column.prefix = None
-            way = None if column.way is None else candidates.candidate(column.levels, column.way)
+            way = None if column.way is None else column.candidates.by_way(column.way)
             # What is inside has its convention from each cell, and who is renamed has several places.
             if way is not None and not way.place.inside and way.renamed is None:
                 self._learn(column, way)
@@ -159,7 +139,7 @@ class Finder:
         else:
             names = self.files.names(self.base, probe.place)
         if names is not None:
-            column.prefix = path_of(names)[: -len(column.levels.file)]
+            column.prefix = path_of(names)[: -len(PLAIN_NAME)]
             column.convention = probe.convention
             column.tolerated = tolerated(column, probe)
 
@@ -167,16 +147,17 @@ class Finder:
         """Return the cell's LOB, or why it has none."""
         if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
-            if column.inside:
+            is_inside = column.candidates.is_inside
+            if is_inside:
                 extent = self.container.extent(cell.file)
                 size = None if extent is None else extent.size
             else:
                 path, size = self.files.file(path) or (path, None)
-            if size is not None and column.fits(size, cell.length):
-                repeats = column.inside and column.is_content and cell.file.startswith("content/")
+            if size is not None and column.candidates.fits(size, cell.length):
+                named_in_full = column.candidates.named_in_full
                 return LobFiles(
-                    convention=Convention.F if repeats else column.convention,
-                    inside=column.inside,
+                    convention=named_in_full(cell.file) if is_inside else column.convention,
+                    inside=is_inside,
                     path=path,
                     pieces=((path, size),),
                     tolerated=column.tolerated,
@@ -197,7 +178,7 @@ def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LobFile:
+class _Match:
     candidate: Candidate
     names: Names
     extents: tuple[Extent, ...]
@@ -210,13 +191,12 @@ class _CellSearch:
         self._finder = finder
         self._column = column
         self._cell = cell
-        self._levels = replace(column.levels, file=cell.file)
         self._refusals: list[SourceError] = []
-        self._misfits: list[_LobFile] = []
+        self._misfits: list[_Match] = []
         self._tried: list[tuple[Candidate, Names | None]] = []
         self._problem: Lost | None = None
         self._pieces: dict[bytes, int] = {}
-        self._rival: _LobFile | None = None
+        self._rival: _Match | None = None
         self._is_decided = True
 
     def outcome(self) -> LobFiles | Lost:
@@ -235,9 +215,9 @@ class _CellSearch:
             rival=None if self._rival is None else path_of(self._rival.names),
         )
 
-    def _hit(self) -> _LobFile | None:
-        hits: list[_LobFile] = []
-        for each in candidates.candidates(self._levels, self._refusals):
+    def _hit(self) -> _Match | None:
+        hits: list[_Match] = []
+        for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
                 continue  # another archive's folder has no say where one of this archive's own is there
             fitting = self._hits(each)
@@ -246,7 +226,7 @@ class _CellSearch:
             hits += fitting
         return self._decided(hits) if hits else None
 
-    def _hits(self, candidate: Candidate) -> Iterator[_LobFile]:
+    def _hits(self, candidate: Candidate) -> Iterator[_Match]:
         """Yield what is there and fits, of the one or more places that a candidate means."""
         for names in self._places(candidate):
             self._tried.append((candidate, names))
@@ -258,7 +238,7 @@ class _CellSearch:
             elif hit is not None:
                 self._misfits.append(hit)
 
-    def _oddly_named(self) -> _LobFile | None:
+    def _oddly_named(self) -> _Match | None:
         """Return parts whose numbers are padded otherwise than usual."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
@@ -278,13 +258,13 @@ class _CellSearch:
             yield from () if names is None else self._finder.mapping.of(names)
         elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
             siblings = files.lob_folders(names[:at], self._finder.siard)
-            for name in candidates.renamed(names[at], siblings, self._finder.siard):
+            for name in renamed(names[at], siblings, self._finder.siard):
                 yield (*names[:at], name, *names[at + 1 :])
 
     def _fits(self, size: int) -> bool:
-        return self._column.fits(size, self._cell.length)
+        return self._column.candidates.fits(size, self._cell.length)
 
-    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobFile | None:
+    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _Match | None:
         """Return the whole or the parts at a place, None when neither is there whole."""
         look = self._look(inside=candidate.place.inside)
         whole = None if odd else look(names)
@@ -297,7 +277,7 @@ class _CellSearch:
             return None
         # The package may have it elsewhere than where its name leads: there is it listed.
         there = whole.path if isinstance(whole, FileExtent) else names
-        return _LobFile(candidate=candidate, names=there, extents=extents)
+        return _Match(candidate=candidate, names=there, extents=extents)
 
     def _look(self, *, inside: bool) -> splitparts.Look:
         self._pieces = {}
@@ -320,7 +300,7 @@ class _CellSearch:
         there = tuple(path.decode("utf-8", "surrogateescape").split("/"))
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
-    def _decided(self, hits: list[_LobFile]) -> _LobFile:
+    def _decided(self, hits: list[_Match]) -> _Match:
         """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
         first, *others = hits
         others = [each for each in others if _pieces(each) != _pieces(first)]
@@ -334,22 +314,22 @@ class _CellSearch:
             self._rival = next((each for each in others if not self._are_alike(first, each)), None)
         return first
 
-    def _is_listed(self, hit: _LobFile) -> bool:
+    def _is_listed(self, hit: _Match) -> bool:
         digest = self._cell.digest
         if digest is None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_listed(path_of(hit.names), digest)
 
-    def _is_named(self, hit: _LobFile) -> bool:
+    def _is_named(self, hit: _Match) -> bool:
         if self._cell.digest is not None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
 
-    def _is_proven(self, hit: _LobFile) -> bool:
+    def _is_proven(self, hit: _Match) -> bool:
         digest, proof = self._cell.digest, self._finder.proof
         return digest is not None and proof is not None and proof(hit.extents, digest)
 
-    def _are_alike(self, one: _LobFile, other: _LobFile) -> bool:
+    def _are_alike(self, one: _Match, other: _Match) -> bool:
         """Whether two hits are known to have the same bytes without a look at them."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
@@ -358,7 +338,7 @@ class _CellSearch:
         return [_checksum(each) for each in one.extents] == [_checksum(each) for each in other.extents]
 
     def _lost(self) -> Lost:
-        tried = [each for each in self._tried if each[0].convention not in _GUESSES]
+        tried = [each for each in self._tried if not each[0].convention.is_guess]
         problem = self._problem or self._parts_left(tried)
         if problem is not None:
             return problem
@@ -401,7 +381,7 @@ def _is_unreadable(refusal: SourceError) -> bool:
     return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
 
 
-def _pieces(hit: _LobFile) -> tuple[tuple[bytes, int], ...]:
+def _pieces(hit: _Match) -> tuple[tuple[bytes, int], ...]:
     return tuple(map(_piece, hit.extents))
 
 

@@ -286,7 +286,7 @@ class DocumentReader:
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
         elif isinstance(fact, Mptr):
             yield from self._mptr(fact)
-        else:
+        elif isinstance(fact, reader.Root):
             yield from self._take_root(fact)
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metspack import clock
-from metspack.cli import Interrupted, console
+from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
-from metspack.errors import ConfigError
+from metspack.errors import ConfigError, Interrupted
 from metspack.model import Limits, Severity
 from metspack.sizes import count, size
 

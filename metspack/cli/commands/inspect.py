@@ -143,7 +143,7 @@ def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> 
         progress.stage("Listing LOBs", weight)
         for batch in survey.batches(source, None if weight is None else progress.advance):
             for each in batch.lobs:
-                verdict = None if accepted is None or each.lob is None else verifier.verified(each.lob)
+                verdict = None if accepted is None or each.lob is None else verifier.verify(each.lob)
                 is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
                 paths: tuple[str, ...] = ()
                 if each.lob is not None:

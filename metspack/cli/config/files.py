@@ -121,6 +121,10 @@ class ConfigFile:
         """The named profiles."""
         return {name: self._section(table, (_PROFILE, name)) for name, table in self._tables().items()}
 
+    def profile_names(self) -> Iterable[str]:
+        """Return the names of the profiles; raises ``ConfigError`` for a file that is not TOML."""
+        return self._tables().keys()
+
     def _tables(self) -> dict[str, Any]:
         tables = self._document.get(_PROFILE, {})
         if isinstance(tables, dict) and all(isinstance(each, dict) for each in tables.values()):

@@ -65,13 +65,9 @@ _PUTS_ASIDE: Mapping[str, set[str]] = {
 
 
 def _profiles() -> list[str]:
-    """Return the names of profiles, for the shell; none when a file is not right."""
-    from metspack.cli.app import app  # noqa: PLC0415 -- it imports this module
-
+    """Return the names of profiles, for the shell; none when a file cannot be read."""
     try:
-        return sorted(
-            {name for each in files(None, known(typer.main.get_command(app))) for name in each.profiles}
-        )
+        return sorted({name for each in files(None, {}) for name in each.profile_names()})
     except ConfigError:
         return []
 

@@ -27,7 +27,7 @@ DEFAULT = next(iter(DIALECTS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectFacts:
-    """What is to be known of a dialect before a package is made in it; ``summary`` is for people.
+    """Facts of a dialect that are known before a package is made in it; ``summary`` is for people.
 
     ``checksum`` is the algorithm of METS when nothing else is asked for. ``options`` are the names of the
     options that it alone takes, each with the values to choose from (none: any). ``no_sidecars`` says why no

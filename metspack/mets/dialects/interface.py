@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
-from metspack.building.placing import PlacedFile
 from metspack.digests import Hashers
 from metspack.layouts import Layout, lobseg
+from metspack.mets.filetable import PlacedFile
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry

@@ -1,4 +1,4 @@
-"""Where a shard's file lies below the granted root: as its URL says, or found by its path or name.
+"""Places of shards' files below the granted root: by URL, path or name.
 
 Nothing outside the root is opened, no link is followed, and a URL is never fetched. What fits several
 different files is refused, and so is a name that is found in some other folder while the one that the
@@ -28,7 +28,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFile:
-    """What a shard says of where a file is; ``where`` it says so is for messages."""
+    """A shard's reference to a file; ``where`` is its place in the shard, for messages."""
 
     url: str | None
     name: str | None
@@ -37,14 +37,14 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file that is there: its names below the root, and its size."""
+    """A file that was found: its names below the root, and its size."""
 
     path: Names
     size: int
 
 
 class ShardFolder:
-    """The places of some files below ``root``; the folders are looked through once, when they must be."""
+    """Places of files below ``root``; all folders are searched once, when they must be."""
 
     def __init__(self, root: Path, files: Iterable[NamedFile]) -> None:
         self._root = root
@@ -52,7 +52,7 @@ class ShardFolder:
         self._listed: dict[str, list[Names]] | None = None
 
     def found(self, file: NamedFile) -> FoundFile:
-        """Return where a file is.
+        """Return the place of a file.
 
         A relative or ``file:`` URL says it. Where nothing is there or that is outside, and for every other
         URL, it is at ``file_name`` or an end of the URL's path below the root, or in the only folder with
@@ -105,7 +105,7 @@ class ShardFolder:
         )
 
     def _one(self, file: NamedFile, candidates: Iterable[Names]) -> FoundFile | None:
-        """Return the one file that is at some names, None for none; raises ``SourceError`` for several."""
+        """Return the one file at some names, None for none; raises ``SourceError`` for several."""
         found: dict[tuple[int, int], FoundFile] = {}
         for path in candidates:
             try:

@@ -1,6 +1,6 @@
-"""Shards read from a file, ours or another's, and the bytes they stand for.
+"""Read shards, our own or others, and the bytes they stand for.
 
-Where the files are, ``shardplaces`` finds: below the granted root and nowhere else.
+Where the files are, ``places`` finds: below the granted root and nowhere else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundExtent:
-    """A stretch of a file that is there: its names below the root, and where the stretch lies in it."""
+    """A stretch of a file that was found: its names below the root, and where the stretch lies in it."""
 
     path: tuple[str, ...]
     offset: int
@@ -84,7 +84,7 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
 
     ``lob`` (or the pid) says which one when there are several; ``unit`` what numbers count where the
     file does not say it: only ``"bytes"``. Extents may overlap. Raises ``SourceError`` naming file and
-    line for anything that is no shard, counts something else, or refers to a file that is not there, is
+    line for anything that is not a shard, counts something else, or refers to a file that is not there, is
     too short, or outside ``root``; ``ConfigError`` for another ``unit``.
     """
     if unit not in {None, UNIT}:

@@ -1,4 +1,4 @@
-"""LOBs as shards: each a list of stretches of files, for tools that know nothing of METS or SIARD.
+"""Write LOBs as shards: stretches of files, for tools that know neither METS nor SIARD.
 
 The pattern "Data Shards" of the DOMS data models: a shard is a virtual file that refers to the files
 which hold its bytes, with offset and length in each, and is related to each of them (``consistsOf``).
@@ -66,7 +66,7 @@ def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreemen
 
 
 def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
-    """Yield the files of a LOB that are not there, or have another size than METS says; none is read."""
+    """Yield the files of a LOB that are missing, or have another size than METS says; none is read."""
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
@@ -127,12 +127,12 @@ def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disag
 
 
 VIRTUAL = "http://www.statsbiblioteket.dk/doms/shard/"
-"""What the URL of a shard's virtual file begins with; its pid follows."""
+"""The beginning of the URL of a shard's virtual file; its pid follows."""
 CONSISTS_OF = "http://doms.statsbiblioteket.dk/relations/default/0/1/#consistsOf"
 """The predicate of a shard's relation to each of its files."""
 UNIT = "bytes"
 PRONOM = "info:pronom/"
-"""What a format's URI begins with; PRONOM's id follows."""
+"""The beginning of a format's URI; the PUID follows."""
 
 _PLACEHOLDER = "placeholder"  # a virtual file has no characterisation of its own, but must have one
 
@@ -173,7 +173,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
 
     File URLs are relative to the package's folder; ``base`` is put before them as it is. Raises
-    ``SourceError`` as ``archived.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
+    ``SourceError`` as ``lobfile.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
     where METS documents, or METS and files, do not agree (``relations``).
     """
     meant = None if lob is None else held(package, lob)

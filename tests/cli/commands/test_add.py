@@ -61,7 +61,7 @@ def test_what_is_asked_for(metspack: Commands, tmp_path: Path, source: Path) -> 
         (("add", "out", "Orders.siard", "--layout", "other"), 2, "other"),
         (("add", "out", "Orders.siard", "--max-bytes", "100", "--split", "never"), 3, "260"),
         (("add", "out", "none.siard"), 3, "none.siard"),
-        (("add", "none", "Orders.siard"), 3, "is no folder"),
+        (("add", "none", "Orders.siard"), 3, "is not a folder"),
         (("add", "out"), 2, "SOURCE"),
         (("add", "out", "out/First.siard"), 4, "lies inside the package"),
     ],

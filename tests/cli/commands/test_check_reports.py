@@ -16,7 +16,8 @@ import pytest
 from lxml import etree
 
 from metspack.checking import run as checking_package
-from metspack.cli import Interrupted, console
+from metspack.cli import console
+from metspack.errors import Interrupted
 from metspack.model import Finding
 from metspack.reporting.files import SUFFIXES
 from metspack.reporting.store import FindingStore

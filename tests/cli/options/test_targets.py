@@ -14,7 +14,7 @@ from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import Group, declared
 from metspack.cli.options.package import BuildGroup, DescriptionGroup, DivisionGroup
-from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 
 BUILD: tuple[type[Group], ...] = (DivisionGroup, SourceGroup, BuildGroup, DescriptionGroup, DialectGroup)

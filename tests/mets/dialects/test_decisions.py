@@ -130,7 +130,7 @@ def test_the_registry_and_what_dialects_share_know_none_of_them() -> None:
         'checksums = {"recommendation": "MD5", "csip": "SHA-256"}',
         'match options.dialect:\n    case "csip": pass',
         "from metspack.mets.dialects import csip",
-        "from metspack.mets.dialects.csip.dialect import CsipOptions",
+        "from metspack.mets.dialects.csip.package import CsipOptions",
         "import metspack.mets.dialects.recommendation.dialect",
         "def f():\n    from metspack.mets.dialects.csip.terms import PROFILES",
         'import_module("metspack.mets.dialects.csip")',

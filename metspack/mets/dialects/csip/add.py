@@ -1,4 +1,4 @@
-"""A CSIP parent that comes to hold one more representation with an archive, and to name its children."""
+"""Add a representation with an archive to a CSIP parent, and the names of its children."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metspack.building import placing
-from metspack.building.placing import PlacedFile
 from metspack.errors import ConfigError
 from metspack.files import reading
-from metspack.mets import CSIP_METS, descriptive, ids, packages, premis, reader, writer
+from metspack.mets import CSIP_METS, descriptive, filetable, ids, packages, premis, reader, writer
 from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS
+from metspack.mets.dialects.csip.package import CsipPackage
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
+from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
-from metspack.mets.writer import Growing
-
-if TYPE_CHECKING:
-    from metspack.mets.dialects.csip.dialect import Csip
+from metspack.mets.writer import GrowingDocument
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
@@ -150,7 +147,7 @@ def _has_ancestors(package: ExistingPackage) -> bool:
         return any(isinstance(each, Mptr) and each.structmap_label == _RODA for each in facts)
 
 
-def write(dialect: Csip, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
+def write(dialect: CsipPackage, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
     """Write METS and PREMIS of the parent anew below ``package``, and its new representation.
 
     The archive lies in it already. Raises ``SourceError`` when a document is not as metspack writes it,
@@ -162,12 +159,12 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
     made = dialect.write_archive(ip, content, dialect.label("the SIARD archive"))
     group = replace(made, id=ip.id(f"{dialect.representation} group"))  # the first has another
     with reading.opening(root, (*names, *PREMIS.split("/"))) as descriptor:
-        kept = _write_premis(dialect, Growing(descriptor, _of_premis), ip, content)
+        kept = _write_premis(dialect, GrowingDocument(descriptor, _of_premis), ip, content)
     watched = _Watched(content.objid, links.children_map(dialect.terms, content.objid).id)
     described, about = _write_description(dialect, ip, content)
     with reading.opening(root, (*names, CSIP_METS)) as descriptor:
-        mets = Growing(descriptor, watched)
-        mets.put(_HEADER, "LASTMODDATE", dialect.created)
+        mets = GrowingDocument(descriptor, watched)
+        mets.set_attribute(_HEADER, "LASTMODDATE", dialect.created)
         reference = ip.reference(kept, "PREMIS")
         for name, value in (
             ("SIZE", reference.size),
@@ -175,21 +172,21 @@ def write(dialect: Csip, existing: ExistingPackage, package: Path, content: Pare
             ("CHECKSUM", reference.checksum),
             ("CHECKSUMTYPE", dialect.checksum_type),
         ):
-            mets.put(_PREMIS, name, str(value))
+            mets.set_attribute(_PREMIS, name, str(value))
         text = writer.fragment(TEMPLATES, "_metadata.xml.j2", "section", described, dialect.said())
-        mets.follow(_DESCRIPTION, text)
-        mets.put(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
+        mets.insert_after(_DESCRIPTION, text)
+        mets.set_attribute(_METADATA, "DMDID", " ".join((*watched.described, described.id)))
         mets.append(about.id, _rendered("_files.xml.j2", dialect, about))
         mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
-        ip.register(CSIP_METS, mets.written(ip.prepare(CSIP_METS), ip.algorithms))
+        ip.register(CSIP_METS, mets.write(ip.prepare(CSIP_METS), ip.algorithms))
     return Addition(files=ip.files)
 
 
 def _write_description(
-    dialect: Csip, ip: IpFolder, content: ParentContent
+    dialect: CsipPackage, ip: IpFolder, content: ParentContent
 ) -> tuple[MetadataReference, FileGroup]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
     dublin_core = descriptive.terms(dialect.description, ip.objid)
@@ -204,11 +201,13 @@ def _write_description(
     return described, group
 
 
-def _rendered(template: str, dialect: Csip, group: FileGroup) -> str:
+def _rendered(template: str, dialect: CsipPackage, group: FileGroup) -> str:
     return writer.rendered(TEMPLATES, template, {"group": group, "said": dialect.said(), "other_type": ""})
 
 
-def _write_premis(dialect: Csip, document: Growing, ip: IpFolder, content: ParentContent) -> PlacedFile:
+def _write_premis(
+    dialect: CsipPackage, document: GrowingDocument, ip: IpFolder, content: ParentContent
+) -> PlacedFile:
     """Write the parent's PREMIS with the new children and with what was done."""
     addition = Action(
         type=_ADDITION,
@@ -228,9 +227,9 @@ def _write_premis(dialect: Csip, document: Growing, ip: IpFolder, content: Paren
             agent=done.agent or dialect.software.name,
         )
         text = _premis("event", event, dialect.created)
-        document.follow(_EVENT if document.has(_EVENT) else _ENTITY, text)
+        document.insert_after(_EVENT if document.has(_EVENT) else _ENTITY, text)
     return ip.register(
-        PREMIS, document.written(ip.prepare(PREMIS), placing.algorithms(dialect.checksum_type))
+        PREMIS, document.write(ip.prepare(PREMIS), filetable.algorithms(dialect.checksum_type))
     )
 
 
@@ -238,7 +237,7 @@ def _premis(macro: str, *values: object) -> str:
     return writer.fragment(premis.TEMPLATES, "_parts.xml.j2", macro, *values)
 
 
-def _add_children(dialect: Csip, mets: Growing, content: ParentContent, linked: int) -> None:
+def _add_children(dialect: CsipPackage, mets: GrowingDocument, content: ParentContent, linked: int) -> None:
     group, link_map, ips = dialect.linked_children(content)
     if mets.has(group.id):
         mets.append(group.id, _rendered("_files.xml.j2", dialect, group))

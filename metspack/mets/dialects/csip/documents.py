@@ -1,24 +1,24 @@
-"""What all METS and PREMIS documents of CSIP packages say alike, and those of a representation."""
+"""Documents of CSIP packages: the parts that all METS and PREMIS share, and those of a representation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metspack.building.placing import PlacedFile
 from metspack.mets import CSIP_METS, premis
 from metspack.mets.descriptive import Description
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
+from metspack.mets.filetable import PlacedFile
 from metspack.mets.premis import Event, FileObject, Identifier, PremisAgent, PremisWhole, Relationship
 from metspack.sources.pronom import TAIL, WHOLE, Registry
 
 PREMIS = "metadata/preservation/premis.xml"
-"""Where an IP and a representation have their preservation metadata."""
+"""The path of the preservation metadata of an IP and of a representation."""
 
 WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": None}
-"""What a METS says of other IPs when it links none."""
+"""The links of a METS that names no other IP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IpRole:
-    """What an IP is among the others; ``title`` and ``parent`` are "" for the parent.
+    """The role of an IP among those of a package; ``title`` and ``parent`` are "" for the parent.
 
     ``is_whole``: there are no others.
     """
@@ -71,7 +71,7 @@ RELOCATION = Action(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipDocuments:
-    """What is said alike by all documents. ``created`` is the one clock value, as xs:dateTime.
+    """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime.
 
     ``registry`` is what formats were told by, None when nobody asked.
     """

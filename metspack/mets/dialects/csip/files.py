@@ -1,4 +1,4 @@
-"""Writing the files of one IP, and what METS says of each."""
+"""Files of one IP while it is written, and their entries in METS."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from metspack import mediatypes, uris
-from metspack.building import placing
-from metspack.building.placing import PlacedFile, Placements
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, tempdb, walking, writing
-from metspack.mets import ids, is_mets_name, writer
+from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
+from metspack.mets.filetable import PlacedFile, Placements
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -72,7 +71,7 @@ class IpFolder:
     @property
     def algorithms(self) -> tuple[str, ...]:
         """The algorithms that every file is hashed with."""
-        return placing.algorithms(self._checksum)
+        return filetable.algorithms(self._checksum)
 
     def prepare(self, path: str) -> Path:
         """Make the folder of a file of the IP; returns where the file is to be written."""
@@ -84,7 +83,7 @@ class IpFolder:
         """Add a file that was written to those of the IP; returns it as METS lists it."""
         self.files[f"{self._folder}/{path}"] = hashers
         kind = mediatypes.media_type(None, path.rpartition(".")[2])
-        return placing.placed_file(self.id(path), path, kind, hashers, self._checksum)
+        return filetable.placed_file(self.id(path), path, kind, hashers, self._checksum)
 
     def id(self, path: str) -> str:
         """Return the xml:id of one of the IP's own files."""

@@ -1,4 +1,4 @@
-"""How parent and children name each other in CSIP packages, in each style; pure.
+"""Links between parent and children of CSIP packages, in each style; pure.
 
 Identity (the OBJID) and location (a relative URL) stand side by side in one div; METS has no room for a
 checksum there, so that a file entry of the parent gives the fixity of each child's METS.

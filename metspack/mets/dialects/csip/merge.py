@@ -1,4 +1,4 @@
-"""What a CSIP package says that was put together of the containers of a divided representation."""
+"""Documents of a merged CSIP package, and those of the parent that it keeps."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from metspack.building.placing import Placements
 from metspack.digests import Hashers
 from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import Action, IpRole
 from metspack.mets.dialects.csip.files import IpFolder
+from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
 from metspack.mets.dialects.csip.terms import DATA, folder_name
 from metspack.mets.dialects.interface import Adopted, MergedContent, Names
-
-if TYPE_CHECKING:
-    from metspack.mets.dialects.csip.dialect import Csip, CsipOptions
+from metspack.mets.filetable import Placements
 
 
 def adopted(
@@ -49,7 +46,7 @@ def adopted(
     )
 
 
-def write(dialect: Csip, package: Path, content: MergedContent) -> dict[str, Hashers]:
+def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[str, Hashers]:
     """Write all that a merged package is beside its data; returns each file's digests by path.
 
     Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.

@@ -1,4 +1,4 @@
-"""What E-ARK's specifications have words for: profiles, types, roles and the names of folders; pure."""
+"""Terms of E-ARK specifications: profiles, types, roles, and the names of folders; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
 """Of CSIP's vocabulary of content information types, those of databases."""
 
 LOBS = "SIARD_lobs"
-"""What a representation with LOBs alone holds (CITS SIARD §3.8)."""
+"""The content type of a representation with LOBs alone (CITS SIARD §3.8)."""
 
 _PROFILES = {
     "csip": ("https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml",) * 2,
@@ -85,7 +85,7 @@ class Agents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is said alike by all METS of a package.
+    """Terms that all METS of a package share.
 
     ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE to be
     declared in place of that of ``profile``.

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack import uris
-from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.layouts import siard22
-from metspack.mets import PLAIN_METS, ids, writer
+from metspack.mets import PLAIN_METS, filetable, ids, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -35,7 +34,7 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.links import SPLITLOB
-from metspack.mets.writer import Growing
+from metspack.mets.writer import GrowingDocument
 from metspack.sources.pronom import Registry
 
 _GROUPS = {
@@ -99,14 +98,14 @@ def write(
     facts["parent"]["pointer_id"] = ids.element_id(content.objid, f"SIARD central file {content.name}")
     facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
     with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
-        mets = Growing(descriptor, watched)
-        mets.put("mets:metsHdr", "LASTMODDATE", dialect.created)
+        mets = GrowingDocument(descriptor, watched)
+        mets.set_attribute("mets:metsHdr", "LASTMODDATE", dialect.created)
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
             text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", dialect.registry)
-            mets.follow(_SOFTWARE, text)
+            mets.insert_after(_SOFTWARE, text)
         _add_files(mets, facts)
         _add_divs(mets, facts)
-        files = {PLAIN_METS: mets.written(package / PLAIN_METS, placing.algorithms(dialect.checksum_type))}
+        files = {PLAIN_METS: mets.write(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}
     return Addition(files=files, warnings=_warnings(dialect, existing, content))
 
 
@@ -117,7 +116,7 @@ def _warnings(dialect: Recommendation, existing: ExistingPackage, content: Paren
     return (f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {version}",)
 
 
-def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
+def _add_files(mets: GrowingDocument, facts: dict[str, Any]) -> None:
     files = _GROUPS["ID_SIARD_FILES"]
     mets.append(_GROUPS["ID_SIARD_DDL"], _part("siard_file", facts["parent"], facts["siard"]))
     if facts["children"]:
@@ -131,8 +130,8 @@ def _add_files(mets: Growing, facts: dict[str, Any]) -> None:
         mets.append(files if is_first else group, _part(macro, facts["parent"], facts["split"]))
 
 
-def _add_divs(mets: Growing, facts: dict[str, Any]) -> None:
-    mets.follow(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
+def _add_divs(mets: GrowingDocument, facts: dict[str, Any]) -> None:
+    mets.insert_after(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
     if facts["children"]:
         children = _DIVS["child IPs"]
         is_first = not mets.has(children)
@@ -289,7 +288,7 @@ class Recommendation(Dialect):
     def _write(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]
     ) -> dict[str, Hashers]:
-        algorithms = placing.algorithms(self.checksum_type)
+        algorithms = filetable.algorithms(self.checksum_type)
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:

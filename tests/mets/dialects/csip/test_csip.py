@@ -16,7 +16,7 @@ from metspack import api, checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
-from metspack.mets.dialects.csip.dialect import CsipOptions
+from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits

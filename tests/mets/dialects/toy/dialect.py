@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack import uris
-from metspack.building import placing
 from metspack.digests import Hashers
 from metspack.files import reading
 from metspack.layouts import Layout, siard22
-from metspack.mets import ids, writer
+from metspack.mets import filetable, ids, writer
 from metspack.mets.dialects.interface import (
     Addition,
     ChildContent,
@@ -28,7 +27,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
-from metspack.mets.writer import Growing
+from metspack.mets.writer import GrowingDocument
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -126,14 +125,14 @@ class Toy(Dialect):
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         with reading.opening(existing.root, (self.mets,)) as descriptor:
-            mets = Growing(descriptor, _key)
+            mets = GrowingDocument(descriptor, _key)
             for key in ("archives", "children", "divisions"):
                 mets.append(key, writer.fragment(TEMPLATES, "_parts.xml.j2", key, self, content, uris.quoted))
-            hashers = mets.written(package / self.mets, placing.algorithms(self.checksum_type))
+            hashers = mets.write(package / self.mets, filetable.algorithms(self.checksum_type))
         return Addition(files={self.mets: hashers}, warnings=("a toy has grown",))
 
     def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
-        algorithms = placing.algorithms(self.checksum_type)
+        algorithms = filetable.algorithms(self.checksum_type)
         given = {**facts, "toy": self, "quoted": uris.quoted}
         return {path: writer.write_document(package / path, TEMPLATES, template, given, algorithms)}
 

@@ -1,0 +1,288 @@
+"""CSIP packages: the options that describe them, and the documents and groups that their METS share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Self
+
+from metspack import resources
+from metspack.mets import CSIP_METS, descriptive, ids, premis
+from metspack.mets.descriptive import Given
+from metspack.mets.dialects.csip import links
+from metspack.mets.dialects.csip.documents import (
+    DIVISION,
+    PREMIS,
+    RELOCATION,
+    WITHOUT_LINKS,
+    CsipDocuments,
+    IpRole,
+    included,
+)
+from metspack.mets.dialects.csip.files import (
+    ABOUT,
+    FileGroup,
+    IpFolder,
+    MetadataReference,
+    schema_files,
+)
+from metspack.mets.dialects.csip.links import Linked, LinkMap
+from metspack.mets.dialects.csip.terms import (
+    CITS_SIARD,
+    DATA,
+    DESCRIPTIVE,
+    LINK_STYLES,
+    PACKAGE_TYPES,
+    PROFILES,
+    REPRESENTATION,
+    Agents,
+    folder_name,
+)
+from metspack.mets.dialects.interface import (
+    DialectOptions,
+    ParentContent,
+    SplitLob,
+    SplitPart,
+)
+from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
+from metspack.model import Digest
+
+_DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
+
+Files = Callable[[], Iterable[PlacedFile]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsipOptions(DialectOptions):
+    """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths."""
+
+    profile: str = PROFILES[0]
+    package_type: str = PACKAGE_TYPES[0]
+    content_type: str = CITS_SIARD
+    link_style: str = LINK_STYLES[0]
+    representation: str = REPRESENTATION
+    agents: Agents = field(default_factory=Agents)
+    descriptive: Path | None = None
+    documentation: Path | None = None
+    schemas: Path | None = None
+    roda_ancestors: bool = False
+
+    @classmethod
+    def of(cls, options: DialectOptions | None) -> Self:
+        """Return options when they are this dialect's, else its defaults."""
+        return options if isinstance(options, cls) else cls()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsipPackage(CsipDocuments):
+    """Facts of a CSIP package; writes its representation, documents and groups.
+
+    ``descriptive`` takes the place of the Dublin Core made of ``description``, in the parent;
+    ``documentation`` is a folder for the parent, ``schemas`` one for every IP (None: the project's own).
+    ``roda_ancestors`` adds the structMap that RODA reads.
+    """
+
+    descriptive: Given | None = None
+    documentation: Path | None = None
+    schemas: Path | None = None
+    roda_ancestors: bool = False
+
+    # --- the representation -----------------------------------------------------------------------------
+
+    def data_group(self, ip: IpFolder, files: Files, folder: str, *, archive: str) -> FileGroup:
+        """Return the group of a representation's data; ``archive`` is the ID of the archive in it, if any."""
+        other = self.terms.other_type(has_archive=bool(archive))
+        return FileGroup(
+            id=ip.id("data group"),
+            use=self.terms.data_use,
+            div="Data",  # where commons-ip, and RODA with it, looks for a representation's files
+            files=files,
+            folder=f"{folder}/",
+            content_type=self.terms.content_type,
+            other_type=other,
+            archive=archive if other else "",
+        )
+
+    def write_archive(self, ip: IpFolder, content: ParentContent, label: str) -> FileGroup:
+        """Write the representation with the archive; returns its group in the package's METS."""
+        siard = content.siard
+        if siard is None:
+            raise AssertionError("there is no archive, which check would have told")
+        identifier = f"ID_{ids.ncname(content.name).upper()}.SIARD"
+        file = _listed(
+            identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
+        )
+        data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
+        mets = self.write_representation(
+            ip,
+            data,
+            label=label,
+            objects=self._archive_objects(file, content),
+            done=(
+                *((RELOCATION,) if content.children else ()),
+                *(self.identified() if next(content.split(), None) is not None else ()),
+            ),
+        )
+        return self.group(ip, mets, data)
+
+    def _archive_objects(self, file: PlacedFile, content: ParentContent) -> Iterator[FileObject]:
+        yield FileObject(
+            id=file.id,
+            path=f"{DATA}/{file.path}",
+            size=file.size,
+            media_type=file.media_type,
+            format=file.format,
+            digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
+        )
+        yield from self.split_objects(content.split(), content.parts())
+
+    def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
+        """Yield the objects of split LOBs, whose parts come in the same order."""
+        for lob, (_, named) in zip(lobs, groupby(parts, attrgetter("lob")), strict=True):
+            yield self._split_object(lob, named)
+
+    def _split_object(self, lob: SplitLob, parts: Iterator[SplitPart]) -> FileObject:
+        has = Relationship(kind="has part", objects=tuple(Identifier(value=each.id) for each in parts))
+        return FileObject(
+            id=lob.id,
+            path="",
+            size=lob.size,
+            media_type=lob.media_type,
+            format=lob.format,
+            digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
+            relationships=(has,),
+        )
+
+    def group(self, ip: IpFolder, mets: PlacedFile, data: FileGroup) -> FileGroup:
+        """Return the group of the package's METS that a representation's METS is in."""
+        return FileGroup(
+            id=ip.id("representation group"),
+            use=self.terms.package_use,
+            div=f"Representations/{self.terms.representation}",
+            files=lambda: (mets,),
+            content_type=data.content_type,
+            other_type=data.other_type,
+            mets=mets,
+        )
+
+    # --- the package ------------------------------------------------------------------------------------
+
+    def write_package(
+        self,
+        ip: IpFolder,
+        part: IpRole,
+        representation: FileGroup,
+        schemas: Placements,
+        documentation: Files | None = None,
+    ) -> dict[str, Any]:
+        """Write what a package has beside representation and METS; returns what METS says, but for links."""
+        for name in schema_files(self._schemas):
+            schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
+        described = self._write_descriptive(ip, part)
+        about = ip.write_about(ABOUT, self.about(part, ip.objid))
+        has = Relationship(kind="has part", objects=tuple(Identifier(value=each) for each in part.children))
+        top = PremisWhole(
+            category="intellectualEntity",
+            type=premis.LOCAL,
+            value=ip.objid,
+            relationships=(
+                *((included(part.parent),) if part.parent else ()),
+                *((has,) if has.objects else ()),
+            ),
+        )
+        kept = self.write_premis(ip, PREMIS, top, iter(()), (DIVISION,) if top.relationships else ())
+        groups = [
+            FileGroup(
+                id=ip.id("documentation group"),
+                use="Documentation",
+                div="Documentation",
+                files=lambda: _followed(about, documentation),
+            ),
+            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=schemas.files),
+            representation,
+        ]
+        return {
+            "id": ip.id("package"),
+            "objid": ip.objid,
+            "folder": folder_name(ip.objid),
+            "label": part.label,
+            "profile": self.terms.package_profile,
+            "other_type": "",
+            "descriptive": (described,),
+            "preservation": ip.reference(kept, "PREMIS"),
+            "groups": groups,
+            **WITHOUT_LINKS,
+            "said": self.said(),
+        }
+
+    def _write_descriptive(self, ip: IpFolder, part: IpRole) -> MetadataReference:
+        given = self.descriptive
+        if given is not None and not part.parent:
+            file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
+            return ip.reference(file, given.mdtype, given.othermdtype)
+        terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
+        return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
+
+    def about(self, part: IpRole, objid: str) -> dict[str, object]:
+        """Return what a text for people says of the IP with an OBJID."""
+        return {
+            "title": part.label,
+            "objid": objid,
+            "role": part.role,
+            "parent": part.parent,
+            "data": f"{self.representation}/{DATA}/",
+            "is_whole": part.is_whole,
+        }
+
+    def _add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
+        """Add the links to the children, and the file entries that have the fixity of their METS."""
+        group, words, linked = self.linked_children(content)
+        facts["children"] = {"words": words, "ips": linked}
+        facts["groups"].append(group)
+        if next(content.parts(), None) is not None:
+            facts["split"] = {
+                **self.split_words(content),
+                "lobs": groupby(content.parts(), attrgetter("lob")),
+            }
+
+    def linked_children(self, content: ParentContent) -> tuple[FileGroup, LinkMap, list[Linked]]:
+        """Return the group with the METS of the children, and the words and links of their structMap."""
+        linked, files = [], []
+        for each in content.children:
+            file = links.file_id(self.terms, content.objid, each.objid)
+            files.append(_listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum))
+            label = each.content.rpartition(f"/{DATA}/")[2]
+            linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
+        words = links.children_map(self.terms, content.objid)
+        identifier = ids.element_id(content.objid, "child IPs")
+        return FileGroup(id=identifier, use=words.label, div="", files=lambda: files), words, linked
+
+    def split_words(self, content: ParentContent) -> dict[str, str]:
+        """Return what the structMap of split LOBs is called by, and how it names the children."""
+        return {
+            "id": ids.element_id(content.objid, "split LOBs"),
+            "loctype": links.loctype(self.terms, content.children[0].objid),
+        }
+
+    @property
+    def _schemas(self) -> Path:
+        return self.schemas or resources.schema_folder()
+
+
+def _listed(
+    identifier: str, path: str, size: int, checksum: str, media_type: str = "application/xml"
+) -> PlacedFile:
+    """Return a file of which no more is known than METS says."""
+    return PlacedFile(
+        id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5="", sha256=""
+    )
+
+
+def _followed(first: PlacedFile, others: Files | None) -> Iterator[PlacedFile]:
+    yield first
+    if others is not None:
+        yield from others()
