@@ -70,7 +70,7 @@ def add_archive(
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
                 raise SourceError(
-                    f"{source} is no SIARD archive, and LOBs without one could not be told from others",
+                    f"{source} is not a SIARD archive, and LOBs without one could not be told from others",
                     hint="metspack build makes a package of them.",
                 )
             with Sharing() as sharing, tempdb.unexplained():
@@ -167,8 +167,8 @@ class _Check:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise TargetError(
                 f"{self._root} {what}: {lines[0]} ({len(wrong):,} findings in all)",
-                hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} all "
-                "that is wrong.",
+                hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} "
+                "lists all findings.",
                 details=lines,
             )
 
@@ -188,7 +188,7 @@ class _AddWork(build.BuildWork):
             stem = Path(path).stem
             if ids.ncname(stem).casefold() == ids.ncname(self.name).casefold():
                 raise ConfigError(
-                    f"the package holds an archive of the name {stem} already: {path}",
+                    f"the package has an archive named {stem} already: {path}",
                     hint="Give the new one another name: --name NAME.",
                 )
 

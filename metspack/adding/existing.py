@@ -93,7 +93,7 @@ def present(root: Path) -> Present:
     """
     if not root.is_dir():
         raise SourceError(
-            f"{root} is no folder", hint=f"Name the folder that metspack build made. {_UNPACKED}"
+            f"{root} is not a folder", hint=f"Name the folder that metspack build made. {_UNPACKED}"
         )
     if packed := sorted(name for name in os.listdir(root) if _PACKED.fullmatch(name)):
         raise TargetError(f"{root} holds packed IPs: {packed[0]}", hint=_UNPACKED)
@@ -112,7 +112,7 @@ def present(root: Path) -> Present:
     archives = tuple(_archives(root, folder, kind))
     if not archives:
         raise SourceError(
-            f"{root} holds no SIARD archive in one file, beside which another could lie",
+            f"{root} holds no SIARD archive in one file, to which another could be added",
             hint=f"Nothing is added to such packages; {_BUILD}",
         )
     return Present(
@@ -131,7 +131,7 @@ def _found(root: Path) -> tuple[str, str, str]:
     for dialect in dialects.DIALECTS:
         if (found := dialects.named(dialect).find(root)) is not None:
             return (dialect, *found)
-    raise SourceError(f"{root} holds no package", hint=f"Nothing could be added to it; {_BUILD}")
+    raise SourceError(f"{root} does not hold a package", hint=f"Nothing could be added to it; {_BUILD}")
 
 
 def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:

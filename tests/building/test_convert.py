@@ -319,5 +319,5 @@ def test_a_target_in_the_package_or_in_the_way(tmp_path: Path) -> None:
 def test_folders_are_granted_to_a_folder_without_mets_alone(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     granted = replace(OTHER, grants=Grants(lob_roots=(tmp_path,)))
-    with pytest.raises(ConfigError, match="folders for LOBs are granted"):
+    with pytest.raises(ConfigError, match="no other folder can be granted"):
         convert_package(root, tmp_path / "new", granted)

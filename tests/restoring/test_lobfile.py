@@ -150,11 +150,11 @@ def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
         (Path.exists, None),
         (
             lambda root: (root / "Northwind.siard").unlink(),
-            "no METS lists LOB .*, and of its cell: Northwind",
+            "no METS lists LOB .*, and its cell cannot be resolved: Northwind",
         ),
         (
             lambda root: archived(root, b"x", names="gone/record0.txt"),
-            r"and of its cell: .*its LOB is not there",
+            r"and its cell cannot be resolved: .*its LOB is not there",
         ),
     ],
 )
