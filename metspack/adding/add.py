@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.adding.existing import Present, present
+from metspack.adding.existing import MetspackPackage, read_package
 from metspack.building import build, manifests, selfcheck
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
@@ -57,14 +57,14 @@ def add_archive(
     progress = progress or Silent()
     root = folder.resolve()
     if not root.is_dir():
-        present(folder)
+        read_package(folder)
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
     if (made := recover(root, ADD, job=job, check=check.check_after)) is not None:
         return _built(made, folder)
     with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
-        found = present(root)
+        found = read_package(root)
         check.check_before()
         settings = found.options(options, representation)
         with opening.opened(source, options.budgets, options.grants) as archive:
@@ -177,7 +177,12 @@ class _AddWork(build.BuildWork):
     """One addition of an archive to an existing package."""
 
     def __init__(
-        self, archive: Archive, sharing: Sharing, options: BuildOptions, progress: Progress, found: Present
+        self,
+        archive: Archive,
+        sharing: Sharing,
+        options: BuildOptions,
+        progress: Progress,
+        found: MetspackPackage,
     ) -> None:
         super().__init__(archive, sharing, options, progress)
         self.found = found

@@ -52,7 +52,7 @@ class _ParentHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(ExistingPackage):
+class MetspackPackage(ExistingPackage):
     """A package that metspack made, with its dialect and the paths of its SIARD archives."""
 
     dialect: str
@@ -85,7 +85,7 @@ class Present(ExistingPackage):
         )
 
 
-def present(root: Path) -> Present:
+def read_package(root: Path) -> MetspackPackage:
     """Return the package in a folder.
 
     Raises ``SourceError`` when there is none, when another tool made it, when its IPs are packed and when it
@@ -115,7 +115,7 @@ def present(root: Path) -> Present:
             f"{root} holds no SIARD archive in one file, to which another could be added",
             hint=f"Nothing is added to such packages; {_BUILD}",
         )
-    return Present(
+    return MetspackPackage(
         root=root,
         folder=folder,
         objid=objid,

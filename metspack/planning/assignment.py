@@ -273,7 +273,7 @@ class _CourseWriter:
             file.discard()
 
 
-class Whereabouts:
+class SegmentsOfColumn:
     """Segments in which the LOBs of a column begin, one for each of its cells in their order."""
 
     def __init__(self, runs: Iterable[_ColumnRun]) -> None:
