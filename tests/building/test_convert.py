@@ -144,7 +144,7 @@ def test_bytes_that_two_columns_share_are_kept_by_each_from_the_first_siard22_on
     build.build(source, folder / "direct", second)
     assert tree(folder / "second") == tree(folder / "direct")
     assert (once.files, other.files) == (len({*sum(rows, ())}), once.files + len(shared_by_both))
-    said = [each for each in other.warnings if "placed again" in each]
+    said = [each for each in other.warnings if "placed as a separate file" in each]
     assert [each.partition(" ")[0] for each in said] == [str(len(shared_by_both))] * bool(shared_by_both)
     back = convert_package(folder / "second", folder / "back", first)
     assert back.files == other.files

@@ -589,7 +589,7 @@ def test_a_source_that_changes_during_the_build(
             touched()
             return real(task, moved)
 
-        monkeypatch.setattr(segments, "placed", placed)
+        monkeypatch.setattr(segments, "place", placed)
     elif moment == "after the last LOB":
         ended = Passage.end
 

@@ -247,7 +247,7 @@ def test_bytes_that_two_columns_share_stay_one_entry_and_become_two_files(into: 
     built(source, tmp_path / "package")
     target = tmp_path / ("Back.siard" if into is Into.INSIDE else "back")
     restored = restore_archive(tmp_path / "package", target, into)
-    copies = [each for each in restored.warnings if each.startswith("1 LOB placed again")]
+    copies = [each for each in restored.warnings if each.startswith("1 LOB placed as a separate file")]
     assert (restored.lobs, len(copies)) == ((2, 0) if into is Into.INSIDE else (3, 1))
     siard = target if into is Into.INSIDE else target / "Twice.siard"
     assert [each[:2] for each in lobs(siard)] == [each[:2] for each in lobs(source)]
