@@ -188,7 +188,7 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
             unmapped(together(*(without_part(number) for number in range(3)))),
             "all its parts are missing, the first; mets.xml",
         ),
-        (edited(mets(1), 'SEQ="1"', 'SEQ="0"'), r"is there twice: .*p0 with SEQ 0 \(.*\.0.* line \d+\) and "),
+        (edited(mets(1), 'SEQ="1"', 'SEQ="0"'), r"is listed twice: .*p0 with SEQ 0 \(.*\.0.* line \d+\) and"),
         (edited(mets(1), 'SEQ="1"', 'SEQ="01"'), None),
         (edited(mets(1), 'SEQ="1"', 'SEQ="one"'), "has the SEQ 'one'; expected a whole number"),
         (edited(mets(1), ' SEQ="1"', ""), "has the SEQ none; expected a whole number"),

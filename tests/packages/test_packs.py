@@ -299,7 +299,7 @@ def miscounted(path: Path, inside: str) -> None:
     [
         (cut, "no zip|is not a zip|end of|ends"),
         (climbing, r"\.\."),
-        (renamed, "holds no N_lobseg_0/mets.xml"),
+        (renamed, "does not contain N_lobseg_0/mets.xml"),
         (encrypted, "encrypted"),
         (miscounted, "has CRC-32"),
     ],

@@ -64,7 +64,7 @@ def test_it_is_a_read_only_file(lob: ArchivedLob) -> None:
     assert lob.read(1) == b""
     assert lob.seek(-6, io.SEEK_CUR) == len(DATA) - 1
     assert lob.read(0) == b""
-    with pytest.raises(ValueError, match="no position -1"):
+    with pytest.raises(ValueError, match="the position -1 lies before the start"):
         lob.seek(-1)
     with pytest.raises(ValueError, match="whence is 0, 1 or 2, not 3"):
         lob.seek(0, 3)

@@ -162,7 +162,7 @@ def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
     assert (outcome.code, out) == (0, WHOLE[16:21])
     part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
     assert outcome.err.startswith(
-        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: that these are the right bytes is not"
+        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: its bytes are not proven"
     )
     assert cat(root, SPLIT, "--range", "16-20", "--no-verify") == WHOLE[16:21]
     assert cat(root, SPLIT) == WHOLE  # the whole's digest proves it
