@@ -82,7 +82,7 @@ def test_add_takes_what_the_command_takes(northwind: Path, northwind_full: Path,
     added = metspack.add(out, northwind_full, full)
     assert (added.target, added.name, added.layout, added.kept > 0) == (out, "Full", "siard22", True)
     assert [each for each in metspack.check(out) if each.severity is Severity.ERROR] == []
-    with pytest.raises(ConfigError, match="holds an archive of the name Full already"):
+    with pytest.raises(ConfigError, match="has an archive named Full already"):
         metspack.add(out, northwind_full, BuildOptions(name="Full"))
 
 

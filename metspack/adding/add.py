@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.adding.existing import Present, present
+from metspack.adding.existing import MetspackPackage, read_package
 from metspack.building import build, manifests, selfcheck
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
@@ -57,20 +57,20 @@ def add_archive(
     progress = progress or Silent()
     root = folder.resolve()
     if not root.is_dir():
-        present(folder)
+        read_package(folder)
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
     if (made := recover(root, ADD, job=job, check=check.check_after)) is not None:
         return _built(made, folder)
     with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
-        found = present(root)
+        found = read_package(root)
         check.check_before()
         settings = found.options(options, representation)
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
                 raise SourceError(
-                    f"{source} is no SIARD archive, and LOBs without one could not be told from others",
+                    f"{source} is not a SIARD archive, and LOBs without one could not be told from others",
                     hint="metspack build makes a package of them.",
                 )
             with Sharing() as sharing, tempdb.unexplained():
@@ -167,8 +167,8 @@ class _Check:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise TargetError(
                 f"{self._root} {what}: {lines[0]} ({len(wrong):,} findings in all)",
-                hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} all "
-                "that is wrong.",
+                hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} "
+                "lists all findings.",
                 details=lines,
             )
 
@@ -177,7 +177,12 @@ class _AddWork(build.BuildWork):
     """One addition of an archive to an existing package."""
 
     def __init__(
-        self, archive: Archive, sharing: Sharing, options: BuildOptions, progress: Progress, found: Present
+        self,
+        archive: Archive,
+        sharing: Sharing,
+        options: BuildOptions,
+        progress: Progress,
+        found: MetspackPackage,
     ) -> None:
         super().__init__(archive, sharing, options, progress)
         self.found = found
@@ -188,7 +193,7 @@ class _AddWork(build.BuildWork):
             stem = Path(path).stem
             if ids.ncname(stem).casefold() == ids.ncname(self.name).casefold():
                 raise ConfigError(
-                    f"the package holds an archive of the name {stem} already: {path}",
+                    f"the package has an archive named {stem} already: {path}",
                     hint="Give the new one another name: --name NAME.",
                 )
 

@@ -67,7 +67,7 @@ class _ParentHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(ExistingPackage):
+class MetspackPackage(ExistingPackage):
     """A package that metspack made, with its dialect and the paths of its SIARD archives."""
 
     dialect: str
@@ -100,7 +100,7 @@ class Present(ExistingPackage):
         )
 
 
-def present(root: Path) -> Present:
+def read_package(root: Path) -> MetspackPackage:
     """Return the package in a folder.
 
     Raises ``SourceError`` when there is none, when another tool made it, when its IPs are packed and when it
@@ -127,10 +127,10 @@ def present(root: Path) -> Present:
     archives = tuple(_archives(root, folder, kind))
     if not archives:
         raise SourceError(
-            f"{root} holds no SIARD archive in one file, beside which another could lie",
+            f"{root} holds no SIARD archive in one file, to which another could be added",
             hint=f"Nothing is added to such packages; {_BUILD}",
         )
-    return Present(
+    return MetspackPackage(
         root=root,
         folder=folder,
         objid=objid,
@@ -146,7 +146,7 @@ def _found(root: Path) -> tuple[str, str, str]:
     for dialect in dialects.DIALECTS:
         if (found := dialects.named(dialect).find(root)) is not None:
             return (dialect, *found)
-    raise SourceError(f"{root} holds no package", hint=f"Nothing could be added to it; {_BUILD}")
+    raise SourceError(f"{root} does not hold a package", hint=f"Nothing could be added to it; {_BUILD}")
 
 
 def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:

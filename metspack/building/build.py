@@ -284,7 +284,7 @@ class BuildWork:
         return placed
 
     def spot(self, course: Course, number: int) -> SegmentSpot:
-        """Return where a segment lies, and what it is called."""
+        """Return the folder of a segment in the package, and its OBJID."""
         container, index = course.keys[number]
         words = SegmentWords(
             number=number,

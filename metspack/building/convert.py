@@ -28,8 +28,8 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive, Grants
 
 _SEVERAL = (
-    "A package of one archive is divided anew. Give each back and build packages of them: metspack restore "
-    "OUT --siard --archive NAME -o NAME.siard, then metspack build."
+    "Only a package of one archive can be converted. Restore each and build a package of it: metspack "
+    "restore OUT --siard --archive NAME -o NAME.siard, then metspack build."
 )
 _MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
 
@@ -71,7 +71,7 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
     else:
         if options.grants != Grants():
             raise ConfigError(
-                "folders for LOBs are granted, and the LOBs of a package with METS all lie in it",
+                "the LOBs of a package with METS all lie in it; no other folder can be granted",
                 hint="Leave --lob-root, --map-drive and --mapping out.",
             )
         with packages_source.opened(path, options.budgets, hint=_SEVERAL) as source:
@@ -99,8 +99,8 @@ def _check_never_had_mets(folder: Path) -> None:
                 continue
             raise SourceError(
                 f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
-                hint="Get it from another copy of the package; without it nobody can tell what was "
-                "changed or is missing. metspack build makes a package of the .siard, proven by cells alone.",
+                hint="Get it from another copy of the package; without it, changed and missing files "
+                "cannot be noticed. metspack build makes a package of the .siard, proven by cells alone.",
             )
 
 

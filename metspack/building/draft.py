@@ -60,7 +60,7 @@ class Draft:
         return self.spot(segment).objid
 
     def spot(self, segment: Segment) -> SegmentSpot:
-        """Return where the child IP lies that a segment becomes, and its OBJID."""
+        """Return the folder of the child IP that a segment becomes, and its OBJID."""
         layout, name = self.header.division.layout, self.header.name
         words = SegmentWords(
             number=segment.index,

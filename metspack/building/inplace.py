@@ -62,7 +62,7 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
     """
     if not folder.is_dir():
         raise SourceError(
-            f"{folder} is no folder",
+            f"{folder} is not a folder",
             hint="Name the folder that holds the .siard and the folders of its LOBs.",
         )
     root = folder.resolve()
@@ -134,7 +134,8 @@ class _InPlaceWork:
             raise TargetError(
                 f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
                 f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
-                hint="Nothing is overwritten: move them away first. Is it a package already? metspack check.",
+                hint="Nothing is overwritten: move them away first, or run metspack check if it is a package "
+                "already.",
                 details=found,
             )
 
@@ -144,13 +145,13 @@ class _InPlaceWork:
             return names[0]
         what = f"{len(names)} SIARD archives ({', '.join(names[:3])})" if names else "no SIARD archive"
         raise SourceError(
-            f"{self.root} holds {what}, expected one",
+            f"{self.root} holds {what}; expected one",
             hint="It has to hold the .siard, its parts, or the folder it was unpacked to, beside the folders "
             "with its LOBs.",
         )
 
     def _spots(self, package: _FolderPackage) -> dict[str, SegmentSpot]:
-        """Return where the segments lie, by folder."""
+        """Return numbers and OBJIDs of the segments, by folder."""
         words: dict[str, SegmentFolder] = {}
         spots: dict[str, SegmentSpot] = {}
         for position, segment in enumerate(self.folder.segments()):
@@ -179,7 +180,7 @@ class _InPlaceWork:
         for folder in ("", *spots):
             if not os.access(self.root / folder, os.W_OK | os.X_OK):
                 raise TargetError(
-                    f"no file can be added to {self.root / folder}", hint="Ask for the right to write there."
+                    f"no file can be added to {self.root / folder}", hint="Get write permission there."
                 )
 
     def _write_children(
@@ -275,7 +276,7 @@ class _InPlaceWork:
             first, other = counts.example
             self.warnings.append(
                 f"{counted(counts.shared, 'cell')} name a LOB that another cell names too: {other} that of "
-                f"{first}, for one; each file is listed once, with the first cell's id"
+                f"{first}, for example; each file is listed once, with the first cell's id"
             )
         if counts.unnamed:
             names = ", ".join(counts.strangers)
@@ -302,8 +303,8 @@ class _InPlaceWork:
         if wrong := found.errors:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
-                f"{self.root} does not check as a package: {lines[0]} ({len(wrong):,} findings in all); what "
-                "was added was taken away again",
+                f"{self.root} is not a valid package: {lines[0]} ({len(wrong):,} findings in all); what "
+                "was added was removed again",
                 hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
                 details=lines,
             )
@@ -319,7 +320,7 @@ class _FolderPackage:
         self.objid = building_options.objid(options, self.name, archive)
         if why := dialects.facts(options.dialect).not_in_place:
             raise ConfigError(
-                f"the dialect {options.dialect} has no packages in place: {why}",
+                f"the dialect {options.dialect} cannot describe a folder in place: {why}",
                 hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
             )
         self.dialect = building_options.dialect(options, self.name, self.objid, archive)

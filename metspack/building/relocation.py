@@ -10,7 +10,7 @@ from metspack.building import segments
 from metspack.digests import Hashers
 from metspack.layouts import FolderStyle, Layout
 from metspack.model import Digest, LobCell, LobPlace
-from metspack.planning.assignment import Column, Course, Whereabouts, column_of
+from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
@@ -86,24 +86,24 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        whereabouts: dict[Column, Whereabouts] = {}
+        segments_of: dict[Column, SegmentsOfColumn] = {}
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
             if column not in self._course.columns:
                 return self._inside(table, cell)
-            if column not in whereabouts:
-                whereabouts[column] = Whereabouts(self._course.runs.get(column, ()))
-            return self._outside(cell, whereabouts[column])
+            if column not in segments_of:
+                segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
+            return self._outside(cell, segments_of[column])
 
         return value
 
-    def _outside(self, cell: LobCell, whereabouts: Whereabouts) -> NewCell:
+    def _outside(self, cell: LobCell, segments_of: SegmentsOfColumn) -> NewCell:
         first = self._sharing.first(cell.place.id)
         if first is not None:
             file, digest = self._sharing.told(first)
             return NewCell(file=file, digest=digest)
-        number = whereabouts.next()
+        number = segments_of.next()
         file = self._layout.cell_file(
             self._name, self._course.keys[number][1], cell.place, extension_of(cell.file)
         )

@@ -112,7 +112,7 @@ class SegmentedFolder(tempdb.Scratch):
             )
 
     def descriptions(self) -> list[str]:
-        """Return the METS documents and manifests that are there, sorted, up to a hundred."""
+        """Return the METS documents and manifests in the folder, sorted, up to a hundred."""
         sql = (
             "SELECT path FROM file WHERE lower(path) = ?1 OR lower(path) LIKE '%/' || ?1 "
             "OR path GLOB 'manifest-*.txt' ORDER BY path"
@@ -204,10 +204,9 @@ class SegmentedFolder(tempdb.Scratch):
                 continue
             if after.number > before.number + 1:
                 raise SourceError(
-                    f"{self.root}: there is no segment {before.number + 1} between {shown(before.path)} and "
+                    f"{self.root}: segment {before.number + 1} is missing between {shown(before.path)} and "
                     f"{shown(after.path)}",
-                    hint="Find the missing folder, or what became of it: a package's segments are numbered "
-                    "without gaps.",
+                    hint="Find the missing folder: a package's segments are numbered without gaps.",
                 )
             if after.number == before.number:
                 raise SourceError(
@@ -241,7 +240,7 @@ class SegmentedFolder(tempdb.Scratch):
             )
 
     def amounts(self) -> tuple[int, int]:
-        """Return how many files there are, and their bytes together."""
+        """Return the number of files and the sum of their bytes."""
         files, size = self._database.execute("SELECT count(*), coalesce(sum(size), 0) FROM file").fetchone()
         return int(files), int(size)
 
@@ -264,7 +263,7 @@ class SegmentedFolder(tempdb.Scratch):
     def _changed(self, what: str) -> SourceError:
         return SourceError(
             f"{self.root}: was changed while it was read: {what}",
-            hint="Begin again when nothing writes to it any more.",
+            hint="Start again when nothing writes to it any more.",
         )
 
 

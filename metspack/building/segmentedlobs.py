@@ -108,7 +108,7 @@ class SegmentedLobs(tempdb.Scratch):
                 else:
                     others = ", ".join(sorted(claimed - {lob.place.id}))
                     raise SourceError(
-                        f"{what(lob)} has parts that are of another LOB as well ({others})",
+                        f"{what(lob)} has parts that belong to another LOB as well ({others})",
                         hint="Two cells name the same parts; find out which is right.",
                     )
 

@@ -77,7 +77,7 @@ def check_made(
     if wrong := found.errors:
         first = wrong[0]
         raise TargetError(
-            f"what was written does not check: {first.path}: {first.code} {first.message} "
+            f"the package that was written has errors: {first.path}: {first.code} {first.message} "
             f"({len(wrong):,} findings in all); nothing was published",
             hint="The disk may be failing: try another target. If it happens again, "
             "report it as a fault of metspack.",

@@ -33,7 +33,7 @@ def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, 
         )
     if manifest and is_packed:
         raise ConfigError(
-            f"{MANIFEST} names the files of LOBs, and those are packed",
+            f"{MANIFEST} lists the files of LOBs, which are packed",
             hint="Leave --write-manifest or --pack out: every packed IP has METS with the digests.",
         )
     if (mapping is not None or manifest) and layout is not siard22.LAYOUT:
@@ -43,7 +43,7 @@ def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, 
         )
     if mapping is not None and not _URI.fullmatch(mapping):
         raise ConfigError(
-            f"{mapping!r} is no URI that a segment folder could lie under",
+            f"{mapping!r} is not a URI that segment folders can lie under",
             hint="As in SIARD 2.2 S_8.1.2-0: file:///srv/store/; spaces and the like are written as %20.",
         )
 

@@ -32,12 +32,12 @@ def remarks(
         yield f"{what}: {number:,}"
     yield from sharing.words()
     if archive is None:
-        yield "there is no SIARD archive: nothing says how many LOBs there should be"
+        yield "there is no SIARD archive, so nothing tells how many LOBs there should be"
         return
     yield from archive.conventions()
     if archive.metadata.version == "1.0" and course.files:
         yield (
-            "SIARD 1.0 knows no lobFolder; it was added to metadata.xml so that readers of later "
+            "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
             "versions find the LOBs"
         )
     for value in archive.metadata.unread_digests:

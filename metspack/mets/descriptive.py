@@ -62,7 +62,7 @@ def read_given(path: Path) -> Given:
             safexml.feed(parser, reading.chunks(descriptor))
     except safexml.XmlError as error:
         raise ConfigError(
-            f"the descriptive metadata {path} is not XML that can be taken: line {error.line}, "
+            f"the descriptive metadata {path} is not XML that can be used: line {error.line}, "
             f"column {error.column}: {error.message}",
             hint=error.hint or "Descriptive metadata is an XML file, such as EAD, MODS or Dublin Core.",
         ) from None

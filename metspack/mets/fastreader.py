@@ -171,7 +171,7 @@ class Shape:
 
 
 def _same(pieces: Sequence[str], wanted: str) -> int:
-    """Return how many pieces from the first on are what is wanted."""
+    """Return the number of pieces from the first on that equal ``wanted``."""
     if pieces.count(wanted) == len(pieces):
         return len(pieces)
     return next(number for number, each in enumerate(pieces) if each != wanted)
@@ -403,7 +403,7 @@ class Condensing(Reader):
 
 
 def _told(namespaces: Mapping[str, str], element: str) -> File | Fptr | None:
-    """Return what a reader says of an element by itself: its one fact, if it is one."""
+    """Return the one fact that a reader gives for an element by itself; None for more or none."""
     root = "m"
     while root in namespaces:
         root += "m"

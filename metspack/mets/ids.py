@@ -30,8 +30,8 @@ def package_name(stem: str) -> str:
         return _NOT_IN_NAMES.sub("_", composed)
     if not any(each.isalnum() for each in composed):
         raise ConfigError(
-            f"{stem!r} gives no name for the package: it has no letter and no digit",
-            hint="Say what it is to be called: --name Northwind.",
+            f"no package name can be made from {stem!r}: it has no letter and no digit",
+            hint="Give the package a name: --name Northwind.",
         )
     return f"SIARD-{hashlib.sha256(composed.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
@@ -46,7 +46,7 @@ def name_words(stem: str, given: str | None) -> tuple[str, ...]:
     if given is not None or is_readable(stem):
         return ()
     made = f"the package is called {package_name(stem)}; --name gives it another, such as --name Northwind"
-    return (f"names have letters and digits of ASCII alone, and {stem!r} has none: {made}",)
+    return (f"names have only ASCII letters and digits, and {stem!r} has none: {made}",)
 
 
 def given_name(name: str) -> str:
@@ -63,7 +63,7 @@ def given_name(name: str) -> str:
         )
     if not is_readable(name):
         raise ConfigError(
-            f"the name {name!r} has no letter and no digit of ASCII",
+            f"the name {name!r} has no ASCII letter or digit",
             hint="Names have A to Z, a to z, 0 to 9, _ and -: --name Northwind.",
         )
     return package_name(name)

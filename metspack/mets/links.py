@@ -75,7 +75,7 @@ class Mptr:
 
     @property
     def named_by(self) -> By:
-        """How it names what it means."""
+        """The way in which it names a package."""
         loctype = (self.loctype or "").strip().upper()
         if loctype == "URL":
             return By.LOCATION
@@ -87,7 +87,7 @@ class Mptr:
 
     @property
     def is_of_part(self) -> bool:
-        """Whether it says in which child a part of a LOB is."""
+        """Whether it leads to the child with a part of a split LOB."""
         return self.structmap_type == SPLITLOB
 
     @property

@@ -100,7 +100,7 @@ def _is_file(root: Path, folder: str) -> bool:
 
 
 def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True) -> _IpMets | None:
-    """Return what an IP's METS says, None when it cannot be read; its OBJID alone unless ``whole``."""
+    """Return OBJID and links up of an IP, None for an unreadable METS; its OBJID alone unless ``whole``."""
     objid, ups = "", []
     try:
         for fact in reader.read(document(folder), budgets):

@@ -73,7 +73,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PremisAgent:
-    """Software that did something; ``note`` says with what, "" for nothing."""
+    """Software that carried out events; ``note`` names what it worked with, "" for nothing."""
 
     name: str
     version: str

@@ -366,7 +366,7 @@ class Reader:
         self._files.append(file)
 
     def _format(self, attributes: dict[str, str]) -> dict[str, str]:
-        """Return what E-ARK's attributes say of a file's format, by the field of ``File``."""
+        """Return the format of a file in E-ARK's attributes, by the field of ``File``."""
         prefixed = ((self._name(name), value) for name, value in attributes.items() if ":" in name)
         return {_FORMAT[name]: value for name, value in prefixed if name in _FORMAT}
 

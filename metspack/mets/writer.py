@@ -168,7 +168,7 @@ class GrowingDocument:
         span = self._spans.get(key)
         if span is None:
             raise SourceError(
-                f"it has no {key}, which is where more would go",
+                f"the document has no {key}, into which more would be inserted",
                 hint="It is not as metspack writes such documents: make a new package with metspack build.",
             )
         return span

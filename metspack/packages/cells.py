@@ -272,7 +272,7 @@ class CellTable(Closable):
         return found.lob
 
     def _unlike(self, lob: str, found: Meant) -> str:
-        """Return what a cell means where that is not the files of METS, "" when it is."""
+        """Return a description of the files that a cell names, "" when METS lists the same."""
         try:
             held = self._package.lob(lob)
         except SourceError:  # told where the LOB itself is
@@ -321,7 +321,7 @@ class CellTable(Closable):
 
 
 def _first(found: Meant) -> str:
-    """Return the first file that a cell means, for people."""
+    """Return the path of the first file that a cell names, for messages."""
     return shown("/".join(found.files[0]))
 
 

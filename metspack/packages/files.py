@@ -26,7 +26,7 @@ UNPACK = "Unpack it where it lies; metspack check tells what else is wrong with 
 
 Names = tuple[str, ...]
 Location = Below | Stretch | Compressed
-"""Where the bytes of a file lie: a file of its own, a stretch of another, or compressed in a zip file."""
+"""The place of a file's bytes: a file of its own, a stretch of another, or compressed in a zip file."""
 
 
 def names_of(path: bytes) -> Names:
@@ -63,7 +63,7 @@ class PackageTree(Protocol):
         """Return whether there is anything at a path."""
 
     def location(self, path: bytes) -> Location | None:
-        """Return where the bytes of a file lie; None for one that a zip or tar file does not hold.
+        """Return the place of a file's bytes; None for one that a zip or tar file does not contain.
 
         Raises ``PackedError`` for one that cannot be read.
         """
@@ -154,12 +154,12 @@ class PackedTree:
         return self._shelf.opened(self.file).content(self._prefix + path) is not None
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
-        """Return where in the zip or tar file the bytes of a file lie."""
+        """Return the place of a file's bytes in the zip or tar file."""
         return self._shelf.opened(self.file).location(self._prefix + path)
 
 
 class MountedTree:
-    """A package's own tree, and those that stand for folders in it."""
+    """A package's own tree, with other trees mounted in place of folders in it."""
 
     def __init__(self, base: PackageTree) -> None:
         self.base = base
@@ -195,13 +195,13 @@ class MountedTree:
         return not inner or tree.is_there(inner)
 
     def location(self, path: bytes) -> Location | None:
-        """Return where the bytes of a file lie, as its tree does."""
+        """Return the place of a file's bytes, as its tree does."""
         tree, inner = self.held(path)
         return tree.location(inner)
 
 
 class PackageFiles(MountedTree):
-    """The files of a package in a folder, in which ``seg_0.zip`` or ``seg_0.tar`` may stand for ``seg_0``.
+    """The files of a package in a folder, where ``seg_0`` may also be ``seg_0.zip`` or ``seg_0.tar``.
 
     What is packed lies below one folder of that name, or at the root of the file (SIARD 2.2 L_7.1-1). For
     one thread.
@@ -241,7 +241,7 @@ class PackageFiles(MountedTree):
                         self.mount(path_of(names[:length]), tree)
                         return tree, inner
                 inside = "/".join(names[length - 1 :])
-                raise SourceError(f"{file} holds no {inside}, which the package has there", hint=UNPACK)
+                raise SourceError(f"{file} does not contain {inside}, which METS places there", hint=UNPACK)
         return None
 
     def _is_pack(self, file: Below) -> bool:
@@ -264,7 +264,7 @@ class PackageFiles(MountedTree):
             return None
         found = tree.location(inner)
         if found is None:
-            raise SourceError(f"{tree.file} does not hold {os.fsdecode(inner)}", hint=UNPACK)
+            raise SourceError(f"{tree.file} does not contain {os.fsdecode(inner)}", hint=UNPACK)
         if isinstance(found, Compressed):
             entry = found.entry
             return Inside(file=found.file.segments, offset=entry.offset, size=entry.size, entry=entry)
@@ -276,7 +276,7 @@ class PackageFiles(MountedTree):
 
 
 def location(root: Path, names: Names, inside: Inside | None) -> Location:
-    """Return where the bytes of a file of a package lie, by its names from the package's root."""
+    """Return the place of a file's bytes, by its names from the package's root."""
     if inside is None:
         return Below(root=root, segments=names)
     file = Below(root=root, segments=inside.file)
@@ -286,11 +286,11 @@ def location(root: Path, names: Names, inside: Inside | None) -> Location:
 
 
 def uncompressed(root: Path, names: Names, inside: Inside | None) -> Below | Stretch:
-    """Return what ``location`` does; raises ``SourceError`` where the bytes are compressed."""
+    """Return the place as ``location`` does; raises ``SourceError`` where the bytes are compressed."""
     found = location(root, names, inside)
     if isinstance(found, Compressed):
         raise SourceError(
-            f"{'/'.join(names)} is compressed in {found.file}; expected it there as it is", hint=UNPACK
+            f"{'/'.join(names)} is compressed in {found.file}; expected it stored uncompressed", hint=UNPACK
         )
     return found
 

@@ -52,7 +52,7 @@ class HeldPart:
 
     @property
     def source(self) -> str:
-        """Where the part is listed, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+        """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
 
 
@@ -80,8 +80,8 @@ class HeldLob:
             return ""
         return (
             f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
-            f"{counted(len(self.parts), 'part')} is that of their SEQ, and that all are there is told by the "
-            f"sum of their sizes alone ({self.source})"
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only the sum of their sizes "
+            f"shows that none is missing ({self.source})"
         )
 
     @property
@@ -184,7 +184,7 @@ class NamedMets:
             found, expected = difference
             raise SourceError(
                 f"this METS has {found}; expected {expected} ({self.fixity.by})",
-                hint="It was changed, or is another package's, so nothing in it is believed: get another "
+                hint="It was changed or belongs to another package, so nothing in it is used: get another "
                 "copy.",
             )
 

@@ -17,7 +17,7 @@ _REPRESENTATIONS = "representations"
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the names from the root that an href means, else why it means none."""
+    """Return the file that an href refers to, as names from the root, or the reason why there is none."""
     try:
         reference = uris.parsed(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:

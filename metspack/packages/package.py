@@ -282,20 +282,20 @@ class Package(Closable):
 def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[Row]) -> None:
     if len(wholes) > 1:
         raise SourceError(
-            f"LOB {lob}: it is there twice: {wholes[0].name} ({wholes[0].source}) and {wholes[1].name} "
+            f"LOB {lob}: it is listed twice: {wholes[0].name} ({wholes[0].source}) and {wholes[1].name} "
             f"({wholes[1].source}); expected once",
             hint=_REPAIR,
         )
     if wholes:
         beside = f"its part {parts[0].id} ({parts[0].source})" if parts else _said(said[0])
         raise SourceError(
-            f"LOB {lob}: it is there whole, {wholes[0].name} ({wholes[0].source}), and in parts: {beside}; "
+            f"LOB {lob}: it is listed whole, {wholes[0].name} ({wholes[0].source}), and in parts: {beside}; "
             "expected one of the two",
             hint=_REPAIR,
         )
     if len(said) > 1:
         raise SourceError(
-            f"LOB {lob}: what the whole is, is said twice: {_said(said[0])} and {_said(said[1])}",
+            f"LOB {lob}: the whole is described twice: {_said(said[0])} and {_said(said[1])}",
             hint=_REPAIR,
         )
 
@@ -337,12 +337,13 @@ def _found(path: Path) -> tuple[Path, str]:
             if (packed := packages.packed_top(path, shelf)) is not None:
                 return path, f"{packed[1]}/{CSIP_METS}"
         raise SourceError(
-            f"{path} holds no mets.xml, so it is no package", hint="Name the folder that metspack build made."
+            f"{path} holds no mets.xml, so it is not a package",
+            hint="Name the folder that metspack build made.",
         )
     if path.suffix.lower() == ".siard" and path.is_file():
         beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
         raise SourceError(
-            f"{path} is an archive, expected a package",
+            f"{path} is a SIARD archive; expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
     if path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
@@ -350,7 +351,7 @@ def _found(path: Path) -> tuple[Path, str]:
     if path.exists():
         return path.parent, path.name
     raise SourceError(
-        f"{path} is not there", hint="Name a package's folder, or the METS file of its parent IP."
+        f"{path} was not found", hint="Name a package's folder, or the METS file of its parent IP."
     )
 
 
@@ -422,7 +423,7 @@ def chosen(
         names = ", ".join(name(path).removesuffix(".") for path in found)
         raise SourceError(
             f"{package.root} holds no archive {archive!r}",
-            hint=f"There is {names}." if found else "It holds no archive at all.",
+            hint=f"It holds {names}." if found else "It holds no archive.",
         )
     if len(meant or found) > 1:
         listed = ", ".join("/".join(path) for path in found[:3])

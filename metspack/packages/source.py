@@ -82,7 +82,7 @@ class ListedLobs:
         named = tuple(part.path for part in held.parts)
         if named != files:
             raise SourceError(
-                f"{about}: its cell means {counted(len(files), 'file')}, but METS lists {found} as "
+                f"{about}: its cell names {counted(len(files), 'file')}, but METS lists {found} as "
                 f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
                 hint=ANOTHER,
             )
@@ -177,8 +177,8 @@ def place_of(lob: str) -> LobPlace:
     found = _PLACE.fullmatch(lob)
     if found is None or not int(found[4]):
         raise SourceError(
-            f"LOB {lob[:200]!r}: its id names no place in a database, so that it has none in a restored tree",
-            hint="Ids are as s0.t2.c4.r1; metspack cat gives back a LOB with any id.",
+            f"LOB {lob[:200]!r}: its id is not a place in a database, so it has no path in a restored tree",
+            hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
         )
     return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
 
@@ -209,7 +209,7 @@ def _extent(root: Path, lob: str, part: HeldPart, number: int, entries: Entries)
 
 
 def check_size(lob: str, part: HeldPart, size: int) -> None:
-    """Raise ``SourceError`` unless a part of a LOB has the size that METS says."""
+    """Raise ``SourceError`` unless a part of a LOB has the size given in METS."""
     if size != part.size:
         raise SourceError(
             f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
@@ -290,7 +290,7 @@ class PackagedArchive(Archive):
         return self.resolver.packed_entries(self._root, names)
 
     def unnamed_count(self) -> int:
-        """Return how many LOBs METS lists that no cell named so far."""
+        """Return the number of LOBs that METS lists and no cell named so far."""
         return sum(1 for _ in self._lobs.others(self.selection))
 
     def remarks(self) -> Iterator[str]:
@@ -340,7 +340,7 @@ class PackagedLobs(LooseLobs):
         return self._packed.entries(0, names)
 
     def holdings(self) -> Holdings:
-        """Return what the LOBs found so far are read from."""
+        """Return the files that the LOBs found so far are read from."""
         return replace(super().holdings(), archives=(HeldMedium(paths=(), stamps=()), *self._packed.held))
 
     def ids(self) -> Iterator[str]:

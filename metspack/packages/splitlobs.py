@@ -35,8 +35,8 @@ def chained(
         raise _error(
             lob,
             f"is in {len(parts)} parts (the first listed: {parts[0].id}, {parts[0].source}), but the parent "
-            'METS says nothing of the whole; expected a file with this ID in a fileGrp USE="split LOB"',
-            "Without it nobody can tell whether the last part is there. " + _REPAIR,
+            'METS does not describe the whole; expected a file with this ID in a fileGrp USE="split LOB"',
+            "Without it a missing last part cannot be noticed. " + _REPAIR,
         )
     check_map(lob, parts, mapped)
     ordered = _by_seq(lob, parts, whole) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
@@ -207,9 +207,9 @@ def _check_names(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> None:
 def _twice(lob: str, one: HeldPart, other: HeldPart) -> SourceError:
     return _error(
         lob,
-        f"a part is there twice: {one.id} with SEQ {one.seq} ({one.name}, {one.source}) and {other.id} with "
+        f"a part is listed twice: {one.id} with SEQ {one.seq} ({one.name}, {one.source}) and {other.id} with "
         f"SEQ {other.seq} ({other.name}, {other.source})",
-        "Each part exists once; take the wrong one out of its METS.",
+        "Each part is listed once; remove the wrong one from its METS.",
     )
 
 

@@ -177,7 +177,7 @@ class Course:
         return sorted(range(len(self.keys)), key=lambda n: (first[self.keys[n][0]], self.keys[n][1]))
 
     def jobs(self, wanted: int | None) -> int:
-        """Return how many processes to place the LOBs with: no more than there are segments."""
+        """Return the number of processes that place the LOBs: at most one for each segment."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
         return min(useful, max(1, len(self.segments)))
 
@@ -273,7 +273,7 @@ class _CourseWriter:
             file.discard()
 
 
-class Whereabouts:
+class SegmentsOfColumn:
     """Segments in which the LOBs of a column begin, one for each of its cells in their order."""
 
     def __init__(self, runs: Iterable[_ColumnRun]) -> None:

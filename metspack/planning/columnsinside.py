@@ -23,7 +23,7 @@ def chosen(source: Source, least: int | None, progress: Progress) -> dict[Column
         return {}
     if not isinstance(source, Archive):
         raise ConfigError(
-            "without a SIARD archive there is nothing that LOBs could stay in",
+            "the source has no SIARD archive, so no LOB can stay inside it",
             hint="Leave --min-size out.",
         )
     progress.stage("Looking at sizes", source.weight())

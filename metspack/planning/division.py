@@ -76,8 +76,7 @@ def planned(
         if split is Split.NEVER and limits.bytes is not None and lob.size > limits.bytes:
             raise PlanError(
                 f"LOB {place.id} has {lob.size:,} bytes, more than a segment may hold ({limits.bytes:,})",
-                hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), "
-                "or have it cut: --split fill.",
+                hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), or split it: --split fill.",
             )
         container = layout.container(place)
         filling = fillings.get(container)

@@ -137,7 +137,7 @@ class PlanFile:
             descriptor = reading.opened(self._path)
         except OSError as error:
             raise PlanError(
-                f"cannot read the plan {self._path}: {error.strerror}", hint="Check its name."
+                f"the plan {self._path} cannot be read: {error.strerror}", hint="Check its path."
             ) from None
         with open(descriptor, "rb") as file:
             for number, line in enumerate(file, start=1):

@@ -99,10 +99,10 @@ class Sharing(tempdb.Scratch):
         if self.count:
             first, other = self._shared
             cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"
-            yield f"{cells}: {other} names that of {first}, for one"
+            yield f"{cells}: {other} names that of {first}, for example"
         if self.copies:
             first, other = self._copied
             yield (
-                f"{counted(self.copies, 'LOB')} placed again for its own cell, though another cell names the "
-                f"same bytes: {other} has those of {first}, for one; what is made from the package keeps both"
+                f"{counted(self.copies, 'LOB')} placed as a separate file, though another cell names the "
+                f"same bytes: {other} and {first}, for example; what is made from the package keeps both"
             )

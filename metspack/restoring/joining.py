@@ -25,7 +25,7 @@ from metspack.restoring.ranges import ByteRange
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
-_BARE = "that these are the right bytes is not proven"
+_BARE = "its bytes are not proven to be the right ones"
 _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
 
@@ -165,7 +165,7 @@ def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> 
         warned(lob.doubt)
     bare = [part.name for part in lob.parts if part.digest is None] if verify else []
     if bare:
-        warned(f"LOB {lob.id}: METS gives no digest of {bare[0]}{', for one' * (len(bare) > 1)}: {_BARE}")
+        warned(f"LOB {lob.id}: METS gives no digest of {bare[0]}{' and others' * (len(bare) > 1)}: {_BARE}")
     return JoinedLob(package.root, lob, verify=verify)
 
 
@@ -248,7 +248,7 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
 
 
 def part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
-    """Yield a part's bytes, exactly as many as METS says; raises ``SourceError`` when it became shorter."""
+    """Yield a part's bytes, exactly as many as METS gives; raises ``SourceError`` when it became shorter."""
     left = part.size
     for block in medium.chunks():
         left -= len(block)

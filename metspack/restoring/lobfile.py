@@ -65,7 +65,7 @@ class LobFile(io.RawIOBase):
         if whence not in bases:
             raise ValueError(f"whence is 0, 1 or 2, not {whence}")
         if bases[whence] + offset < 0:
-            raise ValueError(f"there is no position {bases[whence] + offset}")
+            raise ValueError(f"the position {bases[whence] + offset} lies before the start")
         self._position = bases[whence] + offset
         return self._position
 
@@ -184,7 +184,7 @@ def _may_be_listed(package: Package, lob: str) -> bool:
 def _in_archive(
     package: Package, path: tuple[str, ...], lob: str, *, verify: bool
 ) -> str | ArchivedLob | None:
-    """Return what the cell with this id means, an id in METS or a LOB in the archive; None without one."""
+    """Return the LOB of the cell with this id, an id in METS or a LOB in the archive; None without one."""
     with ExitStack() as opened:
         try:
             archive = opened.enter_context(cells.opened_archive(package, path))
@@ -194,7 +194,7 @@ def _in_archive(
             if package.faults:  # the METS that would list it may be one of those that cannot be read
                 return None
             raise SourceError(
-                f"no METS lists LOB {lob}, and of its cell: {error.message}", hint=error.hint
+                f"no METS lists LOB {lob}, and its cell cannot be resolved: {error.message}", hint=error.hint
             ) from None
         if cell is None or meant is None:
             return None

@@ -41,7 +41,7 @@ class ByteRange:
         else:
             found = range(self.first, size if self.last is None else self.last + 1)
         if found.start < 0 or found.stop > size or not found:
-            last = f"the last byte is {size - 1:,}" if size else "it has no byte at all"
+            last = f"the last byte is {size - 1:,}" if size else "it is empty"
             raise ConfigError(
                 f"the range {self} lies outside the LOB, which has {size:,} bytes ({last})", hint=_HINT
             )
@@ -52,10 +52,10 @@ def parsed(text: str) -> ByteRange:
     """Return the range that a text stands for; raises ``ConfigError`` for one that stands for none."""
     found = _RANGE.fullmatch(text.strip())
     if found is None or not (found[1] or found[2]):
-        raise ConfigError(f"{text[:100]!r} is no range of bytes", hint=_HINT)
+        raise ConfigError(f"{text[:100]!r} is not a range of bytes", hint=_HINT)
     first, last = (int(each) if each else None for each in found.groups())
     if first is None and last == 0:
-        raise ConfigError(f"the range {text[:100]!r} holds no byte", hint=_HINT)
+        raise ConfigError(f"the range {text[:100]!r} is empty", hint=_HINT)
     if first is not None and last is not None and last < first:
         raise ConfigError(f"the range {text[:100]!r} ends before it begins", hint=_HINT)
     return ByteRange(first=first, last=last)

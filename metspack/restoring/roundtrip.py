@@ -182,16 +182,14 @@ class Roundtrip(Iterator[Disagreement]):
 def _lost(lob: str, error: SourceError) -> Disagreement:
     # The error's message names the LOB already.
     found = error.message.removeprefix(f"LOB {lob}: ")
-    return Disagreement(
-        lob=lob, part="", what="it cannot be given back", expected="all its bytes", found=found
-    )
+    return Disagreement(lob=lob, part="", what="it cannot be restored", expected="all its bytes", found=found)
 
 
 def _incomplete(error: SourceError) -> Disagreement:
     return Disagreement(
         lob="",
         part="",
-        what="the package is not complete",
+        what="the package is incomplete",
         expected="METS and archives that can be read",
         found=error.message,
     )

@@ -94,8 +94,8 @@ def restore_archive(
         source = stack.enter_context(packages_source.opened(path, options.budgets, archive=options.archive))
         if not isinstance(source, PackagedArchive):
             raise SourceError(
-                f"{path} has no archive that its LOBs could be put into",
-                hint="To have them as files, leave --siard out.",
+                f"{path} holds no archive into which its LOBs could be put",
+                hint="To restore them as files, leave --siard out.",
             )
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
@@ -239,7 +239,7 @@ class _RestoreWork:
                 yield Added(name=name, blocks=self._proven(lob, shelf), size=lob.size, method=method)
 
     def _method(self) -> int:
-        """Return how LOBs are packed: as the tables are; SIARD 1.0 knows no compression."""
+        """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
         if self.source.metadata.version == "1.0":
             return STORED
         documents = (self.source.tree.extent(table.path) for table in self.source.metadata.tables)

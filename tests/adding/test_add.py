@@ -464,13 +464,13 @@ def refused(out: Path, source: Path, kind: type[MetspackError], words: str, **ch
 
 @pytest.mark.parametrize("name", ["First", "FIRST", "first"])
 def test_an_archive_of_a_name_that_is_there(out: Path, source: Path, name: str) -> None:
-    error = refused(out, source, ConfigError, "holds an archive of the name First already", name=name)
+    error = refused(out, source, ConfigError, "has an archive named First already", name=name)
     assert "--name NAME" in error.hint
 
 
 def test_the_same_archive_once_more(out: Path, source: Path) -> None:
     add(out, source)
-    refused(out, source, ConfigError, "holds an archive of the name Orders already")
+    refused(out, source, ConfigError, "has an archive named Orders already")
 
 
 def test_a_segment_whose_folder_is_there(tmp_path: Path, source: Path) -> None:
@@ -566,7 +566,7 @@ def test_a_packed_package(tmp_path: Path, source: Path, dialect: str, form: str)
 
 def test_a_folder_without_a_package(tmp_path: Path, source: Path) -> None:
     (tmp_path / "out").mkdir()
-    refused(tmp_path / "out", source, SourceError, "holds no package")
+    refused(tmp_path / "out", source, SourceError, "does not hold a package")
 
 
 def test_no_folder(tmp_path: Path, source: Path) -> None:
@@ -577,7 +577,7 @@ def test_no_folder(tmp_path: Path, source: Path) -> None:
 
 def test_the_parent_ip_alone(tmp_path: Path, source: Path) -> None:
     out = package(tmp_path, "csip")
-    refused(parent(out).parent, source, SourceError, "holds no package|not as metspack made it")
+    refused(parent(out).parent, source, SourceError, "does not hold a package|not as metspack made it")
 
 
 def test_a_child(out: Path, source: Path) -> None:
@@ -610,7 +610,7 @@ def test_a_source_that_is_no_archive(out: Path, tmp_path: Path, data: bytes) -> 
 
 
 def test_lobs_without_an_archive(out: Path, tmp_path: Path) -> None:
-    refused(out, loose(tmp_path), SourceError, "is no SIARD archive, and LOBs without one could not be told")
+    refused(out, loose(tmp_path), SourceError, "is not a SIARD archive, and LOBs without one")
 
 
 def test_a_source_inside_the_package(out: Path) -> None:

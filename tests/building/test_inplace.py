@@ -414,14 +414,14 @@ def test_what_is_described_already_is_refused(folder: Path, name: str) -> None:
 
 def test_one_archive_is_expected(folder: Path) -> None:
     shutil.copy(folder / "x.siard", folder / "y.siard")
-    refused(folder, SourceError, r"holds 2 SIARD archives \(x\.siard, y\.siard\), expected one")
+    refused(folder, SourceError, r"holds 2 SIARD archives \(x\.siard, y\.siard\); expected one")
     for name in ("x.siard", "y.siard"):
         (folder / name).unlink()
     refused(folder, SourceError, "holds no SIARD archive")
 
 
 def test_a_folder_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is no folder"):
+    with pytest.raises(SourceError, match="is not a folder"):
         described(tmp_path / "none")
 
 
@@ -442,7 +442,7 @@ def test_a_lob_in_a_further_root(folder: Path, tmp_path: Path, where: str) -> No
     if where == "outside":
         refused(folder, SourceError, f"lies outside {folder}", grants=grants)
     else:
-        with pytest.raises(SourceError, match="does not check as a package"):
+        with pytest.raises(SourceError, match="is not a valid package"):
             described(folder, grants=grants)  # nothing in the package tells where they are
 
 
@@ -471,7 +471,7 @@ def test_a_gap_in_the_segments_is_refused(tmp_path: Path) -> None:
     segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
     for number in (0, 2):
         segmented_folders.write(folder / f"x_lobseg_{number}/1.bin", b"one")
-    refused(folder, SourceError, "there is no segment 1 between")
+    refused(folder, SourceError, "segment 1 is missing between")
     (folder / "x_lobseg_1").mkdir()
     (folder / "x_lobseg_1/stray.bin").write_bytes(b"")
     segmented_folders.write(folder / "x_lobseg_01/1.bin", b"")
@@ -520,7 +520,7 @@ def test_parts_of_two_lobs_are_refused(tmp_path: Path) -> None:
     segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
     segmented_folders.write(folder / "x_lobs/a/seg_0/1.bin_part001", first)
     segmented_folders.write(folder / "x_lobs/a/seg_0/1.bin_part002", b"two")
-    refused(folder, SourceError, r"has parts that are of another LOB as well \(s1\.t1\.c3\.r1\)")
+    refused(folder, SourceError, r"has parts that belong to another LOB as well \(s1\.t1\.c3\.r1\)")
 
 
 def test_a_folder_that_may_not_be_written_to_is_refused_before_lobs_are_read(
@@ -565,7 +565,7 @@ def test_what_does_not_check_is_taken_back(folder: Path, monkeypatch: pytest.Mon
         return write_parent(self, package, replace(content, objid="another"))
 
     monkeypatch.setattr(Recommendation, "write_parent", wrong)
-    error = refused(folder, SourceError, "does not check as a package: .* was added was taken away again")
+    error = refused(folder, SourceError, "is not a valid package: .* was added was removed again")
     assert any("L020" in each for each in error.details)
 
 

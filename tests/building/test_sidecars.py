@@ -75,9 +75,9 @@ def test_the_manifest_holds_sha_256_where_mets_does(tmp_path: Path) -> None:
     [
         ({"layout": "lobseg"}, "are files of SIARD 2.2's layout, not of lobseg"),
         ({"layout": "lobseg", "mapping_uri": None}, "not of lobseg"),
-        ({"mapping_uri": "a b"}, "'a b' is no URI"),
-        ({"mapping_uri": ""}, "'' is no URI"),
-        ({"mapping_uri": "file:///a%2"}, "is no URI"),
+        ({"mapping_uri": "a b"}, "'a b' is not a URI"),
+        ({"mapping_uri": ""}, "'' is not a URI"),
+        ({"mapping_uri": "file:///a%2"}, "is not a URI"),
     ],
 )
 def test_what_cannot_be_asked_for(tmp_path: Path, options: dict[str, str], words: str) -> None:

@@ -194,7 +194,7 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
     assert outcome.code == 3
     assert outcome.err == (
         "error: LOB s0.t2.c4.r2 has 12,107 bytes, more than a segment may hold (12,000)\n"
-        "hint: Raise the byte limit to 12107 or more (--max-bytes), or have it cut: --split fill.\n"
+        "hint: Raise the byte limit to 12107 or more (--max-bytes), or split it: --split fill.\n"
     )
 
 
@@ -220,7 +220,7 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--name", ""), "the name is empty"),
         (("--name", " "), "the name is empty"),
         (("--name", "a/b"), "the name 'a/b' holds a path separator"),
-        (("--name", ".."), "the name '..' has no letter and no digit of ASCII"),
+        (("--name", ".."), "the name '..' has no ASCII letter or digit"),
         (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
         (("--mets-profile", "a\ufffeb"), "holds the character U+FFFE, which XML cannot hold"),
         (("--checksum", "md5sum"), "--checksum 'md5sum' is not known"),
@@ -556,7 +556,7 @@ def test_a_plan_file_with_a_corrupt_line(metspack: Commands, place: Path, northw
 def test_no_such_plan_file(metspack: Commands, place: Path, northwind: Path) -> None:
     outcome = refused(metspack, place, northwind, "--plan", place / "none")
     assert outcome.code == 3
-    assert f"cannot read the plan {place / 'none'}: No such file or directory" in outcome.err
+    assert f"the plan {place / 'none'} cannot be read: No such file or directory" in outcome.err
 
 
 def test_a_plan_names_the_package_safely(metspack: Commands, place: Path, northwind: Path) -> None:
@@ -627,8 +627,8 @@ def test_what_does_not_check_is_not_published(
     outcome = refused(metspack, place, northwind, "--verify")
     assert outcome.code == 4
     assert (
-        "what was written does not check: Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F"
-        in (outcome.err)
+        "the package that was written has errors: "
+        "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F" in (outcome.err)
     )
     assert "nothing was published" in outcome.err
 

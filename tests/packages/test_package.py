@@ -188,7 +188,7 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
             unmapped(together(*(without_part(number) for number in range(3)))),
             "all its parts are missing, the first; mets.xml",
         ),
-        (edited(mets(1), 'SEQ="1"', 'SEQ="0"'), r"is there twice: .*p0 with SEQ 0 \(.*\.0.* line \d+\) and "),
+        (edited(mets(1), 'SEQ="1"', 'SEQ="0"'), r"is listed twice: .*p0 with SEQ 0 \(.*\.0.* line \d+\) and"),
         (edited(mets(1), 'SEQ="1"', 'SEQ="01"'), None),
         (edited(mets(1), 'SEQ="1"', 'SEQ="one"'), "has the SEQ 'one'; expected a whole number"),
         (edited(mets(1), ' SEQ="1"', ""), "has the SEQ none; expected a whole number"),
@@ -222,15 +222,15 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
         ),
         (
             edited("mets.xml", WHOLE_SIZE, f'<mets:file ID="{SPLIT}"/>\n{WHOLE_SIZE}'),
-            "what the whole is, is said twice: mets.xml line",
+            "the whole is described twice: mets.xml line",
         ),
         (
             edited("mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace(SPLIT, "other")),
-            "is in 3 parts .*, but the parent METS says nothing of the whole",
+            "is in 3 parts .*, but the parent METS does not describe the whole",
         ),
         (
             edited(mets(1), FILE, f'<mets:file ID="{SPLIT}"'),
-            r"it is there whole, .*record1\.bin\.1 .*, and in parts: its part .*p0",
+            r"it is listed whole, .*record1\.bin\.1 .*, and in parts: its part .*p0",
         ),
         (
             together(
@@ -273,7 +273,7 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
             with_another(f"{SPLIT}.p3"),
             r"part .*p3 \(Northwind_lobseg_2/mets.xml line \d+\) is not in the parent's map; expected one of",
         ),
-        (with_another(f"{SPLIT}.p1"), "a part is there twice"),
+        (with_another(f"{SPLIT}.p1"), "a part is listed twice"),
         (
             together(without_map, *(edited(mets(n), f' SEQ="{n}"', "") for n in range(3))),
             "nothing says in which order its 3 parts come",
@@ -308,7 +308,7 @@ def test_a_lob_without_any_part_has_an_id_all_the_same(root: Path) -> None:
 
 def test_the_same_id_in_two_children_is_refused(root: Path) -> None:
     splitting.edit(root / mets(2), 'ID="s0.t2.c4.r3"', 'ID="s0.t2.c4.r1"')
-    assert "it is there twice: Northwind_lobseg_0/" in refused(root, "s0.t2.c4.r1").message
+    assert "it is listed twice: Northwind_lobseg_0/" in refused(root, "s0.t2.c4.r1").message
 
 
 @pytest.mark.parametrize(
@@ -335,12 +335,12 @@ def test_a_package_without_lobs_has_none(tmp_path: Path) -> None:
 
 
 def test_what_is_no_package_is_told(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is not there"):
+    with pytest.raises(SourceError, match="was not found"):
         Package(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"holds no mets\.xml"):
         Package(tmp_path / "empty")
-    with pytest.raises(SourceError, match="is an archive, expected a package") as refusal:
+    with pytest.raises(SourceError, match="is a SIARD archive; expected a package") as refusal:
         Package(root / "Northwind.siard")
     assert f"its mets.xml, {root};" in refusal.value.hint
     with (

@@ -133,7 +133,7 @@ def test_a_packed_folder_is_mounted_once_its_mets_is_asked_for(tmp_path: Path, s
         inside = files.inside(("ip", "data", "one.bin"))
         assert inside is not None
         assert (inside.file, inside.size) == (("ip.zip",), 70_000)
-        with pytest.raises(SourceError, match=r"ip\.zip does not hold data/three\.bin"):
+        with pytest.raises(SourceError, match=r"ip\.zip does not contain data/three\.bin"):
             files.inside(("ip", "data", "three.bin"))
         with pytest.raises(FileNotFoundError), files.document(("elsewhere", "mets.xml")):
             pass

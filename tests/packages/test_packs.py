@@ -299,7 +299,7 @@ def miscounted(path: Path, inside: str) -> None:
     [
         (cut, "no zip|is not a zip|end of|ends"),
         (climbing, r"\.\."),
-        (renamed, "holds no N_lobseg_0/mets.xml"),
+        (renamed, "does not contain N_lobseg_0/mets.xml"),
         (encrypted, "encrypted"),
         (miscounted, "has CRC-32"),
     ],
@@ -353,5 +353,5 @@ def test_a_pack_that_is_gone_is_told_as_a_child_that_is(tmp_path: Path) -> None:
         restore_files(package, tmp_path / "files")
     shutil.rmtree(package)
     package.mkdir()
-    with pytest.raises(SourceError, match="so it is no package"):
+    with pytest.raises(SourceError, match="so it is not a package"):
         Package(package)

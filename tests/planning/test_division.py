@@ -79,8 +79,7 @@ def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
         next(events)
     assert caught.value.message == ("LOB s0.t2.c4.r2 has 45,001 bytes, more than a segment may hold (45,000)")
     assert (
-        caught.value.hint
-        == "Raise the byte limit to 45001 or more (--max-bytes), or have it cut: --split fill."
+        caught.value.hint == "Raise the byte limit to 45001 or more (--max-bytes), or split it: --split fill."
     )
 
 

@@ -144,9 +144,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, before: bytes) -> Non
 
 
 def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"cannot read the plan .*none: No such file"):
+    with pytest.raises(PlanError, match=r"the plan .*none cannot be read: No such file"):
         PlanFile(tmp_path / "none")
-    with pytest.raises(PlanError, match=r"cannot read the plan .*: Is a directory"):
+    with pytest.raises(PlanError, match=r"the plan .* cannot be read: Is a directory"):
         PlanFile(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(MetspackError, match="named pipe"):

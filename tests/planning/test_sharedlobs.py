@@ -34,10 +34,8 @@ def test_each_cell_shares_with_the_first_that_says_the_same() -> None:
         assert (sharing.count, sharing.copies) == (4, 1)
         shared, copied = sharing.words()
         assert shared.startswith("4 cells with a LOB that another cell names too: s0.t0.c1.r3 names that of ")
-        assert copied.startswith(
-            "1 LOB placed again for its own cell, though another cell names the same bytes"
-        )
-        assert ": s0.t0.c1.r2 has those of s0.t0.c1.r1, for one; " in copied
+        assert copied.startswith("1 LOB placed as a separate file, though another cell names the same bytes")
+        assert ": s0.t0.c1.r2 and s0.t0.c1.r1, for example; " in copied
 
 
 def test_cells_in_two_containers_share_nothing() -> None:

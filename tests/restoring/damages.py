@@ -146,12 +146,12 @@ DAMAGES = (
     Damage(
         name=".1 and .01",
         change=together(without_map, _doubled),
-        said=r"a part is there twice: .*\.p1 with SEQ 1 .*bin\.1, .* and .*\.p01 with SEQ 01 .*bin\.01, ",
+        said=r"a part is listed twice: .*\.p1 with SEQ 1 .*bin\.1, .* and .*\.p01 with SEQ 01 .*bin\.01, ",
     ),
     Damage(
         name="part and whole",
         change=edited(mets(1), _FILE, f'<mets:file ID="{SPLIT}"'),
-        said=r"it is there whole, .*record1\.bin\.1 .*, and in parts: its part .*\.p0",
+        said=r"it is listed whole, .*record1\.bin\.1 .*, and in parts: its part .*\.p0",
     ),
     Damage(
         name="out of order by size",

@@ -229,7 +229,7 @@ def test_cells_that_name_one_file_share_it_again(into: Into, tmp_path: Path) -> 
     restored = restore_archive(tmp_path / "package", target, into)
     assert restored.lobs == 2
     assert restored.warnings == (
-        "1 cell with a LOB that another cell names too: s0.t0.c2.r2 names that of s0.t0.c2.r1, for one",
+        "1 cell with a LOB that another cell names too: s0.t0.c2.r2 names that of s0.t0.c2.r1, for example",
     )
     siard = target if into is Into.INSIDE else target / "Twice.siard"
     built(siard, tmp_path / "again", replace(OPTIONS, name="Twice"))
@@ -247,7 +247,7 @@ def test_bytes_that_two_columns_share_stay_one_entry_and_become_two_files(into: 
     built(source, tmp_path / "package")
     target = tmp_path / ("Back.siard" if into is Into.INSIDE else "back")
     restored = restore_archive(tmp_path / "package", target, into)
-    copies = [each for each in restored.warnings if each.startswith("1 LOB placed again")]
+    copies = [each for each in restored.warnings if each.startswith("1 LOB placed as a separate file")]
     assert (restored.lobs, len(copies)) == ((2, 0) if into is Into.INSIDE else (3, 1))
     siard = target if into is Into.INSIDE else target / "Twice.siard"
     assert [each[:2] for each in lobs(siard)] == [each[:2] for each in lobs(source)]
@@ -346,7 +346,7 @@ def test_a_package_without_an_archive_gives_its_files(northwind: Path, tmp_path:
     restore_files(tmp_path / "package", tmp_path / "files")
     expected = tree(tmp_path / "loose")
     assert {name: tree(tmp_path / "files")[name] for name in expected} == expected
-    with pytest.raises(SourceError, match="has no archive that its LOBs could be put into"):
+    with pytest.raises(SourceError, match="holds no archive into which its LOBs could be put"):
         restore_archive(tmp_path / "package", tmp_path / "Back.siard")
 
 
@@ -612,7 +612,7 @@ def test_an_id_that_is_no_place(tmp_path: Path) -> None:
     document = root / splitting.mets(0)
     document.write_text(document.read_text(encoding="utf-8").replace("s0.t2.c4.r1", "ID1"), encoding="utf-8")
     splitting.agreed(root)
-    with pytest.raises(SourceError, match="LOB 'ID1': its id names no place in a database"):
+    with pytest.raises(SourceError, match="LOB 'ID1': its id is not a place in a database"):
         restore_files(root, tmp_path / "files")
 
 
@@ -728,7 +728,7 @@ def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_no_package(northwind: Path, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is an archive, expected a package"):
+    with pytest.raises(SourceError, match="is a SIARD archive; expected a package"):
         restore_files(northwind, tmp_path / "files")
     root = splitting.forged(tmp_path / "package")
     with pytest.raises(SourceError) as refusal:

@@ -64,7 +64,7 @@ def test_it_is_a_read_only_file(lob: ArchivedLob) -> None:
     assert lob.read(1) == b""
     assert lob.seek(-6, io.SEEK_CUR) == len(DATA) - 1
     assert lob.read(0) == b""
-    with pytest.raises(ValueError, match="no position -1"):
+    with pytest.raises(ValueError, match="the position -1 lies before the start"):
         lob.seek(-1)
     with pytest.raises(ValueError, match="whence is 0, 1 or 2, not 3"):
         lob.seek(0, 3)
@@ -150,11 +150,11 @@ def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
         (Path.exists, None),
         (
             lambda root: (root / "Northwind.siard").unlink(),
-            "no METS lists LOB .*, and of its cell: Northwind",
+            "no METS lists LOB .*, and its cell cannot be resolved: Northwind",
         ),
         (
             lambda root: archived(root, b"x", names="gone/record0.txt"),
-            r"and of its cell: .*its LOB is not there",
+            r"and its cell cannot be resolved: .*its LOB is not there",
         ),
     ],
 )

@@ -146,7 +146,7 @@ FURTHER = '<row><c1>4</c1><c4 file="{}" length="3" digestType="MD5" digest="{}"/
                 r"LOB .*r2: all its bytes have another MD5 than its cell .*r2 in the SIARD says",
             ],
         ),
-        (shorter, [r"LOB .*r1: it cannot be given back: expected all its bytes; found .* has 5 bytes"]),
+        (shorter, [r"LOB .*r1: it cannot be restored: expected all its bytes; found .* has 5 bytes"]),
         (cells(forge.md5(LOBS[0].data), forge.md5(b"?")), [r"LOB .*r1: .*another MD5 than its cell"]),
         (cells('length="46"', 'length="47"'), [r"LOB .*r2: .*another length than its cell .* expected 47"]),
         (cells(ROW[0], ""), [r"LOB .*r3: a METS lists it: expected a cell that names it; found none"]),
@@ -160,13 +160,13 @@ FURTHER = '<row><c1>4</c1><c4 file="{}" length="3" digestType="MD5" digest="{}"/
         ),
         (
             edited("mets.xml", 'ORDER="3"', 'ORDER="2"'),
-            [r"LOB .*r2: it cannot be given back: .* found its parts .*p1 and .*p2 have the same ORDER 2"],
+            [r"LOB .*r2: it cannot be restored: .* found its parts .*p1 and .*p2 have the same ORDER 2"],
         ),
         (
             lambda root: (root / "Northwind.siard").unlink(),
-            [r"^the package is not complete: .*siard cannot be opened"],
+            [r"^the package is incomplete: .*siard cannot be opened"],
         ),
-        (lambda root: (root / "Northwind.siard").write_bytes(b"no zip"), ["^the package is not complete"]),
+        (lambda root: (root / "Northwind.siard").write_bytes(b"no zip"), ["^the package is incomplete"]),
         (
             edited("mets.xml", 'href="Northwind.siard"', 'href="Northwind.zip"'),
             [f"LOB {lob.id}: a METS lists it: .* found no archive in the package" for lob in LOBS],
@@ -174,9 +174,9 @@ FURTHER = '<row><c1>4</c1><c4 file="{}" length="3" digestType="MD5" digest="{}"/
         (
             lambda root: shutil.rmtree(root / "Northwind_lobseg_2"),
             [
-                r"^the package is not complete: .* found Northwind_lobseg_2/mets.xml cannot be read",
+                r"^the package is incomplete: .* found Northwind_lobseg_2/mets.xml cannot be read",
                 r"LOB .*r2, .*p2: mets.xml line \d+ names it as a part: .* this ID in ID_.*; found none",
-                r"LOB .*r2: it cannot be given back: .* part .*p2 is missing",
+                r"LOB .*r2: it cannot be restored: .* part .*p2 is missing",
                 r"LOB .*r3: Northwind.siard has a cell of it: .*record2\.bin.*its LOB is not there",
             ],
         ),
@@ -327,7 +327,7 @@ def test_a_damaged_entry_is_told(root: Path) -> None:
     (root / "Northwind.siard").write_bytes(data)
     splitting.agreed(root)
     (message,) = messages(root)
-    assert message.startswith("LOB s0.t2.c4.r1: it cannot be given back")
+    assert message.startswith("LOB s0.t2.c4.r1: it cannot be restored")
 
 
 def test_an_archive_that_is_not_what_mets_says_is_told(root: Path) -> None:

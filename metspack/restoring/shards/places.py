@@ -85,7 +85,7 @@ class ShardFolder:
         return place
 
     def _said(self, file: NamedFile, url: str) -> Names:
-        """Return the names below the root that a local URL says; raises ``SourceError`` for outside."""
+        """Return the names below the root of a local URL; raises ``SourceError`` for one outside."""
         try:
             reference = uris.parsed(url)
             names = uris.joined((), reference)
@@ -123,9 +123,8 @@ class ShardFolder:
         places = list(found.values())
         if len(places) > 1:
             raise SourceError(
-                f"{file.where}: {len(places)} files can be meant: "
-                f"{', '.join('/'.join(each.path) for each in places)}",
-                hint="Take away, or leave out of the root, what is not meant.",
+                f"{file.where}: {len(places)} files fit: {', '.join('/'.join(each.path) for each in places)}",
+                hint="Remove the files that are not meant, or name a folder without them with --root.",
             )
         return places[0] if places else None
 
@@ -141,7 +140,7 @@ class ShardFolder:
         return None
 
     def _elsewhere(self, name: str) -> list[Names]:
-        """Return where in all folders regular files with a name are, sorted."""
+        """Return the regular files with a name in all folders, sorted."""
         if self._listed is None:
             self._listed = {}
             for path in self._below():
@@ -187,7 +186,7 @@ def _check(file: NamedFile) -> None:
         raise SourceError(f"{file.where}: the file has neither a URL nor a name", hint=_NEITHER)
     if file.name and (file.name in {".", ".."} or "/" in file.name or "\0" in file.name):
         raise SourceError(
-            f"{file.where}: {file.name[:100]!r} is no name of a file",
+            f"{file.where}: {file.name[:100]!r} is not the name of a file",
             hint="A file_name has no folders in it.",
         )
 

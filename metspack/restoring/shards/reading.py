@@ -191,7 +191,7 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
         # What ends with a brace and is JSON is an object.
         yield from _json_shard(where, shard, lob)
     if waiting.strip():
-        raise SourceError(f"{path} line {start}: is no JSON", hint=_FORM)
+        raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)
 
 
 def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
@@ -199,12 +199,12 @@ def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, l
         found = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise SourceError(
-            f"{path}: begins as a JSON array of shards and is no JSON: {error}", hint=_FORM
+            f"{path}: begins as a JSON array of shards and is not JSON: {error}", hint=_FORM
         ) from None
     for number, shard in enumerate(found, start=1):
         where = f"{path} shard {number}"
         if not isinstance(shard, dict):
-            raise SourceError(f"{where}: is no object", hint=_FORM)
+            raise SourceError(f"{where}: is not an object", hint=_FORM)
         yield from _json_shard(where, shard, lob)
 
 
@@ -290,7 +290,7 @@ def _check_unit(file: _ShardFile, said: str | None, given: str | None) -> None:
 
 def _number(file: _ShardFile, name: str, text: str) -> int:
     if _NUMBER.fullmatch(text) is None:
-        what = "is negative" if text.startswith("-") else "is no number of bytes"
+        what = "is negative" if text.startswith("-") else "is not a number of bytes"
         raise SourceError(
             f"{file.where}: its {name} {text[:100]!r} {what}; expected 0 or more",
             hint="Offsets count from the start of the file.",

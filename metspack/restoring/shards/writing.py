@@ -78,7 +78,7 @@ def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
             found = error.message
         else:
             if part.inside is not None and part.inside.entry is not None:
-                found = f"it compressed in {'/'.join(part.inside.file)}, so it is no stretch of a file"
+                found = f"it compressed in {'/'.join(part.inside.file)}, so it is not a stretch of a file"
             elif size == part.size:
                 continue
             else:

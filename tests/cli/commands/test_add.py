@@ -56,7 +56,7 @@ def test_what_is_asked_for(metspack: Commands, tmp_path: Path, source: Path) -> 
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("add", "out", "Orders.siard", "--name", "First"), 2, "holds an archive of the name First already"),
+        (("add", "out", "Orders.siard", "--name", "First"), 2, "has an archive named First already"),
         (("add", "out", "Orders.siard", "--name", "a/b"), 2, "a/b"),
         (("add", "out", "Orders.siard", "--layout", "other"), 2, "other"),
         (("add", "out", "Orders.siard", "--max-bytes", "100", "--split", "never"), 3, "260"),

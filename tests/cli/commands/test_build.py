@@ -409,7 +409,7 @@ def test_a_lob_that_two_cells_name_is_placed_once_and_both_name_it(
     source = siards.packed(tmp_path / "Twice.siard", siards.parts([*twice, siards.Lob(data=b"a third")]))
     out = tmp_path / "out"
     outcome = metspack("build", source, "-o", out, "--max-files", "1")
-    shared_by = "a LOB that another cell names too: s0.t0.c2.r2 names that of s0.t0.c2.r1, for one"
+    shared_by = "a LOB that another cell names too: s0.t0.c2.r2 names that of s0.t0.c2.r1, for example"
     assert (outcome.code, outcome.err) == (0, f"warning: 1 cell with {shared_by}\n")
     assert metspack("plan", source, "--max-files", "1").err == outcome.err
     placed = ["Twice_lobseg_0/content/schema0/table0/lob2/record0.bin"]
@@ -482,7 +482,7 @@ def test_siard_1_0_gets_its_lob_folders_with_a_warning(metspack: Commands, tmp_p
     source = siards.packed(tmp_path / "Old.siard", parts)
     outcome = metspack("build", source, "-o", tmp_path / "out")
     assert outcome.code == 0
-    assert "warning: SIARD 1.0 knows no lobFolder" in outcome.err
+    assert "warning: SIARD 1.0 has no lobFolder" in outcome.err
 
 
 def test_deflated_archives_are_packed_alike(metspack: Commands, tmp_path: Path) -> None:

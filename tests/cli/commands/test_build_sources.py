@@ -119,7 +119,7 @@ def test_every_convention_is_found_named_and_packaged(metspack: Commands, tmp_pa
     assert lobs[:2] == [BINARY, SECOND][: len(lobs)]
     if sample.letter not in {"C", "F"}:
         assert f"found by convention {sample.letter} (" in outcome.err
-        said = [line for line in outcome.err.splitlines() if "SIARD 1.0 knows no lobFolder" not in line]
+        said = [line for line in outcome.err.splitlines() if "SIARD 1.0 has no lobFolder" not in line]
         assert metspack("plan", source).err.splitlines() == said
     assert not errors(out)
     assert tree(folder) == before
@@ -206,7 +206,7 @@ def test_a_folder_of_lobs_and_a_list_of_them_give_the_same_package(
     options = ("--max-files", "2")
     for name, source in {"folder": (scans,), "list": (listed, "--base", scans)}.items():
         outcome = metspack("build", *source, "-o", tmp_path / name, *options, "--json")
-        warning = "there is no SIARD archive: nothing says how many LOBs there should be"
+        warning = "there is no SIARD archive, so nothing tells how many LOBs there should be"
         assert outcome.code == 0, outcome.err
         assert json.loads(outcome.out)["warnings"] == [warning]
         planned = metspack.fine("plan", *source, *options).splitlines()
@@ -222,7 +222,7 @@ def test_what_has_no_archive_has_nothing_to_stay_in(metspack: Commands, scans: P
     for command in (("plan", scans), ("build", scans, "-o", tmp_path / "out")):
         outcome = metspack(*command, "--min-size", "1kB")
         assert outcome.code == 2
-        assert "without a SIARD archive there is nothing that LOBs could stay in" in outcome.err
+        assert "the source has no SIARD archive, so no LOB can stay inside it" in outcome.err
     assert not (tmp_path / "out").exists()
 
 

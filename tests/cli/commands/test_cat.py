@@ -121,8 +121,8 @@ def test_a_range_is_what_dd_gives(
         ("46-", "the range 46- lies outside the LOB"),
         ("-47", "the range -47 lies outside the LOB"),
         ("9-3", "the range '9-3' ends before it begins"),
-        ("-0", "the range '-0' holds no byte"),
-        ("some", "'some' is no range of bytes"),
+        ("-0", "the range '-0' is empty"),
+        ("some", "'some' is not a range of bytes"),
     ],
 )
 def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: str, said: str) -> None:
@@ -132,7 +132,7 @@ def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: st
 def test_of_a_lob_of_0_bytes_all_is_nothing_and_there_is_no_range(cat: Cat, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "empty", [Lob(1, (b"",))])
     assert cat(root, "s0.t2.c4.r1") == b""
-    assert "it has no byte at all" in cat.refused(root, "s0.t2.c4.r1", "--range", "0-0", code=2)
+    assert "it is empty" in cat.refused(root, "s0.t2.c4.r1", "--range", "0-0", code=2)
     assert cat(root, "s0.t2.c4.r1", "--range", "0-") == b""
     shard = tmp_path / "shard"
     file = {"url": f"Northwind_lobseg_0/{Lob(1, (b'',)).path(0)}", "offset": 0, "length": 0}
@@ -162,7 +162,7 @@ def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
     assert (outcome.code, out) == (0, WHOLE[16:21])
     part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
     assert outcome.err.startswith(
-        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: that these are the right bytes is not"
+        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: its bytes are not proven"
     )
     assert cat(root, SPLIT, "--range", "16-20", "--no-verify") == WHOLE[16:21]
     assert cat(root, SPLIT) == WHOLE  # the whole's digest proves it
@@ -287,7 +287,7 @@ def test_an_archived_lob_that_is_not_what_its_cell_says_is_told(cat: Cat, mixed:
 def test_an_archive_that_cannot_be_read_is_said_of_a_lob_that_no_mets_lists(cat: Cat, mixed: Path) -> None:
     (mixed / "Small.siard").write_bytes(b"no zip")
     said = cat.refused(mixed, "s0.t0.c2.r1")
-    assert said.startswith("error: no METS lists LOB s0.t0.c2.r1, and of its cell: ")
+    assert said.startswith("error: no METS lists LOB s0.t0.c2.r1, and its cell cannot be resolved: ")
 
 
 def test_a_file_that_two_cells_name_is_given_by_both_ids(cat: Cat, tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
     splitting.agreed(root)
     said = cat.refused(root, LOBS[2].id)
     assert said.startswith(
-        f"error: no METS lists LOB {LOBS[2].id}, and of its cell: Northwind_lobseg_2/content"
+        f"error: no METS lists LOB {LOBS[2].id}, and its cell cannot be resolved: Northwind_lobseg_2/content"
     )
     assert "which no METS lists\n" in said
     child.write_text("no METS")
@@ -443,7 +443,7 @@ def test_options_that_contradict_each_other_are_usage_errors(
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (lambda root: root / "gone", "is not there"),
+        (lambda root: root / "gone", "was not found"),
         (lambda root: root / "Northwind_lobseg_0", "the child"),
         (lambda root: root.parent, "holds no mets.xml"),
     ],

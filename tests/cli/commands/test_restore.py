@@ -186,9 +186,9 @@ def test_targets_that_cannot_be(
 
 def test_what_is_no_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     for package, words in (
-        (tmp_path / "none", "is not there"),
+        (tmp_path / "none", "was not found"),
         (tmp_path, "holds no mets.xml"),
-        (northwind, "is an archive, expected a package"),
+        (northwind, "is a SIARD archive; expected a package"),
     ):
         outcome = metspack("restore", package, "-o", tmp_path.parent / "x")
         assert (outcome.code, words in outcome.err) == (3, True), outcome

@@ -243,7 +243,7 @@ def test_a_file_elsewhere_is_looked_up_below_the_root_by_name_or_path(tmp_path: 
     assert read(path, store) == BROADCAST[2100:3600]
     (store / "mux1.ts").unlink()
     (store / "mux1.ts").write_bytes(BROADCAST)
-    with pytest.raises(SourceError, match=r"2 files can be meant: mux1\.ts, bart/mux1\.ts"):
+    with pytest.raises(SourceError, match=r"2 files fit: mux1\.ts, bart/mux1\.ts"):
         read(path, store)
 
 
@@ -262,14 +262,14 @@ def test_a_file_that_is_not_where_a_local_url_says_is_found_by_its_name(tmp_path
                 read(written(tmp_path, metadata(one(url, 0, 1, name))), store)
         with pytest.raises(SourceError, match=r"link\.ts cannot be opened"):
             read(written(tmp_path, metadata(one(url, 0, 1, "link.ts"))), store)
-        with pytest.raises(SourceError, match=r"'\.\./outside' is not a name of a file"):
+        with pytest.raises(SourceError, match=r"'\.\./outside' is not the name of a file"):
             read(written(tmp_path, metadata(one(url, 0, 1, "../outside"))), store)
     path = written(tmp_path, metadata(one("gone/b.ts", 0, 4, "b.ts")))
     os.link(store / "sub" / "deep" / "b.ts", store / "sub" / "b.ts")
     assert read(path, store) == b"deep"
     (store / "other").mkdir()
     (store / "other" / "b.ts").write_bytes(b"deep")
-    with pytest.raises(SourceError, match=r"2 files can be meant: other/b\.ts, sub/b\.ts"):
+    with pytest.raises(SourceError, match=r"2 files fit: other/b\.ts, sub/b\.ts"):
         read(path, store)
 
 
@@ -364,8 +364,8 @@ def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tu
         (one("file://host/x", 0, 1), "is on the host"),
         (one("C:/x", 0, 1), "is on a drive"),
         (one(".", 0, 1), "lies outside"),
-        (one("http://x/", 0, 1, "a/b"), "'a/b' is not a name of a file"),
-        (one("http://x/", 0, 1, ".."), "'..' is no name"),
+        (one("http://x/", 0, 1, "a/b"), "'a/b' is not the name of a file"),
+        (one("http://x/", 0, 1, ".."), "'..' is not the name"),
         (one("http://x/", 0, 1), "is not below"),
         (one(None, 0, 1), "has neither a URL nor a name"),
         (one("gone", 0, 1), "the file gone is not below .*; looked for gone"),
@@ -374,9 +374,9 @@ def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tu
         (one("folder", 0, 1), "folder cannot be opened: Is a directory"),
         (one("ten", -1, 1), "its offset '-1' is negative"),
         (one("ten", 0, -1), "its length '-1' is negative"),
-        (one("ten", "x", 1), "its offset 'x' is no number of bytes"),
-        (one("ten", "", 1), "its offset '' is no number"),
-        (one("ten", "1.5", 1), "is no number of bytes"),
+        (one("ten", "x", 1), "its offset 'x' is not a number of bytes"),
+        (one("ten", "", 1), "its offset '' is not a number"),
+        (one("ten", "1.5", 1), "is not a number of bytes"),
         (one("ten", 0, 11), "asks for bytes 0 to 11 of ten, which has 10 bytes"),
         (one("ten", 11, 0), "asks for bytes 11 to 11 of ten"),
         (one("ten", 5, 10**17), "which has 10 bytes"),
@@ -408,9 +408,9 @@ def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
         ("neither", "not well-formed"),
         ("<shards/>", "has no shard"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "DTD"),
-        ("{", "is no JSON"),
-        ('{"files": [}', "is no JSON"),
-        ("{}\n[]", "line 2: is no JSON|line 1: the shard has no list"),
+        ("{", "is not JSON"),
+        ('{"files": [}', "is not JSON"),
+        ("{}\n[]", "line 2: is not JSON|line 1: the shard has no list"),
         ("{}", "line 1: the shard has no list of files"),
         ('{"files": [1]}', "has no list of files"),
         ('{"files": [{"offset": true, "length": 1}]}', "has the offset True; expected a whole number"),
@@ -420,13 +420,13 @@ def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
         ('{"unit": 5, "files": [{"offset": 1, "length": 1, "url": "a"}]}', "count '5'; expected 'bytes'"),
         ('{"unit": "bytes", "files": [{"offset": -1, "length": 1, "url": "a"}]}', "is negative"),
         ('{"unit": "bytes", "files": []}', "the shard has no file"),
-        ("{" * 5_000 + "}", "is no JSON"),
-        ("[" * 100_000, "a JSON array .* is no JSON"),
-        ("[{]", "a JSON array .* is no JSON"),
+        ("{" * 5_000 + "}", "is not JSON"),
+        ("[" * 100_000, "a JSON array .* is not JSON"),
+        ("[{]", "a JSON array .* is not JSON"),
         ("[]", "has no shard"),
-        ("[1]", "shard 1: is no object"),
+        ("[1]", "shard 1: is not an object"),
         ('[{"files": [{"offset": 1, "length": "1"}]}]', "shard 1, file 1: has the length '1'"),
-        ('{"a":' * 100_000 + "}", "is no JSON"),
+        ('{"a":' * 100_000 + "}", "is not JSON"),
     ],
 )
 def test_what_is_no_shard_file_is_told(tmp_path: Path, store: Path, text: str, said: str) -> None:
@@ -443,7 +443,7 @@ def test_a_shard_file_that_is_not_there_or_too_long_is_told(
     monkeypatch.setattr(reading, "_LONGEST", 20)
     with pytest.raises(SourceError, match="has more than 20 bytes"):
         read(written(tmp_path, metadata(one("a", 0, 1))), store)
-    with pytest.raises(SourceError, match="is no JSON"):
+    with pytest.raises(SourceError, match="is not JSON"):
         read(written(tmp_path, '{"a": [' + "1, " * 30 + "1]}"), store)
     with pytest.raises(SourceError, match="has more than 20 bytes"):
         read(written(tmp_path, "[" + "1, " * 30 + "1]"), store)
