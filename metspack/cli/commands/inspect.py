@@ -27,21 +27,21 @@ def inspect(
     *,
     lobs: Annotated[
         bool,
-        option("--lobs", "List every LOB as one line of JSON, in order, instead."),
+        option("--lobs", "Print one line of JSON for each LOB, in order, instead."),
     ] = False,
     verify: Annotated[
         bool,
         option(
             "--verify",
-            "Read every LOB and compare it with its cell's digest and length, and with its CRC.",
+            "Read every LOB and compare it with the digest and length in its cell, and with its CRC.",
         ),
     ] = False,
     accept: Annotated[
         list[str] | None,
         option(
             "--accept WHAT",
-            "With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
-            "only that of its last part). Repeatable.",
+            "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
+            "digest covers only its last part). Repeatable.",
             choice=choices.accepted,
         ),
     ] = None,
@@ -50,13 +50,13 @@ def inspect(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Show what a source holds: its tables, and its LOBs column by column, where they are and how found.
+    """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
-    **found by** is the rule that led to it: C is the statement on the location of LOBs, other letters
-    are what real archives do. Files that no cell names are listed too.
+    **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
+    other letters are conventions of real archives. Files that no cell names are listed too.
 
-    Exits with 1 when a LOB cannot be had (missing, refused or ambiguous), or when --verify finds a fault.
+    Exits with 1 when a LOB is not found (missing, refused or ambiguous), or when --verify finds a fault.
 
     `metspack inspect Northwind.siard`
     """
@@ -64,10 +64,10 @@ def inspect(
 
     if lobs and json_output:
         raise ConfigError(
-            "--lobs and --json are two forms of the result", hint="--lobs is JSON already; leave one out."
+            "--lobs and --json cannot be combined", hint="--lobs is JSON already; leave one out."
         )
     if accept and not verify:
-        raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
+        raise ConfigError("--accept requires --verify", hint="Add --verify, or leave --accept out.")
     takes = choices.accepted.read_all("--accept", accept)
     grants = locations.grants()
     accepted = takes if verify else None

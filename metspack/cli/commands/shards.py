@@ -29,13 +29,13 @@ def shards(  # noqa: PLR0917 -- a command's options
     package: common.Package,
     lob: Annotated[
         str | None,
-        argument("LOB", "Only the LOB with this id."),
+        argument("LOB", "Only the LOB with this ID."),
     ] = None,
     form: Annotated[
         str | None,
         option(
             "--format FORM",
-            "json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
+            "Form of the result: json (one line for each LOB) or doms (XML with shard_metadata of the DOMS).",
             choice=_FORMS,
         ),
     ] = None,
@@ -43,7 +43,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         str,
         option(
             "--base URL",
-            "What stands before the files' URLs, which are relative to OUT without it.",
+            "Prefix for the URLs of the files; without it they are relative to OUT.",
         ),
     ] = "",
     json_output: Annotated[bool, option("--json", "The same as --format json.")] = False,
@@ -52,12 +52,12 @@ def shards(  # noqa: PLR0917 -- a command's options
 ) -> None:
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
-    For tools that know nothing of METS or SIARD. **metspack cat --shard** reads both forms. A LOB that
-    stayed in the .siard is not a file and is not listed.
+    The list is for tools that do not read METS or SIARD. **metspack cat --shard** reads both forms. LOBs
+    that stayed in the .siard are not files and are not listed.
 
-    Exits with 1 when the parts in the children are not those that the parent's map names (consistsOf),
-    a LOB's parts are not complete, a file is missing or has another size than METS says, or a cell names
-    a LOB that no METS lists; the others are listed all the same.
+    Exits with 1 when the parts in the children are not those in the parent's map (consistsOf), parts are
+    missing, a file is missing or differs in size from METS, or a cell names a LOB that no METS lists; the
+    other LOBs are listed all the same.
 
     `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
     """
@@ -66,7 +66,7 @@ def shards(  # noqa: PLR0917 -- a command's options
     if form is not None:
         _FORMS.read("--format", form)
     if json_output and form == "doms":
-        raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
+        raise ConfigError("--json and --format doms cannot be combined", hint="Leave one out.")
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
         listing = _ShardListing(opened, lob, base, budgets)

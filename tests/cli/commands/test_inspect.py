@@ -302,13 +302,13 @@ def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' maps no drive"),
-        (("--map-drive", "S:"), "--map-drive 'S:' maps no drive"),
-        (("--map-drive", "S:="), "--map-drive 'S:=' maps no drive"),
+        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' does not map a drive"),
+        (("--map-drive", "S:"), "--map-drive 'S:' does not map a drive"),
+        (("--map-drive", "S:="), "--map-drive 'S:=' does not map a drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
         (("--base", "elsewhere"), "--base goes with a list of files"),
-        (("--lobs", "--json"), "--lobs and --json are two forms of the result"),
-        (("--accept", "dbptk-part-digest"), "--accept says what --verify takes"),
+        (("--lobs", "--json"), "--lobs and --json cannot be combined"),
+        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("--verify", "--accept", "all"), "--accept 'all' is not known"),
     ],
 )

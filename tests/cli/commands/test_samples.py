@@ -24,7 +24,7 @@ from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from tests.shared_data import shared
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHIVES = ("Northwind.siard", "Northwind-full.siard")
 PICTURE_SIZES = [10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069]
 TABLES = [
