@@ -123,7 +123,7 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
 def tell(
     made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, added: bool = False
 ) -> None:
-    """Print what was built, or ``added``: its warnings, and the result as lines or as JSON."""
+    """Print the result of a build or an addition (``added``): warnings, then lines or JSON."""
     _tell(
         made,
         output,
@@ -139,7 +139,7 @@ def tell(
 
 
 def _tell_described(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
-    """Print what was described where it stands, as ``tell`` does for what was built."""
+    """Print the result of a build in place, as ``tell`` does for others."""
     _tell(
         made,
         folder,

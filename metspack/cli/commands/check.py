@@ -221,7 +221,7 @@ def check(
             # What is printed needs no figures.
             observer = gather if report else None
             run = checking.Checking(packages, looking, progress.advance, root or (), observer)
-            interrupted = _interrupted(run, kept)
+            interrupted = _take_findings(run, kept)
         frame = Frame(
             path=", ".join(map(str, packages)),
             level=chosen.value,
@@ -265,7 +265,7 @@ def _created(given: str | None) -> str:
         raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
 
 
-def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
+def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
         kept.add_all(run)

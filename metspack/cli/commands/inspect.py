@@ -73,14 +73,16 @@ def inspect(
     accepted = takes if verify else None
     with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:
         if lobs:
-            is_bad = _listed(opened, accepted, quiet=quiet)
+            is_bad = _list_lobs(opened, accepted, quiet=quiet)
         else:
-            is_bad = _inspected(opened, accepted, json_output=json_output, quiet=quiet)
+            is_bad = _print_inspection(opened, accepted, json_output=json_output, quiet=quiet)
     if is_bad:
         raise typer.Exit(_FINDINGS)
 
 
-def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool) -> bool:
+def _print_inspection(
+    source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool
+) -> bool:
     """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting.inspection import inspected  # noqa: PLC0415
@@ -94,22 +96,22 @@ def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: 
         for sentence in found.warnings:
             console.warning(sentence)
         for column in found.columns:
-            inspection.errors(column)
+            inspection.print_errors(column)
     verification: Verification | None = None
     faults: list[Verdict] = []
     if accepted is not None:
         console.finish()  # what was found is seen while LOBs are read
         with console.progress(quiet=quiet) as progress:
             progress.stage("Verifying", found.bytes)
-            verification = _verified(source, accepted, progress, faults if json_output else None)
+            verification = _verify(source, accepted, progress, faults if json_output else None)
         if not json_output and not quiet:
-            inspection.verified(verification)
+            inspection.print_verification(verification)
     if json_output:
         console.document(reporting_inspection.document(source, found, verification, faults))
     return found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
-def _verified(
+def _verify(
     source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
 ) -> Verification:
     """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
@@ -124,7 +126,7 @@ def _verified(
     return verifier.counts
 
 
-def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
+def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
     """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting import survey  # noqa: PLC0415

@@ -48,7 +48,7 @@ def roundtrip(
         if json_output:
             _document(package, proof)
         else:
-            _listed(proof, quiet=quiet)
+            _print_disagreements(proof, quiet=quiet)
     said = proof.summary
     console.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
@@ -57,7 +57,7 @@ def roundtrip(
         raise typer.Exit(_FINDINGS)
 
 
-def _listed(found: Iterable[Disagreement], *, quiet: bool) -> None:
+def _print_disagreements(found: Iterable[Disagreement], *, quiet: bool) -> None:
     """Print the first disagreements, and how many more there are; exhausts them."""
     count = 0
     for each in found:

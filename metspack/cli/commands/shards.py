@@ -73,7 +73,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         if form is not None or json_output:
             _write(listing.shards(), form or "json")
         else:
-            _shown(listing.shards(), quiet=quiet)
+            _print_table(listing.shards(), quiet=quiet)
     if listing.is_bad:
         raise typer.Exit(_FINDINGS)
 
@@ -104,8 +104,8 @@ class _ShardListing:
 
         lob = None if self._lob is None else held(self._package, self._lob)
         for fault in self._package.faults if lob is None else ():
-            self._told(fault)
-        told = self._disagreed(unrelated(self._package, lob))
+            self._tell(fault)
+        told = self._tell_all(unrelated(self._package, lob))
         for each in self._package.ids() if lob is None else (lob,):
             try:
                 held_lob = self._package.lob(each)
@@ -113,14 +113,14 @@ class _ShardListing:
                 if self._lob is not None and not told:
                     raise
                 if each not in told:
-                    self._told(error)
+                    self._tell(error)
                 continue
-            if not self._disagreed(misplaced(self._package.root, held_lob)):
+            if not self._tell_all(misplaced(self._package.root, held_lob)):
                 yield held_lob
         if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
-            self._disagreed(unlisted(self._package, self._budgets))
+            self._tell_all(unlisted(self._package, self._budgets))
 
-    def _disagreed(self, disagreements: Iterable[Disagreement]) -> set[str]:
+    def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
         """Tell disagreements; return the LOBs that they are about."""
         told = set()
         for each in disagreements:
@@ -129,7 +129,7 @@ class _ShardListing:
             console.error(each.message)
         return told
 
-    def _told(self, error: SourceError) -> None:
+    def _tell(self, error: SourceError) -> None:
         self.is_bad = True
         console.error(error.message, error.hint)
 
@@ -142,7 +142,7 @@ def _write(found: Iterable[Shard], form: str) -> None:
             console.out(line)
 
 
-def _shown(found: Iterable[Shard], *, quiet: bool) -> None:
+def _print_table(found: Iterable[Shard], *, quiet: bool) -> None:
     """Print a table, row by row: there may be millions."""
     lobs = files = size = 0
     for shard in found:
