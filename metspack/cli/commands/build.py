@@ -89,7 +89,7 @@ def build(
         settings = options.package_options(description, locations)
         with console.progress(quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
-        _tell_described(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
+        _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
         raise ConfigError("build requires -o OUT", hint="Name a folder that does not exist yet.")
@@ -138,7 +138,7 @@ def tell(
     )
 
 
-def _tell_described(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
     """Print the result of a build in place, as ``tell`` does for others."""
     _tell(
         made,

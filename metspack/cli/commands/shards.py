@@ -91,10 +91,10 @@ class _ShardListing:
     def shards(self) -> Iterator[Shard]:
         from metspack.restoring.shards.writing import shard  # noqa: PLC0415
 
-        for each in self._related():
+        for each in self._check_lobs():
             yield shard(self._package.objid, each, base=self._base)
 
-    def _related(self) -> Iterator[HeldLob]:
+    def _check_lobs(self) -> Iterator[HeldLob]:
         from metspack.restoring.shards.writing import (  # noqa: PLC0415
             held,
             misplaced,
