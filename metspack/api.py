@@ -43,7 +43,7 @@ _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 def plan(
     source: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Iterator[Segment]:
-    """Yield the segments that ``build`` would divide a source's LOBs into with the same options.
+    """Yield the segments into which ``build`` would divide the LOBs of a source with the same options.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
@@ -56,8 +56,8 @@ def build(
 ) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
-    ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV), whose paths begin in the
-    folder ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
+    ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with paths relative to
+    ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
     ``ConfigError``; then nothing is left at ``target``.
     """
     return building_build.build(source, target, _stated(options or BuildOptions()), progress)
@@ -73,10 +73,10 @@ def add(
 ) -> Built:
     """Add a further archive to the package in the folder ``path``; see ``metspack add -h``.
 
-    ``representation`` is the name of the new one in dialects that have such, the next number when None.
-    Dialect, OBJID, digests, agents and terms are the package's, whatever the options say. Raises as ``build``
-    does; after an error or an interruption the package is as it was; after a kill the same call ends what was
-    begun.
+    ``representation`` is the name of the new representation in dialects that have them; None takes the next
+    number. Dialect, OBJID, digests, agents and terms are those of the package, whatever the options say.
+    Raises as ``build`` does. After an error or an interruption the package is as it was; after a kill the
+    same call finishes the addition.
     """
     return add_archive(path, source, _stated(options or BuildOptions()), representation, progress)
 
@@ -86,8 +86,8 @@ def convert(
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
 
-    ``path`` is a package's folder, its METS, or a folder with a .siard and its LOBs and without METS, for
-    which alone ``grants`` are of use. Name and OBJID are those it has unless given. Raises as ``build`` does.
+    ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
+    (``grants`` apply only there). Name and OBJID are kept unless given. Raises as ``build`` does.
     """
     return building_convert.convert_package(path, target, _stated(options or BuildOptions()), progress)
 
@@ -95,7 +95,7 @@ def convert(
 def describe(
     folder: Path, options: PackageOptions | None = None, *, progress: Progress | None = None
 ) -> Described:
-    """Write METS files and manifests into a folder whose LOBs lie in segments already, and nothing else.
+    """Write METS files and manifests, and nothing else, into a folder whose LOBs are already in segments.
 
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
@@ -119,9 +119,9 @@ def merge(
 
 
 def check(path: Path | Sequence[Path], options: CheckOptions | None = None) -> Checking:
-    """Return an iterator of what is wrong with packages: folders, METS files, zip or tar files.
+    """Return an iterator of the findings about packages: folders, METS files, zip or tar files.
 
-    Its ``summary`` says what was looked at. Raises ``ConfigError`` when an option cannot be had.
+    Its ``summary`` counts what was checked. Raises ``ConfigError`` for an option that cannot be used.
     """
     options = options or CheckOptions()
     return Checking(path, options.looking(), roots=options.roots)
@@ -150,8 +150,8 @@ def restore_siard(
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
 
-    ``target`` is the .siard file, or a new folder for it, with ``Into.FOLDER`` for it and its LOBs;
-    ``archive`` names the one that is meant when there are several. Raises ``SourceError`` and
+    ``target`` is the .siard file or a new folder for it; with ``Into.FOLDER`` a folder for it and its LOBs.
+    ``archive`` names one of several archives. Raises ``SourceError`` and
     ``TargetError``; then nothing is left at ``target``.
     """
     options = RestoreOptions(archive=archive, budgets=budgets or Budgets())
@@ -163,9 +163,9 @@ def cat(
 ) -> Iterator[bytes]:
     """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
 
-    ``lob`` is its id, ``s0.t2.c4.r14``; ranges are written ``2100-3599``, ``2100-`` or ``-500``. With
-    ``verify`` nothing unproven is yielded of ranges; of a whole LOB only an iterator that ended has given
-    the right bytes. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
+    ``lob`` is its ID, ``s0.t2.c4.r14``; ranges are written ``2100-3599``, ``2100-`` or ``-500``. With
+    ``verify``, only proven bytes of ranges are yielded; the bytes of a whole LOB are proven once the iterator
+    has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
     asked = [parsed(each) for each in ranges]
     with Package(path, budgets) as package:
@@ -175,7 +175,7 @@ def cat(
 def shards(
     path: Path, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
 ) -> Iterator[Shard]:
-    """Yield for each LOB of the package at ``path``, or for one, the stretches of files that are its bytes.
+    """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
 
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
     parts, files or relations are not as METS says, before its shard.
@@ -187,10 +187,10 @@ def shards(
 def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:
     """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
 
-    ``lob`` is its id, ``s0.t2.c4.r14``. With ``verify`` each part that is touched is proven by its digest
-    before a byte of it is handed out, a LOB that stayed in the archive whole. Opening and reading raise
-    ``SourceError``. What is given back though the parent's map does not name it, or without a digest that
-    proves it, is told as a Python warning.
+    ``lob`` is its ID, ``s0.t2.c4.r14``. With ``verify``, each part that is touched is proven by its digest
+    before any of it is returned; a LOB that stayed in the archive is proven whole. Opening and reading raise
+    ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
+    digest proves.
     """
     with Package(path, budgets) as package:
         return joining.open_lob(package, lob, verify=verify)
@@ -199,7 +199,7 @@ def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | No
 def roundtrip(
     path: Path, *, budgets: Budgets | None = None, progress: Progress | None = None
 ) -> Iterator[Disagreement]:
-    """Yield what keeps the LOBs of the package at ``path`` from being given back as they were.
+    """Yield what prevents the LOBs of the package at ``path`` from being restored as they were.
 
     Every LOB is joined and hashed; nothing is written. Raises ``SourceError`` when the parent METS cannot
     be read.
@@ -209,7 +209,7 @@ def roundtrip(
 
 
 def _stated(options: _Options) -> _Options:
-    """Return options that say the time; raises ``ConfigError`` for values that there are not."""
+    """Return options with a time; raises ``ConfigError`` for unknown values."""
     _check("dialect", [options.dialect], dialects.DIALECTS)
     _check("accepted", options.accepted, ACCEPTABLE)
     if isinstance(options, BuildOptions):

@@ -59,8 +59,8 @@ def show(source: Source, found: Inspection, columns: int | None) -> None:
     _unreferenced("the LOB folders outside", found.unreferenced.outside)
 
 
-def errors(column: LobColumn) -> None:
-    """Print the LOBs of a column that cannot be had: all are counted, the first are named."""
+def print_errors(column: LobColumn) -> None:
+    """Print the LOBs of a column that were not found: all are counted, the first are named."""
     if not column.lost:
         return
     if column.lost == 1:
@@ -71,7 +71,7 @@ def errors(column: LobColumn) -> None:
     hint, _number = Counter(error.hint for _lob, error in column.errors).most_common(1)[0]
     more = column.lost - len(column.errors)
     console.error(
-        f"column {column.label} ({column.found.id}): {counted(column.lost, 'LOB')} cannot be had "
+        f"column {column.label} ({column.found.id}): {counted(column.lost, 'LOB')} not found "
         f"({', '.join(f'{number:,} {word}' for number, word in counts if number)})",
         hint,
         [
@@ -86,8 +86,8 @@ def _lost(error: LobUnresolved, hint: str) -> str:
     return f"{kind(error)}: {error.message}{own}"
 
 
-def verified(verification: Verification) -> None:
-    """Print what came of reading every LOB."""
+def print_verification(verification: Verification) -> None:
+    """Print the result of reading every LOB."""
     console.out()
     console.out(f"verified  {counted(verification.lobs, 'LOB')}, {counted(verification.bytes, 'byte')} read")
     by = [f"{number:,} by {name}" for name, number in sorted(verification.algorithms.items())]

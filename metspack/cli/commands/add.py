@@ -1,4 +1,4 @@
-"""``metspack add``: a further archive for a package."""
+"""``metspack add``: a further archive in a package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add(
         Path,
         argument(
             "OUT",
-            "The folder of a package that metspack build made; in the dialect csip the one that holds "
+            "Folder of a package made by metspack build; in the dialect csip the one that holds "
             "parent and children.",
         ),
     ],
@@ -28,7 +28,7 @@ def add(
         Path,
         argument(
             "SOURCE",
-            "The SIARD archive to be added (.siard file, its parts, or unpacked).",
+            "The SIARD archive to add (.siard file, its parts, or unpacked).",
         ),
     ],
     division: DivisionGroup,
@@ -40,20 +40,20 @@ def add(
         str | None,
         option(
             "--representation NAME",
-            "In the dialect csip, the name of the new representation; the next number when left out: rep2.",
+            "Name of the new representation in the dialect csip; default: the next number, such as rep2.",
         ),
     ] = None,
     proof: options.ProofGroup,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Add a further archive to a package, with segments of its own; what is there stays as it is.
+    """Add a further archive to a package, with segments of its own; what is there is not changed.
 
-    New are the archive (in the dialect csip in a representation of its own) and its children; made anew, with
-    all that they said, are the parent's METS, its PREMIS and the manifests. Dialect, digests, agents and
-    terms are the package's. In METS the ids of the new LOBs begin with the archive's name:
-    Orders.s0.t2.c4.r1. The package is checked before and after; what was interrupted leaves it as it was, and
-    what was killed is ended by the same command again.
+    The archive (in the dialect csip in a representation of its own) and its children are new. The parent's
+    METS, its PREMIS and the manifests are rewritten and keep all that they said. Dialect, digests, agents
+    and terms are those of the package. In METS the IDs of the new LOBs begin with the archive's name:
+    Orders.s0.t2.c4.r1. The package is checked before and after. After an interruption it is as it was; after
+    a kill, run the same command again to finish.
 
     `metspack add out Orders.siard --max-bytes 4GB`
     """

@@ -1,4 +1,4 @@
-"""``metspack build``: a package from an archive, and METS beside one that is divided already."""
+"""``metspack build``: a package made from an archive, or METS files for a folder of existing segments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metspack.building.build import Built
     from metspack.building.inplace import Described
 
-_DIVIDED = "A folder that is divided already"
+_DIVIDED = "Folder of existing segments"
 
 
 def build(
@@ -31,7 +31,7 @@ def build(
         Path | None,
         option(
             "-o --output OUT",
-            "The package's folder; must not exist yet. Needed, but for --in-place.",
+            "Folder of the package; must not exist yet. Required, except with --in-place.",
         ),
     ] = None,
     division: DivisionGroup,
@@ -39,8 +39,8 @@ def build(
         Path | None,
         option(
             "--plan FILE",
-            "Build exactly this plan (of metspack plan -o), with its limits, layout and --min-size; "
-            "refused when it no longer fits the source.",
+            "Build exactly this plan (from metspack plan -o), with its limits, layout and "
+            "--min-size; refused when it no longer matches the source.",
             LIMITS,
         ),
     ] = None,
@@ -53,8 +53,8 @@ def build(
         bool,
         option(
             "--keep-segments",
-            "SOURCE is a folder with a .siard whose LOBs lie in segment folders already, of DBPTK or of "
-            "metspack: leave them as they are. Goes with --in-place.",
+            "SOURCE is a folder with a .siard whose LOBs are already in segment folders, made by "
+            "DBPTK or metspack: leave them as they are. Requires --in-place.",
             _DIVIDED,
         ),
     ] = False,
@@ -62,7 +62,7 @@ def build(
         bool,
         option(
             "--in-place",
-            "Write METS files and manifests into SOURCE itself, and nothing else. Goes with --keep-segments.",
+            "Write METS files and manifests into SOURCE itself, and nothing else. Requires --keep-segments.",
             _DIVIDED,
         ),
     ] = False,
@@ -71,9 +71,9 @@ def build(
 ) -> None:
     """Make a parent package and numbered child packages from an archive.
 
-    OUT holds the archive without its LOBs, a folder with METS for every segment, the parent's METS and
-    the manifests that md5sum -c and sha256sum -c read. Every LOB is checked against its cell's digest
-    and length on the way; the source is only read. OUT appears complete or not at all.
+    OUT holds the archive without its LOBs, a folder with METS for every segment, the parent's METS, and
+    manifests for md5sum -c and sha256sum -c. Every LOB is compared with the digest and length in its cell
+    while it is copied. The source is only read. OUT appears complete or not at all.
 
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
@@ -89,13 +89,10 @@ def build(
         settings = options.package_options(description, locations)
         with console.progress(quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
-        _tell_described(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
+        _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
-        raise ConfigError(
-            "build is not told where to put the package",
-            hint="Name a folder that does not exist yet: -o OUT.",
-        )
+        raise ConfigError("build requires -o OUT", hint="Name a folder that does not exist yet.")
     if plan is not None:
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
     made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
@@ -109,7 +106,7 @@ def _is_in_place(*, keep_segments: bool, in_place: bool) -> bool:
         return in_place
     given, other = ("--keep-segments", "--in-place") if keep_segments else ("--in-place", "--keep-segments")
     raise ConfigError(
-        f"{given} goes with {other}",
+        f"{given} requires {other}",
         hint="Together they write METS files and manifests into a folder whose LOBs lie in segments already.",
     )
 
@@ -118,14 +115,15 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
     """Raise ``ConfigError`` when one of the other options was given."""
     if given:
         raise ConfigError(
-            f"{option} does not go with {', '.join(given)}", hint=f"{why}: leave {', '.join(given)} out."
+            f"{option} cannot be combined with {', '.join(given)}",
+            hint=f"{why}: leave {', '.join(given)} out.",
         )
 
 
 def tell(
     made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, added: bool = False
 ) -> None:
-    """Print what was built, or ``added``: its warnings, and the result as lines or as JSON."""
+    """Print the result of a build or an addition (``added``): warnings, then lines or JSON."""
     _tell(
         made,
         output,
@@ -140,8 +138,8 @@ def tell(
     )
 
 
-def _tell_described(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
-    """Print what was described where it stands, as ``tell`` does for what was built."""
+def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    """Print the result of a build in place, as ``tell`` does for others."""
     _tell(
         made,
         folder,

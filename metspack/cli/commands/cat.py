@@ -23,32 +23,32 @@ _USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
 def cat(  # noqa: PLR0917 -- a command's options
     package: Annotated[
         Path | None,
-        argument("OUT", "A package's folder, or its METS file."),
+        argument("OUT", "Folder or METS file of a package."),
     ] = None,
     lob: Annotated[
         str | None,
-        argument("LOB", "A LOB's id, as in METS: s0.t2.c4.r14."),
+        argument("LOB", "ID of a LOB, as in METS: s0.t2.c4.r14."),
     ] = None,
     ranges: Annotated[
         list[str] | None,
         option(
             "--range RANGE",
             "Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
-            "(the last 500). Repeatable: one after the other.",
+            "(the last 500). Repeatable; ranges are written one after the other.",
         ),
     ] = None,
     no_verify: Annotated[
         bool,
         option(
             "--no-verify",
-            "Compare nothing with digests; of a range, read that range alone.",
+            "Do not compare digests; of a range, read only the range.",
         ),
     ] = False,
     shard: Annotated[
         Path | None,
         option(
             "--shard FILE",
-            "Give the bytes of the shard that a file describes, as metspack shards writes it or as "
+            "Write the bytes of the shard that this file describes: from metspack shards, or "
             "shard_metadata of the DOMS.",
             "Shard files",
         ),
@@ -57,7 +57,7 @@ def cat(  # noqa: PLR0917 -- a command's options
         Path | None,
         option(
             "--root DIR",
-            "The folder that a shard's files lie below; none outside it is opened, nothing is fetched.",
+            "Folder that holds the files of the shard; nothing outside it is opened, and nothing is fetched.",
             "Shard files",
         ),
     ] = None,
@@ -65,7 +65,7 @@ def cat(  # noqa: PLR0917 -- a command's options
         str | None,
         option(
             "--unit UNIT",
-            "What offsets and lengths count in a shard file that does not say it: bytes.",
+            "Unit of offsets and lengths in a shard file that does not give one: bytes.",
             "Shard files",
             choice=choices.of("bytes"),
         ),
@@ -74,17 +74,17 @@ def cat(  # noqa: PLR0917 -- a command's options
         str | None,
         option(
             "--lob ID",
-            "Which LOB (or pid), of a shard file with several.",
+            "LOB (or pid) to write, of a shard file with several.",
             "Shard files",
         ),
     ] = None,
     budget: common.Budget = None,
 ) -> None:
-    """Write a LOB to stdout, joined from its parts on the way: nothing else, byte for byte.
+    """Write the bytes of a LOB to stdout, joined from its parts, and nothing else.
 
-    Bytes are compared with the digests in METS and in the archive. **With --range**, each part that is
-    touched is proven whole before a byte of it is given. A whole LOB is proven while it is given: only
-    when the command ends with 0 was it the right one. LOBs that stayed in the .siard are given as well.
+    They are compared with the digests in METS and in the archive. **With --range**, each part that is
+    touched is proven whole before any of it is written. A whole LOB is proven while it is written: only exit
+    code 0 means that it was the right one. LOBs that stayed in the .siard are read there.
 
     `metspack cat out s0.t2.c4.r14 --range 2100-3599 > piece`
     """
@@ -93,16 +93,16 @@ def cat(  # noqa: PLR0917 -- a command's options
     asked = [parsed(each) for each in ranges or ()]
     if shard is not None:
         if package is not None:
-            raise ConfigError("OUT and --shard are two places to read from", hint=_USE)
+            raise ConfigError("OUT and --shard cannot be combined", hint=_USE)
         if root is None:
-            raise ConfigError("--shard needs --root, the folder that its files lie below", hint=_USE)
+            raise ConfigError("--shard requires --root, the folder that holds its files", hint=_USE)
         _pour(_of_shard(shard, root, unit, shard_lob, asked))
         return
     for name, value in (("--root", root), ("--unit", unit), ("--lob", shard_lob)):
         if value is not None:
-            raise ConfigError(f"{name} is for shard files", hint=_USE)
+            raise ConfigError(f"{name} requires --shard", hint=_USE)
     if package is None or lob is None:
-        raise ConfigError("nothing says which LOB of which package is meant", hint=_USE)
+        raise ConfigError("cat requires a package and the ID of a LOB", hint=_USE)
     _pour(_of_package(package, lob, asked, common.budgets(budget), verify=not no_verify))
 
 
@@ -136,5 +136,5 @@ def _pour(blocks: Iterable[bytes]) -> None:
     except SourceError as error:
         if not came:
             raise
-        so_far = f"the output ends after {counted(came, 'byte')}; what was written is not what was asked for"
+        so_far = f"the output ends after {counted(came, 'byte')}; what was written is incomplete or wrong"
         raise SourceError(error.message, hint=error.hint, details=(*error.details, so_far)) from None

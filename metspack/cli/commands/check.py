@@ -33,14 +33,15 @@ _REPORTS = "Reports"
 
 @dataclass(frozen=True, kw_only=True)
 class LookGroup(Group):
-    """How far a check looks, and what METS documents are judged by."""
+    """The extent of a check, and the schemas for METS documents."""
 
     level: Annotated[
         str,
         option(
             "--level LEVEL",
-            "How far to look: links (METS files only), structure (all that needs no LOB's bytes), "
-            "fixity (size and digests of every file, not into the archive), full (every byte).",
+            "Extent of the check: links (METS files only), structure (everything except the bytes of "
+            "LOBs), fixity (size and digests of every file, without opening the archive), full "
+            "(every byte).",
             choice=choices.levels,
         ),
     ] = "full"
@@ -48,15 +49,16 @@ class LookGroup(Group):
         str | None,
         option(
             "--sample SHARE",
-            "Hash only a percentage (1%) or a number (250) of each package's files, for one seed always "
-            "the same ones; the rest is looked at without its bytes. With level fixity or full.",
+            "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
+            "ones for a seed; the others are checked without reading them. Requires level fixity or "
+            "full.",
         ),
     ] = None
     seed: Annotated[
         int | None,
         option(
             "--seed N",
-            "Sample other files.",
+            "Seed of the sample; another one selects other files.",
             show_default="0",
             min=0,
         ),
@@ -65,23 +67,23 @@ class LookGroup(Group):
         Path | None,
         option(
             "--schema-dir DIR",
-            "Judge METS files by the schemas in this folder instead of metspack's own. Found by their "
-            "namespaces: METS and XLink, and the CSIP and SIP attributes if they are there.",
+            "Validate METS files against the schemas in this folder instead of metspack's own. They "
+            "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
         ),
     ] = None
     strict_schema: Annotated[
         bool,
         option(
             "--strict-schema",
-            "Have METS files judged by a second engine, xmlschema, too; it holds each in memory. "
-            "What it finds is an error (M027).",
+            "Also validate METS files with a second engine, xmlschema, which holds each file in "
+            "memory. What it finds is an error (M027).",
         ),
     ] = False
 
     def values(self) -> dict[str, Any]:
-        """Return how far to look; raises ``ConfigError`` for a seed of no sample."""
+        """Return the extent of the check; raises ``ConfigError`` for a seed without a sample."""
         if self.seed is not None and self.sample is None:
-            raise ConfigError("--seed means nothing without --sample", hint="Say how much: --sample 1%.")
+            raise ConfigError("--seed requires --sample", hint="Add a sample, such as --sample 1%.")
         return super().values()
 
 
@@ -94,8 +96,8 @@ def check(
         int | None,
         option(
             "-j --jobs N",
-            "Processes that list and hash files, as many as help when left out; the result is always "
-            "the same.",
+            "Number of processes that list and hash files; default: as many as help. The result is "
+            "always the same.",
             min=1,
         ),
     ] = None,
@@ -103,7 +105,7 @@ def check(
         str,
         option(
             "--fail-on SEVERITY",
-            "Exit with 1 from which severity on: error, warning, info, or never.",
+            "Lowest severity for exit code 1: error, warning, info, or never.",
             choice=_SEVERITIES,
         ),
     ] = "error",
@@ -111,7 +113,7 @@ def check(
         int,
         option(
             "--max-per-code --limit N",
-            "Show at most N findings of a code; 0 shows all. Report files hold all (.html: 500).",
+            "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
             min=0,
         ),
     ] = 10,
@@ -119,8 +121,8 @@ def check(
         list[Path] | None,
         option(
             "--report FILE",
-            "Write a report too, in the form that its name ends in: .html, .json, .jsonl, .sarif, .txt, "
-            ".xml (JUnit). An earlier report is replaced. Repeatable.",
+            "Also write a report; its form follows from its suffix: .html, .json, .jsonl, .sarif, "
+            ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
         ),
     ] = None,
@@ -129,15 +131,15 @@ def check(
         bool,
         option(
             "--jsonl",
-            "Print the result as JSON lines: head, each finding, result.",
+            "Print the result as JSON lines: a head, each finding, the result.",
         ),
     ] = False,
     created: Annotated[
         str | None,
         option(
             "--created TIME",
-            "The time that reports give for themselves, such as 2026-05-01T12:00:00Z, or now; without "
-            "it they give SOURCE_DATE_EPOCH's or none, and two reports of one check are the same.",
+            "Time of the check in reports, such as 2026-05-01T12:00:00Z, or now; default: "
+            "SOURCE_DATE_EPOCH, or none, so that reports of the same check are identical.",
             _REPORTS,
         ),
     ] = None,
@@ -145,7 +147,7 @@ def check(
         str | None,
         option(
             "--max-files N",
-            "Draw the segments in .html against this limit of files.",
+            "Limit on files, shown against the segments in .html reports.",
             _REPORTS,
         ),
     ] = None,
@@ -153,7 +155,7 @@ def check(
         str | None,
         option(
             "--max-bytes SIZE",
-            "Draw the segments in .html against this limit of bytes: 45000, 4GB, 4GiB.",
+            "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
             _REPORTS,
         ),
     ] = None,
@@ -161,7 +163,7 @@ def check(
         str,
         option(
             "--profile PROFILE",
-            "The E-ARK standards that each METS is held against: those it says it follows (auto), none "
+            "E-ARK standards that each METS is checked against: those that it declares (auto), none "
             "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
             choice=choices.checked_profiles,
         ),
@@ -169,12 +171,12 @@ def check(
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
-    """Check that parent and children name each other, and that every file is what METS and manifests say.
+    """Check that parent and children name each other, and that every file is as METS and manifests say.
 
-    Reads only what lies on disk, of any package. Children that are not in their places are looked
-    for by OBJID under each **--root** and in the packages given. Every finding has a code; **metspack
-    explain** says what it means and what to do. Exits with 1 when there is an error. Interrupted, it
-    reports what it found until then, and says so.
+    Only what is on disk counts; the package may come from any software. Children that are not in their
+    places are looked for by OBJID under each **--root** and in the packages given. Every finding has a code;
+    **metspack explain** gives its meaning and remedy. Exits with 1 when there is an error. When interrupted,
+    it reports what it has found so far, and says so.
 
     `metspack check out --report report.html`
     """
@@ -196,7 +198,7 @@ def check(
     chosen = looking.level
     if json_output and jsonl_output:
         raise ConfigError(
-            "--json and --jsonl exclude each other", hint="Choose one; --report writes the other."
+            "--json and --jsonl cannot be combined", hint="Choose one; --report writes the other."
         )
     limits = Limits(
         files=count(max_files, "--max-files") if max_files else None,
@@ -219,7 +221,7 @@ def check(
             # What is printed needs no figures.
             observer = gather if report else None
             run = checking.Checking(packages, looking, progress.advance, root or (), observer)
-            interrupted = _interrupted(run, kept)
+            interrupted = _take_findings(run, kept)
         frame = Frame(
             path=", ".join(map(str, packages)),
             level=chosen.value,
@@ -263,7 +265,7 @@ def _created(given: str | None) -> str:
         raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
 
 
-def _interrupted(run: Checking, kept: FindingStore) -> Interrupted | None:
+def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
         kept.add_all(run)

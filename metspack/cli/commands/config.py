@@ -1,4 +1,4 @@
-"""``metspack config``: what is set, where, and how that is written."""
+"""``metspack config``: the values of all options, their origins, and an example file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _METS_PROFILE = "profile"
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="Show what options are set to and where, check configuration files, and print an example.",
+    help="Show the values of options and their origins, check configuration files, and print an example.",
     no_args_is_help=False,
 )
 
@@ -62,11 +62,11 @@ def show(
     ctx: typer.Context,
     command: Annotated[
         str | None,
-        argument("[COMMAND]", "Only the options of this command."),
+        argument("[COMMAND]", "Show only the options of this command."),
     ] = None,
     arguments: Annotated[
         list[str] | None,
-        argument("[-- OPTION...]", "As if the command were given these."),
+        argument("[-- OPTION...]", "Options to assume on the command line."),
     ] = None,
     *,
     config: ConfigGroup,
@@ -74,15 +74,15 @@ def show(
         bool,
         groups.option(
             "--origin",
-            "Say where each value comes from: command line, environment variable, FILE:LINE or default.",
+            "Show where each value comes from: command line, environment variable, FILE:LINE or default.",
         ),
     ] = False,
     json_output: common.Json = False,
 ) -> None:
-    """Show what every option is set to, by all that counts.
+    """Show the value of every option.
 
-    The first that says something counts: command line, METSPACK_COMMAND_OPTION, METSPACK_OPTION, the
-    profile chosen, the project's metspack.toml, the user's, the default.
+    Values are taken from the first of these places that has one: command line, METSPACK_COMMAND_OPTION,
+    METSPACK_OPTION, the chosen profile, the project's metspack.toml, the user's metspack.toml, the default.
 
     `metspack config show build --origin -- --max-files 4`
     """
@@ -128,7 +128,7 @@ def show(
 @app.command("path", cls=Command)
 @expanded
 def path(*, config: ConfigGroup) -> None:
-    """Tell which configuration files are read: the project's and the user's.
+    """Print the paths of the configuration files that are read: the project's and the user's.
 
     `metspack config path`
     """
@@ -145,10 +145,10 @@ def check(
     ctx: typer.Context,
     file: Annotated[
         Path | None,
-        argument("[FILE]", "A configuration file; those that are read when left out."),
+        argument("[FILE]", "A configuration file; default: those that are read."),
     ] = None,
 ) -> None:
-    """Check configuration files: names, types and values of all settings, whichever profile they are in.
+    """Check configuration files: names, types and values of all settings, in every profile.
 
     `metspack config check metspack.toml`
     """
@@ -160,13 +160,15 @@ def check(
         profiles = f", profiles {', '.join(each.profiles)}" if each.profiles else ""
         console.out(f"{each.path}: {counted(number, 'setting')}{profiles}")
     if not read:
-        console.out("There is no configuration file; metspack config path tells where they are looked for.")
+        console.out(
+            "There is no configuration file; metspack config path shows where metspack looks for one."
+        )
     _warn_of_variables(there)
 
 
 @app.command("example", cls=Command)
 def example(ctx: typer.Context) -> None:
-    """Print a configuration file with every option, all commented out, to begin with.
+    """Print a configuration file to start from, with every option commented out.
 
     `metspack config example > metspack.toml`
     """
@@ -197,7 +199,7 @@ def _checked(there: dict[str, Configured], section: Section) -> int:
                 except typer.TyperException as error:
                     raise ConfigError(
                         f"{setting.origin}: {key!r}: {error.message}",
-                        hint=f"metspack {command.name} --help says what it takes.",
+                        hint=f"metspack {command.name} --help lists its values.",
                     ) from None
     return number
 
@@ -228,9 +230,9 @@ def _shown(value: Any) -> str:
 def _example(there: dict[str, Configured]) -> Iterator[str]:
     """Yield the lines of a configuration file; those that begin with ``#`` and no space are configuration."""
     yield from _prose(
-        "Settings of metspack: take the # away from a line to set it. The command line goes before the "
-        "environment (METSPACK_MAX_FILES), that before a profile, that before this file, and this file "
-        "before the user's own. Relative paths begin in the folder of this file."
+        "Settings of metspack: remove the # from a line to set it. The command line takes precedence over "
+        "the environment (METSPACK_MAX_FILES), then come a profile, this file, and the user's own file. "
+        "Relative paths begin in the folder of this file."
     )
     several: dict[str, dict[str, list[str]]] = {}
     for name, command in there.items():
@@ -253,8 +255,8 @@ def _example(there: dict[str, Configured]) -> Iterator[str]:
                 yield _line(key, command.settable[key])
     yield ""
     yield from _prose(
-        "A profile holds settings that belong together, and tables for single commands as well. "
-        "It counts when it is chosen: metspack build --use national-archives."
+        "A profile holds settings that belong together, and may have tables for single commands. "
+        "It applies when it is chosen: metspack build --use national-archives."
     )
     yield from (
         "#[profile.national-archives]",

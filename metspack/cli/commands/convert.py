@@ -21,13 +21,13 @@ def convert(
         Path,
         argument(
             "OUT",
-            "A package's folder, or its METS file; or a folder with a .siard and its LOB folders but "
-            "without METS, as DBPTK writes them.",
+            "Folder or METS file of a package; or a folder with a .siard and its LOB folders but no "
+            "METS, as DBPTK writes it.",
         ),
     ],
     output: Annotated[
         Path,
-        option("-o --output NEW", "The new package's folder; must not exist yet."),
+        option("-o --output NEW", "Folder of the new package; must not exist yet."),
     ],
     division: DivisionGroup,
     building: options.BuildGroup,
@@ -38,13 +38,13 @@ def convert(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Divide the LOBs of a package anew: other limits, another layout, without a restored copy.
+    """Divide the LOBs of a package anew, by other limits or in another layout, without restoring them first.
 
-    NEW is what metspack build would make of the archive as it was, with the name and the OBJID of OUT; with
-    the options and the time (SOURCE_DATE_EPOCH) that OUT was built with it has the same bytes. Every LOB
-    is compared with the digests of its parts and of the whole in the METS of OUT and with its cell while
-    it is copied. LOBs inside the archive move out, but for those that --min-size leaves there. OUT is only
-    read; NEW appears complete or not at all.
+    NEW is what metspack build would make of the original archive, with the name and the OBJID of OUT; with
+    the options and the time (SOURCE_DATE_EPOCH) of OUT it has the same bytes. Every LOB is compared with the
+    digests of its parts and of the whole in the METS of OUT, and with its cell, while it is copied. LOBs
+    inside the archive move out, except those that --min-size leaves there. OUT is only read. NEW appears
+    complete or not at all.
 
     `metspack convert out -o new --layout siard22 --max-bytes 1TB`
     """

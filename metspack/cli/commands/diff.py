@@ -22,35 +22,34 @@ _SCHEMA_VERSION = 1
 def diff(  # noqa: PLR0917 -- a command's options
     first: Annotated[
         Path,
-        argument("A", "A package: its folder, its METS, a zip or tar file of it."),
+        argument("A", "A package: its folder, METS file, or zip or tar file."),
     ],
     second: Annotated[Path, argument("B", "The other package.")],
     root: common.Root = None,
     root_a: Annotated[
         list[Path] | None,
-        option("--root-a DIR", "As --root, for A alone."),
+        option("--root-a DIR", "Like --root, for A only."),
     ] = None,
     root_b: Annotated[
         list[Path] | None,
-        option("--root-b DIR", "As --root, for B alone."),
+        option("--root-b DIR", "Like --root, for B only."),
     ] = None,
     by_bytes: Annotated[
         bool,
         option(
             "--bytes",
-            "Read every file, listed or not, instead of taking METS's word for sizes and digests.",
+            "Read every file, listed or not, instead of relying on sizes and digests in METS.",
         ),
     ] = False,
     json_output: common.Json = False,
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
-    """Tell what differs between two packages: files and links added, gone, moved or changed.
+    """List the differences between two packages: files and links added, gone, moved or changed.
 
-    A file is moved when the other package has the same digest at another path. Where METS gives
-    digests that cannot be compared the file is unknown; **--bytes** compares it. A package may lie
-    over several folders, disks and packed files: its children are found by OBJID. Exits with 1 when
-    anything differs.
+    A file is moved when the other package has the same digest at another path. It is unknown when the
+    digests in METS cannot be compared; **--bytes** compares it. A package may be spread over several
+    folders, disks and packed files: its children are found by OBJID. Exits with 1 when anything differs.
 
     `metspack diff out copy --root-b /mnt/disk2`
     """

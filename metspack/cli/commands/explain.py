@@ -14,12 +14,12 @@ def explain(
         str,
         argument(
             "CODE",
-            "A finding's code, such as L001, or a requirement of E-ARK's: CSIP66.",
+            "Code of a finding, such as L001, or of an E-ARK requirement, such as CSIP66.",
             choice=choices.codes,
         ),
     ],
 ) -> None:
-    """Say what a finding's code means, where the rule stands, and what to do.
+    """Explain the code of a finding: its meaning, its rule, and the remedy.
 
     `metspack explain L001`
     """

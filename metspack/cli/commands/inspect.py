@@ -27,21 +27,21 @@ def inspect(
     *,
     lobs: Annotated[
         bool,
-        option("--lobs", "List every LOB as one line of JSON, in order, instead."),
+        option("--lobs", "Print one line of JSON for each LOB, in order, instead."),
     ] = False,
     verify: Annotated[
         bool,
         option(
             "--verify",
-            "Read every LOB and compare it with its cell's digest and length, and with its CRC.",
+            "Read every LOB and compare it with the digest and length in its cell, and with its CRC.",
         ),
     ] = False,
     accept: Annotated[
         list[str] | None,
         option(
             "--accept WHAT",
-            "With --verify, take what would be an error: dbptk-part-digest (a split LOB whose digest is "
-            "only that of its last part). Repeatable.",
+            "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
+            "digest covers only its last part). Repeatable.",
             choice=choices.accepted,
         ),
     ] = None,
@@ -50,13 +50,13 @@ def inspect(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Show what a source holds: its tables, and its LOBs column by column, where they are and how found.
+    """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
-    **found by** is the rule that led to it: C is the statement on the location of LOBs, other letters
-    are what real archives do. Files that no cell names are listed too.
+    **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
+    other letters are conventions of real archives. Files that no cell names are listed too.
 
-    Exits with 1 when a LOB cannot be had (missing, refused or ambiguous), or when --verify finds a fault.
+    Exits with 1 when a LOB is not found (missing, refused or ambiguous), or when --verify finds a fault.
 
     `metspack inspect Northwind.siard`
     """
@@ -64,23 +64,25 @@ def inspect(
 
     if lobs and json_output:
         raise ConfigError(
-            "--lobs and --json are two forms of the result", hint="--lobs is JSON already; leave one out."
+            "--lobs and --json cannot be combined", hint="--lobs is JSON already; leave one out."
         )
     if accept and not verify:
-        raise ConfigError("--accept says what --verify takes", hint="Say --verify too, or leave it out.")
+        raise ConfigError("--accept requires --verify", hint="Add --verify, or leave --accept out.")
     takes = choices.accepted.read_all("--accept", accept)
     grants = locations.grants()
     accepted = takes if verify else None
     with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:
         if lobs:
-            is_bad = _listed(opened, accepted, quiet=quiet)
+            is_bad = _list_lobs(opened, accepted, quiet=quiet)
         else:
-            is_bad = _inspected(opened, accepted, json_output=json_output, quiet=quiet)
+            is_bad = _print_inspection(opened, accepted, json_output=json_output, quiet=quiet)
     if is_bad:
         raise typer.Exit(_FINDINGS)
 
 
-def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool) -> bool:
+def _print_inspection(
+    source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool
+) -> bool:
     """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting.inspection import inspected  # noqa: PLC0415
@@ -94,22 +96,22 @@ def _inspected(source: Source, accepted: frozenset[str] | None, *, json_output: 
         for sentence in found.warnings:
             console.warning(sentence)
         for column in found.columns:
-            inspection.errors(column)
+            inspection.print_errors(column)
     verification: Verification | None = None
     faults: list[Verdict] = []
     if accepted is not None:
         console.finish()  # what was found is seen while LOBs are read
         with console.progress(quiet=quiet) as progress:
             progress.stage("Verifying", found.bytes)
-            verification = _verified(source, accepted, progress, faults if json_output else None)
+            verification = _verify(source, accepted, progress, faults if json_output else None)
         if not json_output and not quiet:
-            inspection.verified(verification)
+            inspection.print_verification(verification)
     if json_output:
         console.document(reporting_inspection.document(source, found, verification, faults))
     return found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
-def _verified(
+def _verify(
     source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
 ) -> Verification:
     """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
@@ -124,7 +126,7 @@ def _verified(
     return verifier.counts
 
 
-def _listed(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
+def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
     """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting import survey  # noqa: PLC0415

@@ -26,19 +26,18 @@ def links(
         str,
         option(
             "--format FORM",
-            "tree, table, json, mermaid or svg.",
+            "Form of the result: tree, table, json, mermaid or svg.",
             choice=_FORMS,
         ),
     ] = "tree",
     json_output: common.Json = False,
     budget: common.Budget = None,
 ) -> None:
-    """Show which packages name which, both ways, and where each of them lies.
+    """Show the links between parents and children in both directions, and where each package is.
 
-    Reads the METS files alone; children and parents that are not in their places are looked for
-    by OBJID under each **--root**, also in zip and tar files. A link is ok, elsewhere (found by
-    OBJID), one-way, broken or missing. Exits with 1 when one is at fault; **metspack check** says
-    what is wrong.
+    Reads only METS files. Children and parents that are not in their places are looked for by OBJID under
+    each **--root**, also in zip and tar files. A link is ok, elsewhere (found by OBJID), one-way, broken or
+    missing. Exits with 1 when a link is faulty; **metspack check** says what is wrong.
 
     `metspack links out --root /mnt/disk2 --format svg > links.svg`
     """

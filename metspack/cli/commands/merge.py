@@ -1,4 +1,4 @@
-"""``metspack merge``: a CSIP parent and its children, put together."""
+"""``metspack merge``: a CSIP parent and its children put together in one package."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def merge(
         list[Path],
         argument(
             "OUT...",
-            "Packages of the dialect csip, parent and all children: their folders, zip or tar files, or "
-            "the folder that holds them.",
+            "Packages of the dialect csip, the parent and all children: their folders, zip or tar "
+            "files, or the folder that holds them.",
         ),
     ],
     output: Annotated[
         Path,
-        option("-o --output DIR", "Folder for the one package; must not exist yet."),
+        option("-o --output DIR", "Folder of the merged package; must not exist yet."),
     ],
     terms: TermGroup,
     objid: Annotated[
         str | None,
-        option("--id OBJID", "OBJID of the package, the parent's when left out."),
+        option("--id OBJID", "OBJID of the merged package; default: that of the parent."),
     ] = None,
     checksum: Annotated[
         str,
         option(
             "--checksum TYPE",
-            f"Digest that METS files hold: {choices.checksums}.",
+            f"Algorithm of the checksums in METS: {choices.checksums}.",
             choice=choices.checksums,
         ),
     ] = dialects.facts(dialects.that_merge()[0]).checksum,
@@ -51,11 +51,11 @@ def merge(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Put a parent and its children together into one package, with METS, PREMIS and schemas made anew.
+    """Put a parent and its children together in one package, with new METS, PREMIS and schemas.
 
-    The data of all lie in it as they are, in representations/rep1/data: every file is compared with the
-    digest in its METS while it is copied, and nothing is overwritten. The parent's descriptive metadata and
-    documentation go along, unless options name others. OUT is only read; DIR appears complete or not at all.
+    The data files of all packages are copied unchanged to representations/rep1/data: each is compared with
+    the digest in its METS while it is copied, and none is overwritten. The parent's descriptive metadata and
+    documentation are kept unless options name others. OUT is only read. DIR appears complete or not at all.
 
     `metspack merge out -o whole`
     """

@@ -1,4 +1,4 @@
-"""``metspack plan``: the segments of a build, before it."""
+"""``metspack plan``: the segments that a build would make."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ def plan(
     *,
     output: Annotated[
         Path | None,
-        option("-o --output FILE", "Write the plan there; build --plan takes it."),
+        option("-o --output FILE", "Write the plan to this file, for build --plan."),
     ] = None,
     division: DivisionGroup,
     dialect: Annotated[
         str | None,
         option(
             "--dialect NAME",
-            "Plan for a build with this --dialect: without --layout, csip lays out the LOBs of a SIARD "
-            "2.2 archive as siard22.",
+            "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
             SEGMENTS,
             choice=choices.dialects,
         ),
@@ -40,7 +39,7 @@ def plan(
         str | None,
         option(
             "--link-style STYLE",
-            "With --dialect csip: how parent and children will name each other; their OBJIDs show it.",
+            "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
             SEGMENTS,
             choice=choices.of_dialects("link_style"),
         ),
@@ -49,7 +48,7 @@ def plan(
         str | None,
         option(
             "--id OBJID",
-            "OBJID of the parent IP, which those of csip's children are made from.",
+            "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
         ),
     ] = None,
     locations: SourceGroup,
@@ -58,10 +57,10 @@ def plan(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Show how an archive's LOBs divide into segments, and write nothing.
+    """Show the segments into which an archive's LOBs would be divided, without making a package.
 
-    LOBs keep their order: a segment closes when the next one would exceed the limit on files or on
-    bytes, whichever comes first. The parts of a LOB that is cut count as files.
+    LOBs keep their order: a segment is closed when the next LOB would exceed the limit on files or on bytes,
+    whichever comes first. Each part of a split LOB counts as a file.
 
     `metspack plan Northwind.siard --max-files 4 --max-bytes 45000`
     """

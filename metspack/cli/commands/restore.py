@@ -25,21 +25,22 @@ def restore(  # noqa: PLR0917 -- a command's options
         Path,
         option(
             "-o --output TARGET",
-            "The folder to be made, or with --siard the .siard file, or a folder for it; must not exist yet.",
+            "Folder to create, or with --siard the .siard file or a folder for it; must not exist yet.",
         ),
     ],
     only: Annotated[
         list[str] | None,
         option(
             "--only ID",
-            "Only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table (s0.t2). Repeatable.",
+            "Restore only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table "
+            "(s0.t2). Repeatable.",
         ),
     ] = None,
     siard: Annotated[
         bool,
         option(
             "--siard",
-            "Make one archive, with all its LOBs, instead of files: as it was before it was packaged.",
+            "Restore one archive with all its LOBs, as it was before packaging, instead of files.",
             _ARCHIVE,
         ),
     ] = False,
@@ -47,9 +48,9 @@ def restore(  # noqa: PLR0917 -- a command's options
         str | None,
         option(
             "--into WHERE",
-            "With --siard, where the LOBs go: inside (into the archive; the default), or "
-            "folder (TARGET is a folder with the archive and, beside it, one folder of LOBs as SIARD 2.2 has "
-            "it; LOBs that stayed inside stay there).",
+            "With --siard, the place for the LOBs: inside (in the archive; the default), or folder "
+            "(TARGET is a folder with the archive and, beside it, one folder of LOBs as in SIARD "
+            "2.2; LOBs that stayed inside stay there).",
             _ARCHIVE,
             choice=choices.places,
         ),
@@ -58,7 +59,7 @@ def restore(  # noqa: PLR0917 -- a command's options
         str | None,
         option(
             "--archive NAME",
-            "Whose LOBs are meant, of a package that metspack add put a further archive into: the name "
+            "Archive whose LOBs to restore, in a package with several (see metspack add): the name "
             "of its .siard.",
             _ARCHIVE,
         ),
@@ -68,12 +69,12 @@ def restore(  # noqa: PLR0917 -- a command's options
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Give the LOBs of a package back: as whole files, or in one archive.
+    """Restore the LOBs of a package as whole files, or in one archive.
 
-    The files lie as in the archive, content/schema0/table2/lob4/record0.bin, without segments, with two
-    manifests that md5sum -c and sha256sum -c read. Parts are joined; every LOB is compared with the digests
-    of its parts and of the whole in METS and with its cell while it is written. TARGET appears complete or
-    not at all; the package is only read.
+    The files are in the folders of the archive, such as content/schema0/table2/lob4/record0.bin, without
+    segments, and with manifests for md5sum -c and sha256sum -c. Parts are joined. Every LOB is compared with
+    the digests of its parts and of the whole in METS, and with its cell, while it is written. The package is
+    only read. TARGET appears complete or not at all.
 
     `metspack restore out -o lobs`
 
@@ -112,24 +113,24 @@ def _check(
     """Raise ``ConfigError`` for options that contradict each other."""
     if not siard:
         if into is not None:
-            raise ConfigError("--into goes with --siard", hint="Add --siard, or leave --into out.")
+            raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
         if output.suffix.lower() == ".siard":
             raise ConfigError(
-                f"{output} is the name of an archive, and LOBs are restored as files",
+                f"{output} is the name of an archive, but LOBs are restored as files",
                 hint="Add --siard for an archive, or name a folder.",
             )
         return
     for name, given in (("--only", only), ("--accept", accept)):
         if given:
             raise ConfigError(
-                f"{name} does not go with --siard",
+                f"{name} cannot be combined with --siard",
                 hint="An archive holds all its LOBs, with their right digests"
-                + (": leave --only out." if name == "--only" else "; metspack convert takes --accept."),
+                + (": leave --only out." if name == "--only" else "; metspack convert has --accept."),
             )
     if into == "folder" and output.suffix.lower() == ".siard":
         raise ConfigError(
-            f"{output} does not name a folder",
-            hint="Name the folder that is to hold the archive and its LOBs, without .siard at its end.",
+            f"{output} is the name of an archive, but --into folder makes a folder",
+            hint="Name the folder for the archive and its LOBs, without .siard at the end.",
         )
 
 

@@ -1,4 +1,4 @@
-"""``metspack roundtrip``: proof that every LOB can be given back."""
+"""``metspack roundtrip``: proof that every LOB can be restored."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def roundtrip(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Prove that every LOB can be given back, without writing one: all are joined into a hash.
+    """Prove that every LOB can be restored, without writing any: all are read and hashed.
 
     Each part is compared with its digest in METS, each LOB with the digest of the whole and with the
     digest and length in its cell; LOBs that stayed in the .siard are read there. Every cell must lead to
-    a LOB, every LOB to a cell, and parent and children must name the same parts.
+    a LOB and every LOB to a cell, and parent and children must name the same parts.
 
     Exits with 1 when anything disagrees.
 
@@ -48,7 +48,7 @@ def roundtrip(
         if json_output:
             _document(package, proof)
         else:
-            _listed(proof, quiet=quiet)
+            _print_disagreements(proof, quiet=quiet)
     said = proof.summary
     console.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
@@ -57,7 +57,7 @@ def roundtrip(
         raise typer.Exit(_FINDINGS)
 
 
-def _listed(found: Iterable[Disagreement], *, quiet: bool) -> None:
+def _print_disagreements(found: Iterable[Disagreement], *, quiet: bool) -> None:
     """Print the first disagreements, and how many more there are; exhausts them."""
     count = 0
     for each in found:

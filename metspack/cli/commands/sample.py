@@ -21,11 +21,11 @@ def sample(
         str,
         argument(
             "NAME",
-            "Which sample: northwind.",
+            "Name of the sample: northwind.",
             choice=choices.of(*_FILES),
         ),
     ],
-    folder: Annotated[Path, argument("DIR", "Where to write it.")],
+    folder: Annotated[Path, argument("DIR", "Folder to write it to.")],
     quiet: common.Quiet = False,
 ) -> None:
     """Write sample archives to try things on.
@@ -75,6 +75,6 @@ def _is_there(path: Path, content: bytes) -> bool:
         if path.is_file() and path.stat().st_size == len(content) and _content(path) == content:
             return True
     raise TargetError(
-        f"{path} is there already and is not the sample of that name",
+        f"{path} already exists and is not the sample of that name",
         hint="Choose another folder, or move that file away.",
     )

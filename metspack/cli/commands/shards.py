@@ -29,13 +29,13 @@ def shards(  # noqa: PLR0917 -- a command's options
     package: common.Package,
     lob: Annotated[
         str | None,
-        argument("LOB", "Only the LOB with this id."),
+        argument("LOB", "Only the LOB with this ID."),
     ] = None,
     form: Annotated[
         str | None,
         option(
             "--format FORM",
-            "json (one line for each LOB) or doms (XML, with shard_metadata as the pattern has it).",
+            "Form of the result: json (one line for each LOB) or doms (XML with shard_metadata of the DOMS).",
             choice=_FORMS,
         ),
     ] = None,
@@ -43,7 +43,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         str,
         option(
             "--base URL",
-            "What stands before the files' URLs, which are relative to OUT without it.",
+            "Prefix for the URLs of the files; without it they are relative to OUT.",
         ),
     ] = "",
     json_output: Annotated[bool, option("--json", "The same as --format json.")] = False,
@@ -52,12 +52,12 @@ def shards(  # noqa: PLR0917 -- a command's options
 ) -> None:
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
-    For tools that know nothing of METS or SIARD. **metspack cat --shard** reads both forms. A LOB that
-    stayed in the .siard is not a file and is not listed.
+    The list is for tools that do not read METS or SIARD. **metspack cat --shard** reads both forms. LOBs
+    that stayed in the .siard are not files and are not listed.
 
-    Exits with 1 when the parts in the children are not those that the parent's map names (consistsOf),
-    a LOB's parts are not complete, a file is missing or has another size than METS says, or a cell names
-    a LOB that no METS lists; the others are listed all the same.
+    Exits with 1 when the parts in the children are not those in the parent's map (consistsOf), parts are
+    missing, a file is missing or differs in size from METS, or a cell names a LOB that no METS lists; the
+    other LOBs are listed all the same.
 
     `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
     """
@@ -66,14 +66,14 @@ def shards(  # noqa: PLR0917 -- a command's options
     if form is not None:
         _FORMS.read("--format", form)
     if json_output and form == "doms":
-        raise ConfigError("--json and --format doms are two forms of the result", hint="Leave one out.")
+        raise ConfigError("--json and --format doms cannot be combined", hint="Leave one out.")
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
         listing = _ShardListing(opened, lob, base, budgets)
         if form is not None or json_output:
             _write(listing.shards(), form or "json")
         else:
-            _shown(listing.shards(), quiet=quiet)
+            _print_table(listing.shards(), quiet=quiet)
     if listing.is_bad:
         raise typer.Exit(_FINDINGS)
 
@@ -91,10 +91,10 @@ class _ShardListing:
     def shards(self) -> Iterator[Shard]:
         from metspack.restoring.shards.writing import shard  # noqa: PLC0415
 
-        for each in self._related():
+        for each in self._check_lobs():
             yield shard(self._package.objid, each, base=self._base)
 
-    def _related(self) -> Iterator[HeldLob]:
+    def _check_lobs(self) -> Iterator[HeldLob]:
         from metspack.restoring.shards.writing import (  # noqa: PLC0415
             held,
             misplaced,
@@ -104,8 +104,8 @@ class _ShardListing:
 
         lob = None if self._lob is None else held(self._package, self._lob)
         for fault in self._package.faults if lob is None else ():
-            self._told(fault)
-        told = self._disagreed(unrelated(self._package, lob))
+            self._tell(fault)
+        told = self._tell_all(unrelated(self._package, lob))
         for each in self._package.ids() if lob is None else (lob,):
             try:
                 held_lob = self._package.lob(each)
@@ -113,14 +113,14 @@ class _ShardListing:
                 if self._lob is not None and not told:
                     raise
                 if each not in told:
-                    self._told(error)
+                    self._tell(error)
                 continue
-            if not self._disagreed(misplaced(self._package.root, held_lob)):
+            if not self._tell_all(misplaced(self._package.root, held_lob)):
                 yield held_lob
         if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
-            self._disagreed(unlisted(self._package, self._budgets))
+            self._tell_all(unlisted(self._package, self._budgets))
 
-    def _disagreed(self, disagreements: Iterable[Disagreement]) -> set[str]:
+    def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
         """Tell disagreements; return the LOBs that they are about."""
         told = set()
         for each in disagreements:
@@ -129,7 +129,7 @@ class _ShardListing:
             console.error(each.message)
         return told
 
-    def _told(self, error: SourceError) -> None:
+    def _tell(self, error: SourceError) -> None:
         self.is_bad = True
         console.error(error.message, error.hint)
 
@@ -142,7 +142,7 @@ def _write(found: Iterable[Shard], form: str) -> None:
             console.out(line)
 
 
-def _shown(found: Iterable[Shard], *, quiet: bool) -> None:
+def _print_table(found: Iterable[Shard], *, quiet: bool) -> None:
     """Print a table, row by row: there may be millions."""
     lobs = files = size = 0
     for shard in found:

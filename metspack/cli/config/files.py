@@ -1,4 +1,4 @@
-"""Configuration files, ``metspack.toml``: where they lie, and what they say, held against the options.
+"""Configuration files, ``metspack.toml``: their places, and their settings checked against the options.
 
 A file has lines for every command that knows the option, tables for one command (``[build]``), and named
 profiles (``[profile.NAME]``, ``[profile.NAME.build]``).
@@ -36,7 +36,7 @@ Known = Mapping[str, Mapping[str, "typer.core.TyperOption"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One value of a file, as the command line takes it, and where it stands."""
+    """One value of a file, as the command line takes it, and its origin (``FILE:LINE``)."""
 
     value: object
     origin: str
@@ -53,7 +53,7 @@ class Layer:
     sections: Section
 
     def setting(self, command: str, key: str, option: typer.core.TyperOption) -> Setting | None:
-        """Return what the layer says of a command's option; its own table goes before the lines for all."""
+        """Return the setting of a command's option; the command's table precedes the lines for all."""
         own = self.sections.get(command, {}).get(key)
         if own is not None:
             return own
@@ -63,7 +63,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigFile:
-    """A ``metspack.toml``, checked; raises ``ConfigError`` when it is asked for what it says wrongly."""
+    """A ``metspack.toml``; its sections are checked when they are read, and raise ``ConfigError``."""
 
     path: Path
     known: Known
@@ -71,7 +71,7 @@ class ConfigFile:
 
     @classmethod
     def of(cls, path: Path, known: Known) -> ConfigFile:
-        """Read a file; raises ``ConfigError`` when it cannot be."""
+        """Read a file; raises ``ConfigError`` when that fails."""
         try:
             with reading.opening(path) as descriptor:
                 data = b"".join(reading.chunks(descriptor, 0, _LONGEST + 1))
@@ -79,16 +79,17 @@ class ConfigFile:
         except (OSError, SourceError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise ConfigError(
-                f"{path}: cannot be read: {reason}", hint="metspack config path tells which files are read."
+                f"{path}: cannot be read: {reason}", hint="metspack config path shows which files are read."
             ) from None
         except UnicodeDecodeError as error:
             raise ConfigError(
-                f"{path}: byte {error.start:,} is not UTF-8", hint="TOML is UTF-8: save the file so."
+                f"{path}: byte {error.start:,} is not UTF-8",
+                hint="TOML is UTF-8: save the file in that encoding.",
             ) from None
         if len(data) > _LONGEST:
             raise ConfigError(
                 f"{path}: larger than {_LONGEST:,} bytes",
-                hint="A configuration is a few lines: is it another file?",
+                hint="A configuration is a few lines: name another file.",
             )
         return cls(path=path, known=known, text=text.removeprefix("\ufeff"))
 
@@ -98,7 +99,7 @@ class ConfigFile:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(
-                f"{self.path}: not TOML: {error}", hint="metspack config example shows how it is written."
+                f"{self.path}: not TOML: {error}", hint="metspack config example prints a correct one."
             ) from None
 
     @cached_property
@@ -113,7 +114,7 @@ class ConfigFile:
 
     @cached_property
     def plain(self) -> Section:
-        """What holds whatever profile is used."""
+        """The settings outside of profiles."""
         return self._section({name: value for name, value in self._document.items() if name != _PROFILE}, ())
 
     @cached_property
@@ -129,9 +130,9 @@ class ConfigFile:
         tables = self._document.get(_PROFILE, {})
         if isinstance(tables, dict) and all(isinstance(each, dict) for each in tables.values()):
             return tables
-        knows = "; the METS profile of packages goes into [build]" if _PROFILE in self._every() else ""
+        knows = "; the METS profile of packages belongs in [build]" if _PROFILE in self._every() else ""
         raise ConfigError(
-            f"{self.origin(_PROFILE)}: {_PROFILE!r} holds named profiles here, each a table",
+            f"{self.origin(_PROFILE)}: {_PROFILE!r} must hold named profiles, each a table",
             hint=f"Write [profile.NAME] and its options below{knows}.",
         )
 
@@ -183,7 +184,7 @@ class ConfigFile:
 
 
 def layers(files: Iterable[ConfigFile], use: str | None) -> list[Layer]:
-    """Return the layers of files, the strongest first: the chosen profile, the files' own.
+    """Return the layers of files in order of precedence: the chosen profile, then the files' own settings.
 
     ``files`` are in that order too. All of them are checked. Raises ``ConfigError``.
     """
@@ -200,7 +201,7 @@ def layers(files: Iterable[ConfigFile], use: str | None) -> list[Layer]:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Return a question for a hint whether a name like this one was meant, nothing when there is none."""
+    """Return a hint that asks for the most similar name, empty when there is none."""
     close = get_close_matches(word, sorted(names), n=1)
     return f"Did you mean {close[0]}? " if close else ""
 

@@ -64,7 +64,7 @@ dialects = Choice(lambda: registry.DIALECTS)
 
 @Choice
 def href_styles() -> Iterable[Any]:
-    """How METS files name files."""
+    """The forms of file references in METS."""
     from metspack.mets.dialects.interface import HREF_STYLES  # noqa: PLC0415
 
     return HREF_STYLES
@@ -72,7 +72,7 @@ def href_styles() -> Iterable[Any]:
 
 @Choice
 def forms() -> Iterable[Any]:
-    """How IPs are packed."""
+    """The forms in which IPs are packed."""
     from metspack.containers.ipwriter import FORMS  # noqa: PLC0415
 
     return FORMS
@@ -80,7 +80,7 @@ def forms() -> Iterable[Any]:
 
 @Choice
 def accepted() -> Iterable[Any]:
-    """What is taken that would be refused."""
+    """The exceptions that are accepted on request."""
     from metspack.sources.lobstream import ACCEPTABLE  # noqa: PLC0415
 
     return ACCEPTABLE
@@ -88,7 +88,7 @@ def accepted() -> Iterable[Any]:
 
 @Choice
 def levels() -> Iterable[Any]:
-    """How far a check looks."""
+    """The levels of a check."""
     from metspack.checking.options import Level  # noqa: PLC0415
 
     return Level
@@ -96,7 +96,7 @@ def levels() -> Iterable[Any]:
 
 @Choice
 def checked_profiles() -> Iterable[Any]:
-    """The standards that METS files are held against."""
+    """The standards that METS files are checked against."""
     from metspack.checking.eark.profiles import Profile  # noqa: PLC0415
 
     return Profile
@@ -104,7 +104,7 @@ def checked_profiles() -> Iterable[Any]:
 
 @Choice
 def places() -> Iterable[Any]:
-    """Where the LOBs of a restored archive go."""
+    """The places for the LOBs of a restored archive."""
     from metspack.restoring.siard import Into  # noqa: PLC0415
 
     return Into

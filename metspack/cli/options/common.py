@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from metspack.sources.archive import Grants
 
 SAFETY = "Safety"
-_LOCATIONS = "Where LOBs lie"
+_LOCATIONS = "Location of LOBs"
 _DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
 
@@ -46,29 +46,27 @@ Source = Annotated[
 Packages = Annotated[
     list[Path], argument("PATH", "Packages: their folders, METS files, or zip or tar files of them.")
 ]
-Package = Annotated[Path, argument("OUT", "A package's folder, or its METS file.")]
+Package = Annotated[Path, argument("OUT", "Folder or METS file of a package.")]
 Name = Annotated[
     str | None,
-    option(
-        "--name NAME", "Name of the .siard, the folders and the ids; the archive's file name when left out."
-    ),
+    option("--name NAME", "Name for the .siard, the folders and the IDs; default: the archive's file name."),
 ]
 Root = Annotated[
     list[Path] | None,
     option(
         "--root DIR",
-        "Where children or parents may lie that are not in their places: a folder, a disk, a zip or tar "
-        "file. They are found by OBJID. Repeatable.",
+        "Folder, disk, zip or tar file in which to look for children or parents that are not in "
+        "their places. They are found by OBJID. Repeatable.",
     ),
 ]
 Json = Annotated[bool, option("--json", "Print the result as JSON.")]
-Quiet = Annotated[bool, option("-q --quiet", "Print nothing but errors and warnings.")]
+Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
 Budget = Annotated[
     list[str] | None,
     option(
         "--budget WHAT=N",
-        "How much a source may ask of the reader before it is refused: "
-        "entries, ratio, depth, attribute, metadata. Repeatable.",
+        "Limit on what a source may demand of the reader before it is refused: entries, ratio, "
+        "depth, attribute, metadata. Repeatable.",
         SAFETY,
         to="budgets",
         read=budgets,
@@ -78,14 +76,14 @@ Budget = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class LocationGroup(Group):
-    """Where LOBs may lie beside the archive's own folder, and what may be read there."""
+    """Folders and mappings in which LOBs outside the archive are found."""
 
     lob_root: Annotated[
         list[Path] | None,
         option(
             "--lob-root DIR",
-            "Another folder that LOBs outside the archive may be read from, beside that of the .siard. "
-            "Repeatable.",
+            "Folder from which LOBs outside the archive may be read, in addition to that of the "
+            ".siard. Repeatable.",
             _LOCATIONS,
             to=None,
         ),
@@ -94,7 +92,7 @@ class LocationGroup(Group):
         list[str] | None,
         option(
             "--map-drive S:=DIR",
-            "The folder that a drive letter stands for in the archive. Repeatable.",
+            "Folder that a drive letter in the archive stands for. Repeatable.",
             _LOCATIONS,
             to=None,
         ),
@@ -103,19 +101,19 @@ class LocationGroup(Group):
         Path | None,
         option(
             "--mapping FILE",
-            "Where segment folders were moved to, in the form of SIARD 2.2; a mapping.txt beside the "
-            ".siard is read without being named.",
+            "File that says where segment folders were moved to, in the form of SIARD 2.2; a "
+            "mapping.txt beside the .siard is read without being named.",
             _LOCATIONS,
             to=None,
         ),
     ] = None
 
     def values(self) -> dict[str, Any]:
-        """Return the folders that are granted, beside the rest."""
+        """Return the granted folders along with the other values."""
         return {**super().values(), "grants": self.grants()}
 
     def grants(self) -> Grants:
-        """Return the folders that are granted; raises ``ConfigError``."""
+        """Return the granted folders; raises ``ConfigError``."""
         from metspack.sources.archive import Grants  # noqa: PLC0415 -- commands load what they need
 
         drives: dict[str, Path] = {}
@@ -123,7 +121,7 @@ class LocationGroup(Group):
             found = _DRIVE.fullmatch(text)
             if found is None:
                 raise ConfigError(
-                    f"--map-drive {text!r} maps no drive",
+                    f"--map-drive {text!r} does not map a drive",
                     hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
                 )
             drive, folder = found[1].upper(), Path(found[2])
@@ -137,9 +135,9 @@ class LocationGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceGroup(LocationGroup):
-    """Where LOBs may lie, also those of a list."""
+    """Folders and mappings in which LOBs are found, also those of a list."""
 
     base: Annotated[
         Path | None,
-        option("--base DIR", "The folder that the paths in a list (.csv) begin in.", _LOCATIONS),
+        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS),
     ] = None

@@ -1,4 +1,4 @@
-"""Options on the dialect of a package, and on all that a package of the dialect csip says of itself."""
+"""Options for the dialect of a package, and for the metadata of the dialect csip."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DIALECT = "Dialect"
 
 
 def _choice() -> str:
-    """Return the names of the dialects, each with what it is."""
+    """Return the names of the dialects, each with its summary."""
     words = {name: dialects.facts(name).summary for name in dialects.DIALECTS}
     words[dialects.DEFAULT] += "; the default"
     return " or ".join(f"{name} ({summary})" for name, summary in words.items())
 
 
 def default_checksums() -> str:
-    """Return the digests that METS files hold when none is asked for, in words."""
+    """Return in words the default algorithms of the checksums in METS files."""
     first = dialects.facts(dialects.DEFAULT).checksum
     others = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
     return first + "".join(f", in the dialect {name} {own}" for name, own in others.items() if own != first)
@@ -34,13 +34,13 @@ def default_checksums() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TermGroup(Group):
-    """What E-ARK's specifications want to know of a package."""
+    """Metadata that E-ARK's specifications require or recommend for a package."""
 
     profile: Annotated[
         str | None,
         option(
             "--profile NAME",
-            "Whose METS profile the packages declare: csip (the default), cits-siard or sip.",
+            "METS profile that the packages declare: csip (the default), cits-siard or sip.",
             CSIP,
             choice=choices.of_dialects("profile"),
         ),
@@ -67,7 +67,7 @@ class TermGroup(Group):
         str | None,
         option(
             "--submitter NAME",
-            "Organisation that submits the package; --profile sip needs it.",
+            "Organisation that submits the package; required for --profile sip.",
             CSIP,
         ),
     ] = None
@@ -107,8 +107,8 @@ class TermGroup(Group):
         Path | None,
         option(
             "--descriptive FILE",
-            "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; when left out, Dublin "
-            "Core made of what the archive says of itself.",
+            "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; default: Dublin Core "
+            "made from the archive's metadata.",
             CSIP,
         ),
     ] = None
@@ -124,8 +124,8 @@ class TermGroup(Group):
         Path | None,
         option(
             "--schemas DIR",
-            "Folder of XML schemas (*.xsd) for every package, such as the official ones; metspack's own "
-            "when left out.",
+            "Folder of XML schemas (*.xsd) for every package, such as the official ones; default: "
+            "metspack's own.",
             CSIP,
         ),
     ] = None
@@ -147,13 +147,13 @@ class TermGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class DialectGroup(TermGroup):
-    """The dialect of a package, and all that the CSIP dialect says beside."""
+    """The dialect of a package, and the options of the dialect csip."""
 
     dialect: Annotated[
         str | None,
         option(
             "--dialect NAME",
-            f"How the package is described: {_choice()}.",
+            f"Specification that the METS files follow: {_choice()}.",
             _DIALECT,
             to=None,
             choice=choices.dialects,
@@ -163,8 +163,8 @@ class DialectGroup(TermGroup):
         str | None,
         option(
             "--link-style STYLE",
-            "How parent and children name each other: aip (E-ARK AIP; the default), csip-large (CSIP's "
-            "text on large packages) or recommendation.",
+            "Form of the links between parent and children: aip (E-ARK AIP; the default), csip-large "
+            "(CSIP's page on large packages) or recommendation.",
             CSIP,
             choice=choices.of_dialects("link_style"),
         ),
@@ -173,7 +173,7 @@ class DialectGroup(TermGroup):
         bool,
         option(
             "--roda-ancestors",
-            "Name the parent in the children's structMap that RODA reads as well.",
+            "Also name the parent in the structMap of the children that RODA reads.",
             CSIP,
         ),
     ] = False
@@ -181,7 +181,7 @@ class DialectGroup(TermGroup):
         str | None,
         option(
             "--representation NAME",
-            "Name of the representation in every package, rep1 when left out.",
+            "Name of the representation in every package; default: rep1.",
             CSIP,
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""Options of the commands that make packages: names, METS, proofs, and what the archive comes to say."""
+"""Options of the commands that make packages: limits, names, METS, verification, the archive."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _smallest(text: str) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class DivisionGroup(Group):
-    """How LOBs are divided into segments: limits, layout, splitting, and what stays in the archive."""
+    """Division of LOBs into segments: limits, layout, splitting, and columns that stay in the archive."""
 
     max_files: Annotated[
         str | None,
         option(
             "--max-files N",
-            "LOB files a segment may hold; none for no limit. DBPTK's --export-external-lobs-per-folder "
-            "is understood.",
+            "Maximum number of LOB files in a segment, or none. DBPTK's "
+            "--export-external-lobs-per-folder is accepted too.",
             LIMITS,
             to=None,
         ),
@@ -50,8 +50,8 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--max-bytes SIZE",
-            "Bytes of LOBs a segment may hold: 45000, 4GB (decimal), 4GiB (binary); none for no limit. "
-            "DBPTK's --export-external-lobs-folder-size is understood, in its MB.",
+            "Maximum size of the LOBs in a segment: 45000, 4GB (decimal), 4GiB (binary), or none. "
+            "DBPTK's --export-external-lobs-folder-size is accepted too, in its MB.",
             LIMITS,
             to=None,
         ),
@@ -93,9 +93,9 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--layout LAYOUT",
-            "How folders and files are named: lobseg (Northwind_lobseg_0/content/..., one series of "
-            "folders for all LOBs; the default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., a series for "
-            "each column, as SIARD 2.2 has it; the default for SIARD 2.2 in the dialect csip).",
+            "Names of folders and files: lobseg (Northwind_lobseg_0/content/..., one series of "
+            "folders for all LOBs; the default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., a "
+            "series for each column, as in SIARD 2.2; the default for SIARD 2.2 in the dialect csip).",
             SEGMENTS,
             choice=choices.layouts,
         ),
@@ -104,9 +104,9 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--split HOW",
-            "What becomes of a LOB larger than --max-bytes: fill (cut into parts, the first fills what "
-            "is left of the open folder; the default), alone (its parts share their folders with no other "
-            "LOB), or never (it is refused by name).",
+            "Treatment of a LOB larger than --max-bytes: fill (split into parts, the first of which "
+            "fills up the open segment; the default), alone (split into parts that share their "
+            "segments with no other LOB), or never (refused).",
             SEGMENTS,
             choice=choices.splits,
         ),
@@ -115,8 +115,8 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--min-size SIZE",
-            "Leave LOBs smaller than this inside the archive, column by column: a column moves whole or "
-            "not at all, and stays when each of its LOBs is smaller.",
+            "Leave LOBs smaller than this inside the archive, column by column: a column stays when "
+            "all of its LOBs are smaller, and otherwise moves as a whole.",
             SEGMENTS,
             read=_smallest,
         ),
@@ -178,8 +178,8 @@ Accept = Annotated[
     list[str] | None,
     option(
         "--accept WHAT",
-        "Take what would be refused: dbptk-part-digest (a split LOB whose digest is only that of "
-        "its last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
+        "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
+        "last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
         SAFETY,
         choice=choices.accepted,
         to="accepted",
@@ -189,7 +189,7 @@ Agent = Annotated[
     list[str] | None,
     option(
         "--agent NAME",
-        "Organisation that made the package, for the METS headers. Repeatable.",
+        "Organisation that made the package, named in the METS headers. Repeatable.",
         _METS,
         to="agents",
     ),
@@ -205,8 +205,8 @@ Identify = Annotated[
     bool,
     option(
         "--identify",
-        "Tell the format of every LOB by its bytes (PRONOM) and write it to METS and PREMIS; needs "
-        "pip install 'metspack[identify]'.",
+        "Identify the format of every LOB from its bytes (PRONOM) and record it in METS and PREMIS; "
+        "requires pip install 'metspack[identify]'.",
         _METS,
     ),
 ]
@@ -214,7 +214,7 @@ Jobs = Annotated[
     int | None,
     option(
         "-j --jobs N",
-        "Processes that copy LOBs, as many as help when left out; the result is always the same.",
+        "Number of processes that copy LOBs; default: as many as help. The result is always the same.",
         min=1,
     ),
 ]
@@ -222,21 +222,21 @@ Jobs = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class NameGroup(Group):
-    """What a package is called."""
+    """The name of a package."""
 
     name: common.Name = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetsGroup(Group):
-    """What the METS files of a package say."""
+    """OBJID, checksums, agents, profile and references in the METS files of a package."""
 
     objid: Annotated[
         str | None,
         option(
             "--id OBJID",
-            "OBJID of the parent IP; when left out it is made from the name and the metadata, or by "
-            "convert taken from OUT.",
+            "OBJID of the parent IP; default: made from the name and the metadata, or with convert "
+            "that of OUT.",
             _METS,
         ),
     ] = None
@@ -244,7 +244,7 @@ class MetsGroup(Group):
         str | None,
         option(
             "--checksum TYPE",
-            f"Digest that METS files hold: {choices.checksums}; when left out {default_checksums()}.",
+            f"Algorithm of the checksums in METS: {choices.checksums}; default: {default_checksums()}.",
             _METS,
             choice=choices.checksums,
         ),
@@ -254,8 +254,8 @@ class MetsGroup(Group):
         str | None,
         option(
             "--mets-profile URI",
-            "PROFILE of the METS files, in place of the dialect's own (http://SIARD2.0.xml in the "
-            "recommendation's).",
+            "PROFILE of the METS files, instead of the dialect's own (http://SIARD2.0.xml in the "
+            "recommendation).",
             _METS,
         ),
     ] = None
@@ -263,8 +263,8 @@ class MetsGroup(Group):
         str,
         option(
             "--href STYLE",
-            "How METS files name files: relative, or file-uri (file:///... from the package's root, "
-            "as recommendation 0.16 writes them).",
+            "Form of file references in METS: relative, or file-uri (file:///... from the package's "
+            "root, as in recommendation 0.16).",
             _METS,
             choice=choices.href_styles,
             to="href_style",
@@ -274,7 +274,7 @@ class MetsGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class ProofGroup(Group):
-    """How a package is proven, and what is asked of its source."""
+    """Verification of a package and of its source."""
 
     accept: Accept = None
     identify: Identify = False
@@ -283,7 +283,8 @@ class ProofGroup(Group):
         bool,
         option(
             "--no-message-digest-check",
-            "Do not compare the archive's own messageDigest with its content first: that reads it once more.",
+            "Do not compare the archive's messageDigest with its content, which takes an extra read "
+            "of the archive.",
             SAFETY,
             to="check_message_digest",
             read=not_,
@@ -294,20 +295,21 @@ class ProofGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionGroup(ProofGroup, MetsGroup, NameGroup):
-    """What a package is called, what its METS say, and how it is proven."""
+    """Name, METS and verification of a package."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveGroup(Group):
-    """What the cells of an archive say when its LOBs have moved."""
+    """Locations and digests in the archive whose LOBs were moved."""
 
     lob_folder_style: Annotated[
         str | None,
         option(
             "--lob-folder-style STYLE",
-            "How the archive says where its LOBs are: dilcis (in lobFolder of the database and of the "
-            "column, from the folder that holds the .siard, as the DILCIS Board states it; the default), or "
-            "sfa (in that of the column alone, from the .siard as if it were a folder, for the SIARD Suite).",
+            "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
+            "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
+            "default), or sfa (lobFolder of the column alone, relative to the .siard as if it were a "
+            "folder, for the SIARD Suite).",
             SEGMENTS,
             choice=choices.folder_styles,
         ),
@@ -316,8 +318,8 @@ class ArchiveGroup(Group):
         bool,
         option(
             "--add-digests",
-            "Give the cells of moved LOBs a digest where they have none: of --checksum's type, or "
-            "SHA-256 when a cell cannot hold that.",
+            "Add a digest to cells of moved LOBs that have none, by the algorithm of --checksum, or "
+            "SHA-256 where a cell cannot hold that one.",
             SAFETY,
         ),
     ] = False
@@ -325,14 +327,14 @@ class ArchiveGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildGroup(ArchiveGroup):
-    """What is written beside archive and LOBs, and whether IPs are folders."""
+    """The sidecar files of SIARD 2.2, and the packing of IPs."""
 
     write_mapping: Annotated[
         str | None,
         option(
             "--write-mapping URI",
-            "Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under URI; "
-            "with --layout siard22.",
+            "Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under "
+            "URI; requires --layout siard22.",
             SEGMENTS,
             to="mapping_uri",
         ),
@@ -341,8 +343,8 @@ class BuildGroup(ArchiveGroup):
         bool,
         option(
             "--write-manifest",
-            "Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, as md5sum -c "
-            "reads it; with --layout siard22.",
+            "Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, in the form "
+            "of md5sum -c; requires --layout siard22.",
             SEGMENTS,
             to="lob_manifest",
         ),
@@ -351,8 +353,8 @@ class BuildGroup(ArchiveGroup):
         str | None,
         option(
             "--pack FORM",
-            "Write every segment, and in the dialect csip every IP, as one file: zip or tar. It holds "
-            "the folder that would lie there else; check, restore and cat read it where it is.",
+            "Write every segment, and in the dialect csip every IP, as one zip or tar file that "
+            "holds its folder; check, restore and cat read it without unpacking.",
             SEGMENTS,
             choice=choices.forms,
         ),

@@ -340,7 +340,7 @@ def test_what_would_change_segments_does_not_go_with_in_place(
     name = {"-elfs": "--max-bytes"}.get(options[0], options[0])
     assert outcome.code == 2
     assert outcome.err.splitlines() == [
-        f"error: --in-place does not go with {name}",
+        f"error: --in-place cannot be combined with {name}",
         f"hint: It leaves segments and archive as they are: leave {name} out.",
     ]
 
@@ -348,4 +348,4 @@ def test_what_would_change_segments_does_not_go_with_in_place(
 def test_build_is_told_where_to_put_the_package(metspack: Commands, northwind: Path) -> None:
     outcome = metspack("build", northwind)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: build is not told where to put the package\nhint: Name a folder")
+    assert outcome.err.startswith("error: build requires -o OUT\nhint: Name a folder")

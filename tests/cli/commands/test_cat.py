@@ -178,7 +178,10 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, damage: 
     assert "\nhint: " in outcome.err
     assert bool(out) == damage.late
     if damage.late:
-        assert f"  the output ends after {len(out):,} bytes; what was written is not" in outcome.err
+        assert (
+            f"  the output ends after {len(out):,} bytes; what was written is incomplete or wrong"
+            in outcome.err
+        )
     # The others are given all the same.
     assert cat(root, LOBS[0].id) == LOBS[0].data
 
@@ -424,13 +427,13 @@ def test_a_shard_that_points_outside_the_root_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "nothing says which LOB of which package is meant"),
-        (("{root}",), "nothing says which LOB"),
-        (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard are two places to read from"),
-        (("--shard", "x"), "--shard needs --root"),
-        (("{root}", SPLIT, "--root", "."), "--root is for shard files"),
-        (("{root}", SPLIT, "--unit", "bytes"), "--unit is for shard files"),
-        (("{root}", SPLIT, "--lob", SPLIT), "--lob is for shard files"),
+        ((), "cat requires a package and the ID of a LOB"),
+        (("{root}",), "cat requires a package and the ID of a LOB"),
+        (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard cannot be combined"),
+        (("--shard", "x"), "--shard requires --root"),
+        (("{root}", SPLIT, "--root", "."), "--root requires --shard"),
+        (("{root}", SPLIT, "--unit", "bytes"), "--unit requires --shard"),
+        (("{root}", SPLIT, "--lob", SPLIT), "--lob requires --shard"),
         (("{root}", SPLIT, "--budget", "x=1"), "--budget"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_same_sample_twice_is_the_same_report(metspack: Commands, package: P
         (["--sample", "200%"], "more than all"),
         (["--sample", "1%", "--level", "structure"], "no files are hashed"),
         (["--sample", "1%", "--level", "links"], "no files are hashed"),
-        (["--seed", "3"], "--seed means nothing without --sample"),
+        (["--seed", "3"], "--seed requires --sample"),
         (["--sample", "1%", "--seed", "-1"], "--seed"),
         (["--schema-dir", "nowhere"], "cannot read the folder of schemas nowhere"),
         (["--level", "deep"], "links, structure, fixity, full"),

@@ -132,7 +132,7 @@ def test_lobs_that_cannot_be_had_are_errors(metspack: Commands, tmp_path: Path) 
     assert outcome.code == 1
     assert "LOBs      1 inside, 0 outside, 0 inline, 2 missing, 1 refused" in outcome.out
     first, *lines, _hint = outcome.err.splitlines()
-    assert first == "error: column S.T.content (s0.t0.c2): 3 LOBs cannot be had (2 missing, 1 refused)"
+    assert first == "error: column S.T.content (s0.t0.c2): 3 LOBs not found (2 missing, 1 refused)"
     assert [line.split(",")[0] for line in lines] == [
         "  missing: table S.T row 2",
         "  missing: table S.T row 3",
@@ -173,7 +173,7 @@ def test_no_more_than_twenty_are_named_of_a_column(metspack: Commands, tmp_path:
     lobs = [siards.Lob(data=b"x", entry=None)] * 25
     source = siards.packed(tmp_path / "M.siard", siards.parts(lobs))
     lines = metspack("inspect", source).err.splitlines()
-    assert lines[0].endswith("25 LOBs cannot be had (25 missing)")
+    assert lines[0].endswith("25 LOBs not found (25 missing)")
     assert lines[21] == "  and 5 more (--lobs lists all)"
     assert [each["where"] for each in records(metspack("inspect", source, "--lobs").out)] == ["error"] * 25
 
@@ -302,13 +302,13 @@ def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' maps no drive"),
-        (("--map-drive", "S:"), "--map-drive 'S:' maps no drive"),
-        (("--map-drive", "S:="), "--map-drive 'S:=' maps no drive"),
+        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' does not map a drive"),
+        (("--map-drive", "S:"), "--map-drive 'S:' does not map a drive"),
+        (("--map-drive", "S:="), "--map-drive 'S:=' does not map a drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
         (("--base", "elsewhere"), "--base requires a list of files"),
-        (("--lobs", "--json"), "--lobs and --json are two forms of the result"),
-        (("--accept", "dbptk-part-digest"), "--accept says what --verify takes"),
+        (("--lobs", "--json"), "--lobs and --json cannot be combined"),
+        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("--verify", "--accept", "all"), "--accept 'all' is not known"),
     ],
 )
@@ -557,5 +557,5 @@ def test_inspecting_writes_nothing(metspack: Commands, tmp_path: Path) -> None:
 def test_quiet_prints_errors_and_warnings_alone(metspack: Commands, tmp_path: Path) -> None:
     outcome = metspack("inspect", missing(tmp_path), "-q")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("error: column S.T.content (s0.t0.c2): 3 LOBs cannot be had")
+    assert outcome.err.startswith("error: column S.T.content (s0.t0.c2): 3 LOBs not found")
     assert json.loads(metspack("inspect", missing(tmp_path), "-q", "--json").out)["lobs"]["missing"] == 2

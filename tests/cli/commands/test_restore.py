@@ -143,14 +143,17 @@ def test_a_folder_that_holds_the_archive(metspack: Commands, northwind_full: Pat
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("-o", "x", "--into", "inside"), "--into goes with --siard"),
+        (("-o", "x", "--into", "inside"), "--into requires --siard"),
         (("-o", "x.siard"), "x.siard is the name of an archive"),
-        (("-o", "x.siard", "--siard", "--into", "folder"), "x.siard does not name a folder"),
+        (
+            ("-o", "x.siard", "--siard", "--into", "folder"),
+            "x.siard is the name of an archive, but --into folder",
+        ),
         (("-o", "x.siard", "--siard", "--into", "beside"), "--into 'beside' is not known"),
-        (("-o", "x.siard", "--siard", "--only", "s0"), "--only does not go with --siard"),
+        (("-o", "x.siard", "--siard", "--only", "s0"), "--only cannot be combined with --siard"),
         (
             ("-o", "x.siard", "--siard", "--accept", "dbptk-part-digest"),
-            "--accept does not go with --siard",
+            "--accept cannot be combined with --siard",
         ),
         (("-o", "x", "--accept", "all"), "--accept 'all' is not known"),
         (("-o", "x", "--budget", "none"), "--budget 'none' is not a budget"),

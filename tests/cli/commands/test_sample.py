@@ -31,7 +31,7 @@ def test_another_file_of_that_name_is_kept(metspack: Commands, tmp_path: Path) -
     (tmp_path / "Northwind-full.siard").write_bytes(b"mine")
     outcome = metspack("sample", "northwind", tmp_path)
     assert (outcome.code, outcome.out) == (4, "")
-    assert f"error: {tmp_path / 'Northwind-full.siard'} is there already" in outcome.err
+    assert f"error: {tmp_path / 'Northwind-full.siard'} already exists" in outcome.err
     assert names(tmp_path) == {"Northwind-full.siard"}
 
 

@@ -90,7 +90,7 @@ def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: C
     ("arguments", "said"),
     [
         (("--format", "mets"), "--format 'mets' is not known"),
-        (("--json", "--format", "doms"), "--json and --format doms are two forms"),
+        (("--json", "--format", "doms"), "--json and --format doms cannot be combined"),
     ],
 )
 def test_forms_that_are_none_are_usage_errors(
