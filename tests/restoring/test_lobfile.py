@@ -154,7 +154,7 @@ def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
         ),
         (
             lambda root: archived(root, b"x", names="gone/record0.txt"),
-            r"and of its cell: .*its LOB is not there",
+            r"and of its cell: .*LOB not found",
         ),
     ],
 )
