@@ -144,7 +144,7 @@ class Finder:
             column.tolerated = tolerated(column, probe)
 
     def find(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
-        """Look for a cell's LOB; return it, or why it was not found. Remembers how, for the cells after it."""
+        """Look for a cell's LOB; return it, or why it was not found. The next cells profit from it."""
         if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
             is_inside = column.candidates.is_inside
