@@ -1,4 +1,4 @@
-"""The LOBs of any source as they come, each with its column and with how it was found or why it was not."""
+"""Survey of a source's LOBs: each with its column, and the convention that found it or the error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REMEMBERED = 10_000
 
 @unique
 class LevelKind(Enum):
-    """What one level says of where LOBs are: nothing, a relative or absolute place, or no place at all."""
+    """The location that one level gives: none, a relative or absolute one, or one that cannot be read."""
 
     NIL = "nil"
     RELATIVE = "relative"
@@ -34,7 +34,7 @@ class LevelKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelFound:
-    """One level as metadata.xml has it: what it says, and its text ("" when it is nil)."""
+    """One level as metadata.xml has it: the kind of location, and its text ("" when it is nil)."""
 
     said: LevelKind
     text: str
@@ -42,7 +42,7 @@ class LevelFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFound:
-    """A column or field with LOBs: what it is called, and what it says of where they are.
+    """A column or field with LOBs: its names, type and lobFolders.
 
     ``id`` is ``s0.t2.c4``, with the elements of an array as one: ``s0.t8.c14.a``. ``levels`` are its
     lobFolder and those of its fields from the outermost on, None without an archive; ``folder`` is
@@ -68,9 +68,9 @@ class Surveyed(Located):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobBatch:
-    """The LOBs of one table, or of a whole source without tables, still to be read.
+    """The LOBs of one table, or of a whole source without tables, as an iterator.
 
-    ``tally`` is filled in as ``lobs`` goes on.
+    ``tally`` is filled in while ``lobs`` is read.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -80,8 +80,8 @@ class LobBatch:
 def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch]:
     """Yield the LOBs of a source table by table, each in its order; take each batch before the next.
 
-    ``read`` is told how many bytes of tables were read, an archive's ``weight`` in all. Raises
-    ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
+    ``read`` is called with each number of bytes read of tables, an archive's ``weight`` in all. Raises
+    ``SourceError`` where a table cannot be read, or a folder or list of LOBs has faults.
     """
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=_loose(source))
@@ -92,7 +92,7 @@ def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterat
 
 
 def level(text: str | None) -> LevelFound:
-    """Return what a lobFolder of metadata.xml says."""
+    """Return a lobFolder of metadata.xml with the kind of location it gives."""
     try:
         reference = folder_reference("a lobFolder", text)
     except ReferenceRefused:
@@ -104,7 +104,7 @@ def level(text: str | None) -> LevelFound:
 
 
 def cell_level(file: str) -> LevelKind:
-    """Return what a cell's ``file`` says."""
+    """Return the kind of location that a cell's ``file`` gives."""
     if PLAIN.fullmatch(file):
         return LevelKind.RELATIVE
     try:
@@ -114,13 +114,13 @@ def cell_level(file: str) -> LevelKind:
 
 
 def holdings(source: Source, lob: LobRef, known: Holdings | None = None) -> Holdings:
-    """Return what a LOB is read from: ``known`` unless the LOB lies in a packed segment found since."""
+    """Return the files a LOB is read from: ``known`` unless it lies in a packed segment found since."""
     highest = max((each.archive for each in lob.extents if isinstance(each, ZipExtent)), default=0)
     return source.holdings() if known is None or highest >= len(known.archives) > 0 else known
 
 
 def paths(held: Holdings, lob: LobRef) -> tuple[str, ...]:
-    """Return the files of a LOB outside the archive in order; an entry stands behind its zip file's path."""
+    """Return the files of a LOB outside the archive in order; an entry follows its zip file's path."""
     if lob.entries:
         return ()
     return tuple(

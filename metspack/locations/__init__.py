@@ -1,1 +1,1 @@
-"""Places of LOBs outside and inside an archive, as cells, folders and mappings say them."""
+"""Locations of LOBs, inside an archive and outside: from lobFolder and file to the bytes."""

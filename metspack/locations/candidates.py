@@ -1,8 +1,8 @@
-"""Where archives put a LOB: by the statement's rule, and by the conventions that real files follow; pure.
+"""Candidate places of a LOB: by the statement on the location of LOBs, then by each convention; pure.
 
-``location`` is the DILCIS Board's statement. What writers of archives understood before it, and still
-write, differs; every place that one of them would mean is a candidate here, in one fixed order and
-under the name of its convention. Whether a file is there is for others to see.
+``statement`` has the DILCIS Board's rule. What programs wrote before it, and still write, differs; every
+place that one of them would mean is a candidate, in one fixed order and under the name of its
+convention. ``search`` and the checker's ``lobsearch`` look whether a file is there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "renamed",
 ]
 
-# With a dot in it, the last name is no folder's that a convention looks at (content, seg_0).
+# A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
 _PLAIN = re.compile(
     r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
 )
@@ -46,8 +46,9 @@ class Candidate:
 
     ``place`` inside: names from the zip's root. Outside: steps from the folder that holds the .siard,
     ``..`` at the start only; for ``LOB_ROOT`` names below each further granted folder. ``repairs``
-    are those of the levels it was made from. ``way`` tells ``candidate`` how it was made, to make it
-    again for the next cell. ``renamed``: which segment may have another name (``RENAMED`` only).
+    are those of the levels it was made from. ``way`` numbers the rule that made it (from ``len(WAYS)`` on:
+    with a renamed folder), so that ``candidate`` makes the same for another cell. ``renamed`` is the
+    index of the segment that may have another name (``RENAMED`` only).
     """
 
     convention: Convention
@@ -58,7 +59,7 @@ class Candidate:
 
     @property
     def stated(self) -> bool:
-        """Whether the statement on the location of LOBs gives it, be it with something repaired."""
+        """Whether the statement on the location of LOBs gives it, perhaps from repaired references."""
         return self.way < STATED
 
 
@@ -67,8 +68,8 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
 
     The order: what the statement gives; the zip's root and ``..`` from there (A, H, D, E, G); I; B; K;
     the .siard's folder; granted folders; renamed ones. J is the name of any of the first that is
-    written with backslashes. Where the statement calls the levels an error, B and K alone. Why a
-    reference gave no place is appended to ``refusals``, each once.
+    written with backslashes. Where the statement calls the levels an error, B and K alone. The errors of
+    references that gave no place are appended to ``refusals``, each once.
     """
     noted: list[SourceError] = [] if refusals is None else refusals
     try:
@@ -125,7 +126,7 @@ class Candidates:
     __slots__ = ("_made", "is_content", "is_inside", "is_text", "levels")
 
     def __init__(self, levels: Levels, *, is_text: bool = True) -> None:
-        """Begin with a column's levels, whose ``file`` means nothing."""
+        """Take a column's levels, whose ``file`` is ignored."""
         self.levels = levels
         self.is_text = is_text
         self.is_inside = not local_texts(levels)
@@ -160,7 +161,7 @@ class Candidates:
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
-        """Yield what ``candidates`` does for the cell with this ``file``."""
+        """Yield the same as ``candidates`` for the cell with this ``file``."""
         plain = _PLAIN.fullmatch(file)
         if plain is None:
             return candidates(replace(self.levels, file=file), refusals)
@@ -178,7 +179,7 @@ class Candidates:
         for each in candidates(replace(self.levels, file=file), refusals):
             made.append(each)
             yield each
-        # Why a place was refused may speak of the cell.
+        # A refusal may quote the cell's file.
         if not refusals and all(each.place.segments[-1] == plain[2] for each in made):
             if len(self._made) >= _REMEMBERED:
                 self._made.clear()
@@ -235,9 +236,9 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
 
 
 def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:
-    """Return those of a folder's names that writers give to LOB folders, but of no other archive.
+    """Return the names in a folder that LOB folders have, apart from those of other archives.
 
-    ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of the own one.
+    ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of this one.
     """
     others = {stem for name in archives if name != siard for stem in (name, name.removesuffix(".siard"))}
     starts = tuple(f"{stem}_{word}" for stem in others for word in ("lob", "documents"))
@@ -245,7 +246,7 @@ def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> li
 
 
 def is_lob_folder(name: str) -> bool:
-    """Return whether a folder is named as those that writers make for the LOBs of one archive."""
+    """Return whether a folder is named like those that programs make for the LOBs of one archive."""
     return _LOB_FOLDER.fullmatch(name) is not None
 
 

@@ -1,7 +1,7 @@
-"""How each convention makes one place of an archive's levels; pure.
+"""Conventions that archives follow for the place of a LOB, each a rule from levels to one place; pure.
 
-A way takes the levels and the cell's reference and gives one place, under the truest name that the
-levels give it; ``conventions`` goes through them in order.
+A rule takes the levels and the cell's reference and gives one place, under the most specific convention
+that the levels fit; ``candidates`` applies ``WAYS`` in order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, 
 
 @unique
 class Convention(Enum):
-    """Who puts a LOB where: ``letter``, short ``title``, what it says in one sentence, and its ``source``."""
+    """A convention for the place of a LOB: ``letter``, short ``title``, one sentence, and its ``source``."""
 
     A = (
         "A",
@@ -131,7 +131,7 @@ class Convention(Enum):
 
     @property
     def is_guess(self) -> bool:
-        """Whether no writer of archives meant this place: LOBs that were moved or renamed may be there."""
+        """Whether no program writes such a location: the LOB may be there because it was moved or renamed."""
         return self.letter in {"S", "L", "R"}
 
 
@@ -159,7 +159,7 @@ def _made(convention: Convention, place: Place, used: Iterable[Reference]) -> Ma
 
 
 def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
-    """Return what was made, as J where it is a path written as on Windows."""
+    """Return the place, as J where it is a path written as on Windows."""
     made = _made(convention, place, used)
     if Repair.BACKSLASH in made.repairs and not place.absolute:
         return Made(convention=Convention.J, place=place, repairs=made.repairs)
@@ -170,7 +170,7 @@ def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Mad
 
 
 def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ...]]:
-    """Return whether a chain is absolute, its drive, and its segments from the last absolute one on."""
+    """Return whether a chain is absolute, its drive, and the segments from its last absolute reference."""
     absolute, drive = False, None
     segments: tuple[str, ...] = ()
     for each in parts:
@@ -340,7 +340,7 @@ def _package(levels: Levels, file: Reference) -> Made | None:
 def _guess(
     convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
 ) -> Way:
-    """Return the way of the cell below ``folders``, all from a folder in the file system."""
+    """Return the rule that puts the cell below ``folders``, all below a folder in the file system."""
 
     def way(levels: Levels, file: Reference) -> Made | None:
         used = (*folders(levels), file)
@@ -379,10 +379,10 @@ WAYS: tuple[Way, ...] = (
     *(_guess(Convention.SIARD_FOLDER, kept, used) for used in _GUESSED for kept in (collapsed, stripped)),
     *(_guess(Convention.LOB_ROOT, stripped, used) for used in _GUESSED),
 )
-"""Every way, in the order in which they are tried. Each raises ``SourceError`` for what it refuses."""
+"""All rules in the order in which they are tried; each raises ``SourceError`` for what it refuses."""
 
 STATED = 2
-"""How many of the first ways are the statement's."""
+"""How many rules at the start of ``WAYS`` are the statement's."""
 
 DESPITE_ERRORS = (WAYS.index(_absolute), WAYS.index(_package))
-"""The ways that are open where the statement calls the levels an error."""
+"""Indices in ``WAYS`` of the rules that apply although the statement calls the levels an error."""

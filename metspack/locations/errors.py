@@ -1,4 +1,4 @@
-"""A cell's LOB that cannot be had: where it was looked for, what was found there, and what to do."""
+"""Errors about LOBs that were not found: the places looked at, the files found there, what to do."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TRIED = ". Tried: "
 _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
-class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
-    """A LOB that cannot be had; ``table`` is its label, ``column`` the cell path, ``row`` from 1.
+class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
+    """A LOB that was not found; ``table`` is its label, ``column`` the cell path, ``row`` from 1.
 
-    ``tried`` is one sentence for each place that was looked at, or that was not, and why.
+    ``tried`` has one sentence for each place: what was found, or why it was not looked at.
     """
 
     def __init__(
@@ -52,20 +52,20 @@ class LobUnresolved(SourceError):  # noqa: N818 -- says what became of the LOB
 
 
 class LobMissing(LobUnresolved):
-    """Nothing is there that can be the LOB, or a part of it is missing."""
+    """No file or entry can be the LOB, or a part of it is missing."""
 
 
 class LobRefused(LobUnresolved):
-    """What the cell names is not read: no reference, outside the granted roots, or no regular file."""
+    """The cell's location is not read: not a reference, outside the granted roots, or not a regular file."""
 
 
 class LobAmbiguous(LobUnresolved):
-    """More than one thing can be the LOB, they differ, and no digest decides."""
+    """Several files or entries can be the LOB, they differ, and no digest decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One place: what was wrong with it, or the size of what is there and does not fit, or nothing there."""
+    """One place: its problem, or the size of a file that does not fit, or neither when nothing was found."""
 
     convention: Convention
     where: str
@@ -76,7 +76,7 @@ class Tried:
 def unresolved(
     table: Table, cell: LobCell, tried: Sequence[Tried], refusals: Sequence[SourceError], hint: str
 ) -> LobUnresolved:
-    """Return the error for a LOB that was found nowhere; ``hint`` is the best that is known besides."""
+    """Return the error for a LOB that was found nowhere; ``hint`` replaces the general one."""
     problems = [each.problem for each in tried if each.problem is not None]
     kind: type[LobUnresolved] = LobMissing
     decisive: SourceError | None = None
@@ -90,9 +90,9 @@ def unresolved(
         kind, decisive = LobRefused, leaving
     misfit = next((each.size for each in tried if each.size is not None), None)
     absent = (
-        "its LOB is not there"
+        "LOB not found"
         if misfit is None
-        else f"what lies in its place has {misfit:,} bytes, expected length {_length(cell)}"
+        else f"the file in its place has {misfit:,} bytes, expected length {_length(cell)}"
     )
     return error(
         kind,
@@ -112,7 +112,7 @@ def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool
 
 
 def _leaving(tried: Sequence[Tried]) -> SourceError | None:
-    """Return why the statement's place is not read, None when it is, or when .. has another meaning there.
+    """Return why the statement's place is not read, None when it is, or when ``..`` may mean another folder.
 
     One .. leads from the zip's root to the .siard's folder for all who wrote before the statement;
     two, an absolute path and a drive leave what was granted in every meaning.
@@ -150,7 +150,7 @@ def error(
     tried: Sequence[str],
     hint: str,
 ) -> LobUnresolved:
-    """Return an error of a kind that says which cell it is about and where its LOB was looked for."""
+    """Return an error of a kind: table, row, cell and file, ``what`` is wrong, and the places tried."""
     place = cell.place
     where = f"table {table.label} row {place.row:,}, cell {place.cell} ({place.id})"
     sentences = tuple(dict.fromkeys(tried))
@@ -166,13 +166,13 @@ def error(
     )
 
 
-_WHAT = "which LOBs cannot be had"
+_WHAT = "the list of LOBs not found"
 
 
 class Losses(Sequence[str]):
-    """A line for each LOB that cannot be had, in the order in which they were taken; for one thread.
+    """A line for each LOB that was not found, in the order in which they were added; for one thread.
 
-    ``first`` is the error of the first LOB, whose line says all; those that follow are brief.
+    ``first`` is the error of the first LOB, whose line has all of it; the others are brief.
     """
 
     __slots__ = ("_database", "_number", "first")
@@ -185,10 +185,10 @@ class Losses(Sequence[str]):
         self._database.execute("BEGIN")
 
     def take(self, error: LobUnresolved) -> None:
-        """Keep what is to be said of a LOB."""
+        """Add a LOB's error."""
         line = error.brief if self._number else error.message
         with tempdb.explained(_WHAT):
-            # A name that is no text comes as a lone surrogate, which SQLite does not take.
+            # A name that is not UTF-8 comes with lone surrogates, which SQLite does not take.
             encoded = line.encode("utf-8", "surrogatepass")
             self._database.execute("INSERT INTO lost VALUES (?, ?)", (self._number, encoded))
         self._number += 1
@@ -221,19 +221,19 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "surrogatepass")
 
 
-class LobsUnresolved(SourceError):  # noqa: N818 -- says what became of the LOBs
-    """LOBs that cannot be had: all of an archive. ``details`` has a line for each when they are several."""
+class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
+    """All LOBs of an archive that were not found; ``details`` has a line for each when they are several."""
 
     def __init__(self, what: str, losses: Losses) -> None:
         number = len(losses)
         first = losses.first
         super().__init__(
-            f"{what}: {first.message}" if number == 1 else f"{what}: {number:,} LOBs cannot be had",
+            f"{what}: {first.message}" if number == 1 else f"{what}: {number:,} LOBs not found",
             hint=first.hint,
         )
         if number > 1:
             self.details = losses
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is on disk stays in its process.
+        # The temporary database stays in its process.
         return partial(SourceError, hint=self.hint, details=tuple(self.details)), (self.message,)

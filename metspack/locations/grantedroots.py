@@ -1,4 +1,4 @@
-"""The folders that LOBs may be read from, and nothing outside them: places become opened files here.
+"""Granted roots: the folders that LOBs may be read from; nothing outside them is opened.
 
 Each file is opened by ``reading.opened`` below one granted root, so no link is followed. Where a path
 is absolute, or climbs above the .siard's folder, its components are compared with the real paths of
@@ -38,17 +38,17 @@ _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
 _NAMES = 200_000
 
 
-class PlaceRefused(SourceError):  # noqa: N818 -- a place is refused, nothing has gone wrong
-    """A place that is not read: outside every granted root, or with something else than a file there."""
+class PlaceRefused(SourceError):  # noqa: N818 -- a refusal, not a fault
+    """A place that is not read: outside every granted root, or not a file."""
 
 
 class Obstacle(PlaceRefused):
-    """What stands in a file's place is none, or cannot be read."""
+    """A folder, link or device in a file's place or on the way to it, or a file that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """A file's names below the granted root with this number."""
+    """A path below a granted root: the root's number and the names."""
 
     root: int
     path: tuple[str, ...]
@@ -58,7 +58,7 @@ class Granted:
     """The granted roots: the .siard's folder, further ones, then those that drives stand for.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
-    when there is none. ``divided`` are folders below the .siard's that lie elsewhere, in part or whole.
+    when there is none. ``divided`` are folders below the .siard's that lie elsewhere, in part or as a whole.
     """
 
     __slots__ = (
@@ -90,12 +90,12 @@ class Granted:
         self._mapping = mapping
         self._divided = divided
         self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-        # What was looked for and not found: folders that are not there, and what is in those that are.
+        # Folders that do not exist, and the names in those that were searched in vain.
         self._absent: set[tuple[int, tuple[str, ...]]] = set()
         self._vain: dict[tuple[int, tuple[str, ...]], int] = {}
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
         self._listings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-        # A person may have written a path through a link: both forms name the same root.
+        # A path may be written through a link: both forms name the same root.
         self._real = [
             (_names(form(root)), number)
             for number, root in enumerate(self.roots)
@@ -130,7 +130,7 @@ class Granted:
             number = self._drives.get(place.drive)
             if number is None:
                 raise PlaceRefused(
-                    f"{shown(place.text)} is on drive {place.drive}, which stands for no folder",
+                    f"{shown(place.text)} is on drive {place.drive}, which is not mapped to a folder",
                     hint=f"Say which folder the drive stands for: --map-drive {place.drive}=DIR.",
                 )
             if ".." in place.segments:
@@ -157,20 +157,20 @@ class Granted:
         return str(self.roots[spot.root].joinpath(*spot.path))
 
     def file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot, None when nothing is there; raises ``Obstacle`` when it is no file."""
+        """Return the file at a spot, None when it does not exist; raises ``Obstacle`` for anything else."""
         return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
 
     def places(self, spot: Spot) -> Iterator[Spot]:
-        """Yield a spot, and the one that it is elsewhere when its folder is divided."""
+        """Yield a spot, and where it lies instead when its folder is divided."""
         yield spot
         if spot.root == 0 and (moved := self._divided.get(spot.path[:-1])) is not None:
             yield Spot(root=moved.root, path=(*moved.path, spot.path[-1]))
 
     def _file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot as ``file`` does, wherever else it may be.
+        """Return the file at this very spot as ``file`` does.
 
-        While LOBs are looked for, folders are taken to stay as they are: one that is not there, or that was
-        listed after many look-ups for nothing, is not asked again.
+        Folders are assumed not to change while LOBs are looked for: one that does not exist, or that was
+        listed after many vain look-ups, is not looked into again.
         """
         folder = (spot.root, spot.path[:-1])
         if folder in self._absent:
@@ -198,7 +198,7 @@ class Granted:
         )
 
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
-        """Return those of the names that stand in the folder of a spot."""
+        """Return those of the names that exist in the folder of a spot."""
         found: list[str] = []
         for each in self.places(spot):
             with suppress(OSError), self._folder(each.root, each.path[:-1]) as folder:
@@ -206,7 +206,7 @@ class Granted:
         return found
 
     def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Remember that a name was not in a folder, and that the folder is not there when it is not."""
+        """Remember that a name was not in a folder, or that the folder does not exist."""
         times = self._vain.get(folder, 0) + 1
         if times == 1:
             try:
@@ -223,7 +223,7 @@ class Granted:
         if times == _PATIENCE:
             room = _NAMES - sum(map(len, self._inside.values()))
             listed = self._listed(*folder)
-            # One that was not listed whole tells nothing.
+            # A folder that was listed in part does not say what is missing.
             if len(listed) < min(room, _LISTED):
                 self._inside[folder] = frozenset(map(folded, listed))
 
@@ -236,7 +236,7 @@ class Granted:
             os.close(folder)
 
     def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder (of a very large one a part), none when it cannot be listed."""
+        """Return the names in a folder (some of a very large one), none when it cannot be listed."""
         found: list[str] = []
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
@@ -254,9 +254,9 @@ class Granted:
         return self._listings[key]
 
     def lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
-        """Return the names in a folder that writers give to LOB folders, but of other archives in it.
+        """Return the LOB folders in a folder, apart from those of other archives in it.
 
-        ``siard`` is the own archive's name. Each folder is listed once.
+        ``siard`` is this archive's file name. Each folder is listed once.
         """
         key = (root, path)
         if key not in self._siblings:
@@ -269,9 +269,9 @@ class Granted:
         return self._siblings[key]
 
     def alike(self, spot: Spot) -> str | None:
-        """Return a path that is there and differs from a spot's in letter case or normalisation alone.
+        """Return an existing path that differs from a spot's in letter case or normalisation alone.
 
-        None when none does.
+        None when there is none.
         """
         path: tuple[str, ...] = ()
         for name in spot.path:
@@ -295,12 +295,12 @@ class Granted:
     def _obstacle(self, spot: Spot, what: str) -> Obstacle:
         return Obstacle(
             f"{shown(self.shown(spot))} {what}",
-            hint="A LOB is read from a regular file alone, reached through folders and no link.",
+            hint="A LOB is read only from a regular file that is reached without symbolic links.",
         )
 
     def _in_the_way(self, spot: Spot) -> str | None:
-        """Return what stands in a spot's place or before it and is neither file nor folder there."""
-        # As a rule its folder is there, and nothing has its name: one look is enough.
+        """Return what is at a spot, or on the way to it, and is neither a file nor a folder."""
+        # Usually the folder exists and nothing in it has the name: one look is enough.
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             if mode_of(spot.path[-1], folder) is None:
                 return None
@@ -326,11 +326,11 @@ KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFCHR: "a character device",
 }
-"""What a file that is no regular one is called, by the type in its mode."""
+"""Names of the types of files other than regular ones, by the type in the mode."""
 
 
 def mode_of(name: str, folder: int) -> int | None:
-    """Return the mode of what has a name in an open folder, no link followed; None when nothing has."""
+    """Return the mode of a name in an open folder, no link followed; None when it does not exist."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
@@ -353,6 +353,6 @@ def _names(path: str) -> tuple[str, ...]:
 
 def _ungranted(text: str) -> PlaceRefused:
     return PlaceRefused(
-        f"{shown(text)} is in no folder that was granted",
+        f"{shown(text)} is outside every granted folder",
         hint="If its LOBs are to be read, grant the folder that holds them: --lob-root DIR.",
     )

@@ -1,4 +1,4 @@
-"""A mapping.txt: where the segment folders of an archive were moved to (SIARD 2.2 S_8.1.2-0)."""
+"""mapping.txt of SIARD 2.2 (S_8.1.2-0): the URIs to which segment folders were moved."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LINE = 1 << 16
 _INSIST = "name it with --mapping to insist"
 
 
-class LineRefused(SourceError):  # noqa: N818 -- says what became of a line
-    """A line that says nothing that is understood."""
+class LineRefused(SourceError):  # noqa: N818 -- the state of a line
+    """A line that is not a segment folder and a URI."""
 
 
 def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
-    """Return a segment's folder, below that of the .siard, and the URI it was moved to as it is written.
+    """Return a segment's folder, below that of the .siard, and the URI it was moved to, as written.
 
-    White space stands between them; an empty line means nothing (None). Raises ``LineRefused``.
+    White space separates them; None for an empty line. Raises ``LineRefused``.
     """
     try:
         text = line.decode("utf-8-sig").strip()
@@ -50,11 +50,11 @@ def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
 
 
 def read_mapping(path: Path) -> Mapped:
-    """Return what a mapping file that a person named says: each segment folder and the URI of where it lies.
+    """Return the segment folders of a mapping file that a person named, each with its URI.
 
-    One folder, white space and a URI on each line; empty lines mean nothing. A relative URI is from
-    the .siard's folder. Raises ``ConfigError`` when it cannot be read, naming the line that says anything
-    else, or a host.
+    One folder, white space and a URI on each line; empty lines are ignored. A relative URI is from
+    the .siard's folder. Raises ``ConfigError`` when it cannot be read, and names the line that has
+    anything else, or a host.
     """
     try:
         descriptor = reading.opened(path)
@@ -71,10 +71,10 @@ def read_mapping(path: Path) -> Mapped:
 
 
 def mapping_beside(folder: Path) -> tuple[Mapped, str]:
-    """Return what the mapping.txt in the .siard's folder says, and a sentence when it was left alone.
+    """Return the mapping.txt in the .siard's folder, and a sentence when it was ignored.
 
-    Nobody named it: no link is followed to it, nothing of what it says is repeated, and one that is
-    not understood (notes of somebody's) means nothing.
+    Nobody named it: no link is followed to it, its text is not quoted, and one with other lines (it may
+    be somebody's notes) is ignored as a whole.
     """
     try:
         descriptor = reading.opened(folder, (NAME,))
@@ -84,7 +84,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
         why = "it is a symbolic link" if error.errno == errno.ELOOP else f"{error.strerror}"
         return {}, f"{NAME} beside the archive was not read: {why}; {_INSIST}"
     except SourceError:
-        return {}, f"{NAME} beside the archive was not read: it is no regular file"
+        return {}, f"{NAME} beside the archive was not read: it is not a regular file"
     mapping, number, refused = _read(descriptor)
     if refused is not None:
         return {}, f"{NAME} beside the archive was not understood: line {number:,}; {_INSIST}"
@@ -92,7 +92,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
 
 
 def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
-    """Return what the lines of an open file say, how many were read, and why the last one was refused."""
+    """Return the mapping in an open file, the number of lines read, and why the last one was refused."""
     found: dict[tuple[str, ...], Reference] = {}
     number = 0
     with open(descriptor, "rb") as file:

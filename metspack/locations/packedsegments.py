@@ -1,4 +1,4 @@
-"""Segment folders packed as zip or tar files: LOBs found among their entries, read where they are.
+"""Segments packed as zip or tar files: LOBs are found among their entries and read in place.
 
 SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation 0.16 a whole
 ``Northwind_lobseg_0`` as one file, and SIARD 2.2 G_3.4-3 lets a file URI lead into ``sip.zip/``.
@@ -29,16 +29,16 @@ _OPEN = 16
 """A row's LOBs may lie in as many packed segments as its table has LOB columns (SIARD 2.2 L_7.1)."""
 _REMEMBERED = 4096
 _LONGEST = 255
-"""No file system has longer names; those that are none need not be remembered."""
-_HINT = "A packed segment is read from a regular file alone, reached through folders and no link."
+"""No file system has longer names; longer ones are not looked up."""
+_HINT = "A packed segment is read only from a regular file that is reached without symbolic links."
 _CHANGED = "Wait until nothing else writes to it and start again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PackCandidate:
-    """A zip file that stands for a folder: its names, how many names of a path it takes, its root folder.
+    """A packed file that stands for a folder: its path, how many names it takes, its root folder.
 
-    ``obstacle`` is what it is instead of a regular file, "" when it is one.
+    ``obstacle`` is its type when it is not a regular file, else "".
     """
 
     path: Names
@@ -49,7 +49,7 @@ class _PackCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FolderLevel:
-    """One folder of a path: the zip files that can stand for it, and whether there is such a folder."""
+    """One folder of a path: the packed files that can stand for it, and whether the folder exists."""
 
     candidates: tuple[_PackCandidate, ...] = ()
     is_folder: bool = False
@@ -59,7 +59,7 @@ class Packed:
     """The packed segments below the granted roots, opened as LOBs are looked for; for one thread.
 
     Each one that is opened gets a number from 1 on, in that order and for good: it is the ``archive`` of
-    its entries' extents. What is held is per zip file and per folder, never per LOB; few are open at a time.
+    its entries' extents. Memory is per zip file and per folder, never per LOB; few are open at a time.
     """
 
     __slots__ = ("_budgets", "_held", "_last", "_levels", "_numbers", "_open", "_refused", "_roots")
@@ -77,7 +77,7 @@ class Packed:
 
     @property
     def held(self) -> tuple[HeldMedium, ...]:
-        """The zip files opened so far, number 1 first: enough to open them elsewhere, through no link."""
+        """The zip files opened so far, number 1 first; another process can open them by it."""
         return tuple(self._held)
 
     def is_near(self, root: int, names: Names) -> bool:
@@ -132,11 +132,11 @@ class Packed:
             raise Obstacle(error.message, hint=error.hint) from None
 
     def close(self) -> None:
-        """Close what is open; what is asked for again is opened again."""
+        """Close all packed segments; they are opened again when needed."""
         while self._open:
             self._open.popitem()[1].close()
 
-    # --- Which zip files a path may lie in ------------------------------------------------------------
+    # --- Packed files that a path may lead into -------------------------------------------------------
 
     def _candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
         """Return the zip files that can stand for a folder or for one above it, the deepest first."""
@@ -168,7 +168,7 @@ class Packed:
         stem = name[: -len(_ZIP)] if name.lower().endswith((_ZIP, _TAR)) else ""
         try:
             folder = reading.opened_folder(self._roots[root], above)
-        except OSError:  # what stands in the way is told by whoever opens the LOB's file
+        except OSError:  # opening the LOB's file reports the reason
             return _FolderLevel()
         try:
             own = mode_of(name, folder)
@@ -191,7 +191,7 @@ class Packed:
         if number is not None and number in self._open:
             self._open.move_to_end(number)
             return number, self._open[number]
-        if key in self._refused:  # reading a damaged one again for every LOB would take for ever
+        if key in self._refused:  # a damaged file is not read again for every LOB
             message, hint = self._refused[key]
             raise Obstacle(message, hint=hint)
         try:
@@ -227,7 +227,7 @@ class Packed:
 
 
 def _candidate(path: Names, taken: int, folder: str, mode: int | None) -> _PackCandidate | None:
-    """Return what may be a packed segment; None for nothing, and for a folder that has such a name."""
+    """Return a packed segment by its mode; None when there is none, and for a folder of that name."""
     if mode is None or stat.S_ISDIR(mode):
         return None
     kind = "" if stat.S_ISREG(mode) else KINDS.get(stat.S_IFMT(mode), "something else")

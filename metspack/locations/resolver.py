@@ -1,8 +1,8 @@
-"""Every LOB of every archive: the file or the zip entry that a cell means, and how it was found.
+"""Resolver of LOB cells: the file or zip entry that a cell means, and the convention that found it.
 
-The statement's place with a fitting size ends the search; else all conventions are looked through in a
-fixed order, and digests decide among several. What a cell means does not depend on the cells before it.
-Nothing outside the granted roots is opened, and which convention it was is said.
+The statement's place with a fitting size ends the search; else all conventions are tried in a
+fixed order, and digests decide among several. The result does not depend on the cells before.
+Nothing outside the granted roots is opened.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REMEMBERED = 10_000
 class Resolution:
     """A LOB found: its bytes are those of ``extents`` one after the other, ``size`` of them.
 
-    ``repairs`` are what was tolerated in the references; ``warnings`` are sentences, none when the
+    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences, none when the
     statement on the location of LOBs was followed.
     """
 
@@ -58,7 +58,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallied:
-    """How the LOBs of one column were found: how many by each convention, inside and outside."""
+    """Numbers of LOBs found in one column: by each convention, inside and outside."""
 
     conventions: Mapping[Convention, int]
     inside: int
@@ -125,15 +125,15 @@ class Resolver(Closable):
         return self._sources.blocks(extent)
 
     def close(self) -> None:
-        """Close the packed segments; the tree is for whoever opened it to close."""
+        """Close the packed segments; the caller closes the tree."""
         self._packed.close()
 
     def tally(self) -> Mapping[tuple[str, str], Tallied]:
-        """Return how LOBs were found so far, by the table's path and the cell's (array elements as one)."""
+        """Return the numbers of LOBs found, by the table's path and the cell's (array elements as one)."""
         return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
 
     def recount(self) -> None:
-        """Let ``tally`` count from nothing again."""
+        """Reset what ``tally`` has counted."""
         for counts in self._counts.values():
             counts.clear()
 
@@ -146,7 +146,7 @@ class Resolver(Closable):
         if table is not self._table:
             self._table, self._here = table, {}
         column = self._here.get(cell.place.cell) or self._column(table, cell.place.cell)
-        # Almost every archive names the entry in full; only this look-up is on the way of a million LOBs.
+        # Almost every archive names the entry in full: most LOBs take this look-up alone.
         candidates = column.candidates
         if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
             extent = self._tree.extent(cell.file)
@@ -163,7 +163,7 @@ class Resolver(Closable):
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
-        """Return the entry whose very name a cell of SIARD 1.0 has: ``a#b.bin``, ``record%200.bin``."""
+        """Return the entry whose literal name a cell of SIARD 1.0 has: ``a#b.bin``, ``record%200.bin``."""
         names = cell.file.split("/")
         if self._tree is None or not {"", ".", ".."}.isdisjoint(names):
             return None
@@ -199,7 +199,7 @@ class Resolver(Closable):
 
 
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
-    """Return what a hit means, and count it."""
+    """Return the resolution of a hit, and count it."""
     convention = hit.candidate.convention
     inside = hit.candidate.place.inside
     column.counts[convention, inside] += 1

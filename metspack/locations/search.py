@@ -1,4 +1,4 @@
-"""The search for the LOB of one cell through all the places where it may be."""
+"""Search for the LOB of a cell: the archive, the granted roots and packed segments, place by place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EntrySearch(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """All the places together; ``siard`` is the archive's file name."""
+    """The archive's entries, granted roots and packed segments; ``siard`` is its file name."""
 
     tree: EntrySearch | None
     granted: Granted
@@ -66,15 +66,15 @@ class Sources:
         return None if self.tree is None else self.tree.extent("/".join(names))
 
     def at(self, spot: Spot) -> list[Extent]:
-        """Return all that is at a spot: the file, and the entries of packed segments that lie there.
+        """Return all that lies at a spot: the file, and the entries of packed segments.
 
-        Raises ``Obstacle`` when nothing is, and something stands in its way.
+        Raises ``Obstacle`` when there is neither, but a folder, link or device in its place.
         """
         file = self.granted.file(spot)
         if file is None:
             return self._packed(spot)
         if self.packed.is_near(spot.root, spot.path):
-            with suppress(Obstacle):  # the file is there, whatever a zip file beside its folder is
+            with suppress(Obstacle):  # the file exists, whatever a zip file beside its folder is
                 return [file, *self._packed(spot)]
         return [file]
 
@@ -83,14 +83,14 @@ class Sources:
         return [entry for each in places for entry in self.packed.entries(each.root, each.path)]
 
     def one_at(self, root: int, names: Names) -> Extent | None:
-        """Return what is at these names below a root; raises ``TooMany`` for several that differ."""
+        """Return the file or entry at a path below a root; raises ``TooMany`` for several that differ."""
         found = self.at(Spot(root=root, path=names))
         if len(found) > 1 and len({self.digest((each,), COMPARED) for each in found}) > 1:
             raise splitparts.twice([repr(self.where(each)) for each in found])
         return found[0] if found else None
 
     def beside(self, spot: Spot, suffixes: Iterable[str]) -> list[str]:
-        """Return the names that are there beside a spot: its own, with one of the suffixes."""
+        """Return the names that exist beside a spot: its own name with one of the suffixes."""
         *folder, last = spot.path
         names = [last + each for each in suffixes]
         found = self.granted.beside(spot, names)
@@ -123,7 +123,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Something that is there: by which candidate, and the LOB's bytes in order."""
+    """A file, entry or parts that were found: the candidate, and the LOB's bytes in order."""
 
     candidate: Candidate
     extents: tuple[Extent, ...]
@@ -135,7 +135,7 @@ class Hit:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells it from other hits; the same file found in two ways is one."""
+        """The identity by which hits are told apart; the same file found in two ways is one."""
         return tuple(
             (each.archive, each.name)
             if isinstance(each, ZipExtent)
@@ -160,12 +160,12 @@ class Search:
     def hit(self) -> Hit:
         """Return what can be the cell's LOB; raises ``LobUnresolved``.
 
-        It depends on nothing but the cell: what was found for the cells before it decides nothing.
+        It depends on the cell alone, not on what was found for the cells before.
         """
         hits: list[Hit] = []
         for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
-                continue  # the folder of another archive has no say where one of this archive's own is there
+                continue  # a renamed folder counts only where this archive's own does not exist
             for here in self._hits(each):
                 if each.stated:
                     return self._decided(here)
@@ -173,9 +173,9 @@ class Search:
         return self._decided(hits) if hits else self._proven()
 
     def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
-        """Yield what is there and fits, for each of the one or more places that a candidate means.
+        """Yield the hits of each place that a candidate means, if any.
 
-        In one place there is more than one thing when a folder is there unpacked and packed.
+        One place has several hits when its folder exists both unpacked and packed.
         """
         for spot, names in self._places(candidate):
             try:
@@ -255,7 +255,7 @@ class Search:
         return self._sources.entry if spot is None else partial(self._sources.one_at, spot.root)
 
     def _at(self, spot: Spot | None, names: Names) -> list[tuple[Extent, ...]]:
-        """Return what is at a place, the whole or the parts of it; nothing when neither is there."""
+        """Return the LOBs at a place, each whole or as its parts; none when there is neither."""
         if spot is None:
             entry = self._sources.entry(names)
             wholes = [] if entry is None else [entry]
@@ -273,7 +273,7 @@ class Search:
     def _beside(self, spot: Spot | None, names: Names, wholes: list[Extent]) -> list[str]:
         if spot is not None:
             return self._sources.beside(spot, splitparts.FIRST_SUFFIXES)
-        # Parts beside a whole that fits are not looked for in the zip: one look-up is all a cell gets.
+        # Beside a whole that fits no parts are looked for in the zip: each cell would cost a look-up more.
         named = () if self._fits(wholes[0].size) else splitparts.FIRST_SUFFIXES
         *folder, last = names
         return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
@@ -306,17 +306,17 @@ class Search:
             LobAmbiguous,
             self._table,
             self._cell,
-            f"{len(hits)} things can be its LOB, and {why}",
+            f"{len(hits)} files or entries can be its LOB, and {why}",
             tried=[
                 f"{each.candidate.convention.letter} {self._sources.where(each.extents[0])!r}: "
                 f"{each.size:,} bytes"
                 for each in hits
             ],
-            hint="Take away those that do not belong to the archive.",
+            hint="Remove those that do not belong to the archive.",
         )
 
     def _proven(self) -> Hit:
-        """Return what is there under odd names, or with a length that does not fit and the right digest."""
+        """Return parts with unusual numbers, or a LOB with the right digest whose length does not fit."""
         found = self._oddly_named()
         if found is not None:
             return found
@@ -326,7 +326,7 @@ class Search:
         raise self._unresolved()
 
     def _oddly_named(self) -> Hit | None:
-        """Return parts whose numbers are padded otherwise than usual; where any are is no longer empty."""
+        """Return parts whose numbers are padded in an unusual way; their place no longer counts as empty."""
         looked, self._looked = self._looked, []
         for candidate, spot, names in looked:
             try:
@@ -354,9 +354,9 @@ class Search:
         return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
 
     def _alike(self) -> str:
-        """Return a hint when something is there whose name differs in letter case alone, else nothing.
+        """Return a hint when a name differs in letter case or Unicode normalisation alone, else "".
 
-        Only a column's first few LOBs are worth the search: where one is so, all are.
+        Only the first few LOBs of a column are searched for: where one is so, all are.
         """
         self._column.unfound += 1
         if self._column.unfound > _HINTED:
@@ -385,7 +385,7 @@ class Search:
 
 
 def _cased(names: Names) -> Iterator[Names]:
-    """Yield the same names in other letter cases: archives are asked for names, never listed."""
+    """Yield the same names in other letter cases: entries are looked up by name, never listed."""
     *folders, last = names
     stem, dot, extension = last.rpartition(".")
     for form in (

@@ -1,4 +1,4 @@
-"""A LOB that was split: its parts found beside where the whole would be, and in the segments that follow.
+"""Parts of split LOBs: found beside the place of the whole, and in the segments that follow.
 
 Two ways of naming them exist: ``<file>_part001``, ``_part002`` ... in ``seg_<n>`` folders (SIARD 2.2
 S_8.1.1-0), and ``<file>.0``, ``.1`` ... with ``.z`` for the last in ``*_lobseg_<n>`` folders
@@ -21,15 +21,15 @@ from metspack.uris import shown
 
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
-"""What is at these names, in the zip or below a granted root; raises ``SourceError`` for what is no file."""
+"""Looks up a path in the zip or below a granted root; raises ``SourceError`` for anything but a file."""
 
 
-class PartMissing(SourceError):  # noqa: N818 -- says what is missing
-    """Some parts of a LOB are there, and one is not."""
+class PartMissing(SourceError):  # noqa: N818 -- the state of a LOB
+    """Some parts of a LOB exist, and one is missing."""
 
 
-class TooMany(SourceError):  # noqa: N818 -- says what is too many
-    """A part is there twice, or parts lie beside the whole."""
+class TooMany(SourceError):  # noqa: N818 -- the state of a LOB
+    """A part exists twice, or parts lie beside the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Style:
     last: str | None
     folder: re.Pattern[str]
     spelled: Callable[[int], tuple[str, ...]]
-    """The suffix of a part, and the other spellings it may have instead, but not beside it."""
+    """The suffixes of a part: the usual spelling, then others of which one may stand in its place."""
 
     def suffix(self, number: int) -> str:
         """Return the suffix of the part with this number."""
@@ -51,8 +51,8 @@ class Style:
         return self.spelled(self.first)[1:] if odd else self.spelled(self.first)[:1]
 
 
-_PACKED = r"(\.[zZ][iI][pP])?"  # as one file, which stands for the folder
-_SOME = lru_cache(maxsize=64)  # the first numbers are asked for again with every LOB
+_PACKED = r"(\.[zZ][iI][pP])?"  # packed as one file
+_SOME = lru_cache(maxsize=64)  # every LOB needs the first numbers
 SIARD22 = Style(
     first=1,
     last=None,
@@ -67,7 +67,7 @@ LOBSEG = Style(
 )
 STYLES = (SIARD22, LOBSEG)
 FIRST_SUFFIXES = tuple(style.suffix(style.first) for style in STYLES)
-"""The names of first parts: what lies beside a whole LOB only by mistake."""
+"""The suffixes of first parts, which lie beside a whole LOB only by mistake."""
 
 
 def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = False) -> tuple[Extent, ...]:
@@ -84,13 +84,13 @@ def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = F
 
 
 def check_none_is_left(look: Look, path: Names) -> None:
-    """Raise ``PartMissing`` when later parts are there though the first is not."""
+    """Raise ``PartMissing`` when later parts exist though the first does not."""
     for style in STYLES:
         later = (*([] if style.last is None else [style.last]), *style.spelled(style.first + 1))
         for here in (path, *_following(path, style, 1)):
             for suffix in later:
                 if look(_part(here, suffix)) is not None:
-                    raise _missing(path, style.suffix(style.first), f"{suffix} is there")
+                    raise _missing(path, style.suffix(style.first), f"{suffix} exists")
 
 
 def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool]) -> tuple[Extent, ...]:
@@ -103,7 +103,7 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
     for beyond in (here, *_following(here, style, 2)):
         for suffix in style.spelled(missing + 1):
             if look(_part(beyond, suffix)) is not None:
-                raise _missing(path, style.suffix(missing), f"{suffix} is there")
+                raise _missing(path, style.suffix(missing), f"{suffix} exists")
     if style.last is not None:
         end = _there(look, here, style, (style.last,))
         if len(end) > 1:
@@ -111,7 +111,7 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
         if end:
             extents.append(end[0][1])
         elif not fits(sum(extent.size for extent in extents)):
-            raise _missing(path, style.suffix(missing), f"nor is {style.last}, the last")
+            raise _missing(path, style.suffix(missing), f"the last, {style.last}, is missing too")
     return tuple(extents)
 
 
@@ -153,16 +153,16 @@ def _missing(path: Names, suffix: str, why: str) -> PartMissing:
 
 
 def twice(places: list[str]) -> TooMany:
-    """Return the error for a part that is there more than once."""
+    """Return the error for a part that exists more than once."""
     return TooMany(
-        f"one part of a LOB is there {len(places)} times: {', '.join(places)}",
-        hint="Each part exists once; take the wrong one away.",
+        f"one part of a LOB exists {len(places)} times: {', '.join(places)}",
+        hint="Each part exists once; remove the wrong one.",
     )
 
 
 def beside_whole(path: Names, parts: list[str]) -> TooMany:
-    """Return the error for a LOB that is there whole and, beside it, in parts."""
+    """Return the error for a LOB that exists both whole and in parts."""
     return TooMany(
-        f"the LOB {shown('/'.join(path))} is there whole, and so is its part {', '.join(parts)}",
-        hint="A LOB is whole or in parts; take away what does not belong to it.",
+        f"the LOB {shown('/'.join(path))} exists whole, and so does its part {', '.join(parts)}",
+        hint="A LOB is whole or in parts; remove the files that do not belong to it.",
     )

@@ -1,6 +1,6 @@
-"""Where a LOB is, by the DILCIS Board's statement on the location of LOBs in SIARD 2.1 and 2.2.
+"""Statement of the DILCIS Board on the location of LOBs in SIARD 2.1 and 2.2, as a table; pure.
 
-Three levels say it: the database's ``lobFolder``, the column's (or the field's) and the cell's
+Three levels give a location: the database's ``lobFolder``, the column's (or the field's) and the cell's
 ``file``. Each is absent (nil), relative or absolute; of the 27 combinations 11 are errors.
 """
 
@@ -19,7 +19,7 @@ from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collap
 
 @unique
 class LevelLocation(Enum):
-    """What one level says: nothing, a relative or an absolute location."""
+    """The location that one level gives: none, a relative or an absolute one."""
 
     NIL = "nil"
     RELATIVE = "relative"
@@ -28,7 +28,7 @@ class LevelLocation(Enum):
 
 @unique
 class Outcome(Enum):
-    """What three levels say together."""
+    """The result of all three levels: no LOB, one inside, one outside, or an error."""
 
     NO_LOB = "nil"
     INSIDE = "in"
@@ -37,7 +37,7 @@ class Outcome(Enum):
 
 
 def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation) -> Outcome:
-    """Return where the LOB of a cell is (the statement's appendix, "Overview of combinations")."""
+    """Return the result of a combination of levels (the statement's appendix, "Overview of combinations")."""
     if cell is LevelLocation.NIL:
         return Outcome.NO_LOB
     if cell is LevelLocation.ABSOLUTE:
@@ -50,7 +50,7 @@ def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation)
 
 
 class LocationError(SourceError):
-    """Levels that name no place for a LOB; ``rule`` is the stable name of the rule they break.
+    """Levels that give no place for a LOB; ``rule`` is the stable name of the rule they break.
 
     ``cell-absolute`` and ``column-absolute-under-database`` are the statement's 9 and 2 errors;
     ``cell-names-folder`` is a cell that ends with ``/``, ``.`` or ``..``. ``database``, ``column`` and
@@ -88,7 +88,7 @@ class LocationError(SourceError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """All that an archive says of where the LOB of one cell is; texts unescaped as metadata.xml has them.
+    """The texts of an archive that locate the LOB of one cell, as metadata.xml has them, unescaped.
 
     ``fields`` are the field lobFolders from the column inwards; ``folder`` is that of SIARD 1.0 and
     2.0; ``table`` is the table's folder in the archive.
@@ -104,10 +104,10 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a LOB is, as names.
+    """The place of a LOB, as names.
 
     Inside: from the zip's root. Outside and not absolute: from the folder of the .siard, and then
-    leading ``..`` stand for the folders above it: whoever opens the place keeps it below a granted
+    leading ``..`` stand for the folders above it; callers open only what lies below a granted
     root. Absolute: from the root of the file system, or of ``drive`` (``"C:"``) when there is one.
     """
 
@@ -188,9 +188,9 @@ def located(
     The texts are as written; a folder counts as one with or without its last ``/``, and a blank
     ``lobFolder`` as none. ``fields`` are the field lobFolders from the column inwards (SIARD 2.2
     M_5.7-1): each that is not nil is relative to the enclosing one, the outermost to the database
-    level. Whoever would rather take a field's lobFolder alone against the database level passes it
-    as ``column``. Raises ``LocationError`` for the table's errors and for a cell that names no file,
-    ``ReferenceRefused`` for a text that is no reference and for a path out of the zip or above ``/``.
+    level. To take a field's lobFolder alone against the database level, pass it as ``column``.
+    Raises ``LocationError`` for the table's errors and for a cell that does not name a file, and
+    ``ReferenceRefused`` for a text that is not a reference and for a path out of the zip or above ``/``.
     """
     if cell is None:
         return None

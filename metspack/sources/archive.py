@@ -1,4 +1,4 @@
-"""A SIARD archive as a source of LOBs: its metadata, and every cell with the bytes it means."""
+"""A SIARD archive as a source: its metadata, and every LOB cell with its LOB or why it was not found."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """What a person allows beside the folder of the .siard: further folders, and folders that drives mean.
+    """Folders that a person grants besides that of the .siard: LOB roots, and the folders for drive letters.
 
-    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one that lies beside the .siard is taken by itself.
+    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one beside the .siard is read without being named.
     ``divided`` are folders that should lie below that of the .siard and lie below the first of
     ``lob_roots`` instead: the names from there to there.
     """
@@ -91,8 +91,8 @@ class Archive(Closable):
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
     the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
     are of one that is packed in another file. Raises ``SourceError``
-    on opening when it is no SIARD archive that can be read, and ``ConfigError`` for a granted folder that
-    is none.
+    on opening when it is not a readable SIARD archive, and ``ConfigError`` when a granted folder is not a
+    folder.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Archive(Closable):
         for folder in (*grants.lob_roots, *grants.drives.values()):
             if not folder.is_dir():
                 raise ConfigError(
-                    f"{folder} is no folder that LOBs could lie in",
+                    f"{folder} is not a folder",
                     hint="Name an existing folder with --lob-root or --map-drive.",
                 )
         if grants.mapping is None:
@@ -162,7 +162,7 @@ class Archive(Closable):
     def _document(self) -> bytes:
         extent = self.tree.extent(metadata.NAME)
         if extent is None:
-            raise SourceError(f"{self.path} has no {metadata.NAME}", hint="It is no SIARD archive.")
+            raise SourceError(f"{self.path} has no {metadata.NAME}", hint="It is not a SIARD archive.")
         if extent.size > self.budgets.metadata:
             raise SourceError(
                 f"{self.path}: {metadata.NAME} has {extent.size:,} bytes, expected at most "
@@ -250,9 +250,9 @@ class Archive(Closable):
                 LobRefused,
                 table,
                 cell,
-                "names what is no LOB but part of the archive itself",
+                "names a part of the archive itself, not a LOB",
                 tried=(),
-                hint="The cell is wrong: taking that out would destroy the archive.",
+                hint="The cell is wrong: moving that file out would destroy the archive.",
             )
             return Located(cell=cell, lob=None, error=error)
         extension = extension_of(cell.file)
@@ -267,7 +267,7 @@ class Archive(Closable):
         return Located(cell=cell, lob=lob, convention=found.convention)
 
     def _advice(self) -> Iterator[str]:
-        """Yield what else may be why a LOB is not there."""
+        """Yield further reasons why a LOB may not be found."""
         if self.container is not None and self.path.is_symlink():
             yield (
                 f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
@@ -291,7 +291,7 @@ class Archive(Closable):
         )
 
     def _is_itself(self, extent: Extent) -> bool:
-        """Return whether a file outside is the archive's own, or a part of it."""
+        """Return whether a file outside is the .siard file itself, or a part of it."""
         if isinstance(extent, ZipExtent) or self.container is None:
             return False
         files = ((each.device, each.inode) for each in self.container.medium.stamps)
@@ -305,8 +305,8 @@ class Archive(Closable):
     ) -> Iterator[LobRef]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        ``read`` is told the bytes as they are read, ``weight`` of them in all.
-        Raises ``LobsUnresolved`` after the last when some cannot be had, so that all of them are named.
+        ``read`` is called with each number of bytes read, ``weight`` in all.
+        Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
         """
         losses: Losses | None = None
         self.resolver.recount()
@@ -321,16 +321,16 @@ class Archive(Closable):
                 elif each.error is not None:
                     losses = losses or Losses(each.error)
                     losses.take(each.error)
-        # Whoever looks at cells again after this must not make more LOBs of them.
+        # Reading cells again after this must not count their LOBs twice.
         self._said = tuple(self._conventions())
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses)
 
     def conventions(self) -> Iterator[str]:
-        """Yield a sentence for each column whose LOBs were not all found as the statement says.
+        """Yield a sentence for each column whose LOBs were not all found by the statement.
 
-        And one for each table that has another number of rows than metadata.xml says. They are those
-        that ``lobs`` found when it last came to its end, else all cells looked at so far.
+        And one for each table with another number of rows than metadata.xml gives. They cover the LOBs
+        of the last complete run of ``lobs``, else all cells read so far.
         """
         yield from self._conventions() if self._said is None else self._said
 
@@ -356,12 +356,12 @@ class Archive(Closable):
         yield from self._valued.values()
 
     def holdings(self) -> Holdings:
-        """Return what the LOBs found so far are read from."""
+        """Return the files and folders that the LOBs found so far are read from."""
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
         return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when the archive is no longer what it was when it was opened."""
+        """Raise SourceError when the archive was changed since it was opened."""
         self.tree.check_unchanged()
 
     def close(self) -> None:
@@ -377,7 +377,7 @@ def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[byte
 
 
 def named(table: Table, cell: str) -> str:
-    """Return a column, or a field of one, as a person knows it and as ids have it.
+    """Return a column or field by its names and as ids have it.
 
     ``a`` in the cell's path stands for all elements of an array: ``c14.a``.
     """

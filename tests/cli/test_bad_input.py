@@ -154,7 +154,7 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
         (_with(siards.TABLE, DECLARATION, DOCTYPE), "document type declaration"),
         (
             _without(RECORD),
-            f"table S.T row 2, cell c2 (s0.t0.c2.r2), file '{RECORD}': its LOB is not there. Tried: C ",
+            f"table S.T row 2, cell c2 (s0.t0.c2.r2), file '{RECORD}': LOB not found. Tried: C ",
         ),
         (
             _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"0" * 32),

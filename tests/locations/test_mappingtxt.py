@@ -86,5 +86,5 @@ def test_what_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
         (tmp_path / "mapping.txt").mkdir()
     elif kind == "pipe":
         os.mkfifo(tmp_path / "mapping.txt")
-    said = "mapping.txt beside the archive was not read: it is no regular file" if kind == "pipe" else ""
+    said = "mapping.txt beside the archive was not read: it is not a regular file" if kind == "pipe" else ""
     assert mapping_beside(tmp_path) == ({}, said)

@@ -365,7 +365,7 @@ def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None
 
 
 def test_a_wrong_length_and_a_wrong_digest_are_not_forgiven(tmp_path: Path) -> None:
-    with pytest.raises(LobMissing, match="what lies in its place has 5 bytes, expected length 9"):
+    with pytest.raises(LobMissing, match="the file in its place has 5 bytes, expected length 9"):
         resolve(tmp_path, "r.bin", inside={"r.bin": b"12345"}, length=9, digest=md5(b"x"))
 
 
@@ -602,7 +602,7 @@ def test_a_missing_part_is_named(name: str, take: str, says: str, tmp_path: Path
 
 def test_a_hole_in_parts_that_end_with_z_is_named(tmp_path: Path) -> None:
     file = changed("lobseg in one", tmp_path, take="N_lobseg_0/r.bin.1", put={"N_lobseg_0/r.bin.2": b"2"})
-    with pytest.raises(LobMissing, match=r"part r\.bin\.1 is missing \(\.2 is there\)"):
+    with pytest.raises(LobMissing, match=r"part r\.bin\.1 is missing \(\.2 exists\)"):
         resolve(tmp_path, file, column="./")
 
 
@@ -623,16 +623,16 @@ def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_
 )
 def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
     file = changed(name, tmp_path, put={extra: b"two-"})
-    with pytest.raises(LobAmbiguous, match=r"one part of a LOB is there 2 times|has 9 bytes"):
+    with pytest.raises(LobAmbiguous, match=r"one part of a LOB exists 2 times|has 9 bytes"):
         resolve(tmp_path, file, column="./", length=13)
 
 
 @pytest.mark.parametrize("name", ["siard22", "lobseg"])
 def test_a_whole_beside_its_parts_is_an_error(name: str, tmp_path: Path) -> None:
     file = changed(name, tmp_path, put={SPLIT[name][0]: b"the whole one"})
-    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13)
-    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13, digest=md5(b"one-two-three"))
 
 
@@ -666,12 +666,12 @@ def test_numbers_of_parts_may_have_zeros_in_front(names: list[str], inside: bool
 @pytest.mark.parametrize(
     ("names", "kind", "says"),
     [
-        (["r.bin.00", "r.bin.01", "r.bin.1", "r.bin.z"], LobAmbiguous, "is there 2 times"),
-        (["r.bin.0", "r.bin.00", "r.bin.z"], LobAmbiguous, "is there 2 times"),
-        (["r.bin_part1", "r.bin_part01"], LobAmbiguous, "is there 2 times"),
-        (["r.bin.00", "r.bin.02", "r.bin.z"], LobMissing, r"part r\.bin\.1 is missing \(\.02 is there\)"),
-        (["r.bin.01", "r.bin.02"], LobMissing, r"part r\.bin\.0 is missing \(\.01 is there\)"),
-        (["r.bin.00000", "r.bin.z"], LobMissing, r"part r\.bin\.0 is missing \(\.z is there\)"),
+        (["r.bin.00", "r.bin.01", "r.bin.1", "r.bin.z"], LobAmbiguous, "exists 2 times"),
+        (["r.bin.0", "r.bin.00", "r.bin.z"], LobAmbiguous, "exists 2 times"),
+        (["r.bin_part1", "r.bin_part01"], LobAmbiguous, "exists 2 times"),
+        (["r.bin.00", "r.bin.02", "r.bin.z"], LobMissing, r"part r\.bin\.1 is missing \(\.02 exists\)"),
+        (["r.bin.01", "r.bin.02"], LobMissing, r"part r\.bin\.0 is missing \(\.01 exists\)"),
+        (["r.bin.00000", "r.bin.z"], LobMissing, r"part r\.bin\.0 is missing \(\.z exists\)"),
         (["r.bin_part1", "r.bin_part2"], LobMissing, "has 2 bytes, expected length 13"),
     ],
 )
@@ -691,7 +691,7 @@ def test_parts_of_odd_names_and_a_wrong_length_are_taken_for_the_right_digest(tm
 
 
 def test_inside_a_whole_of_another_size_beside_its_parts_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(LobAmbiguous, match="is there whole, and so is its part"):
+    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
         resolve(tmp_path, "r.bin", inside={"r.bin": b"12", "r.bin.0": b"1", "r.bin.z": b"2"}, length=5)
 
 
@@ -744,7 +744,7 @@ def test_a_step_out_of_the_granted_roots_is_refused_and_says_how_to_grant_it(tmp
     with pytest.raises(LobUnresolved) as caught:
         resolve(root, "r.bin", column="../../lobs/")
     assert "--lob-root" in caught.value.hint
-    assert any("is in no folder that was granted" in each for each in caught.value.tried)
+    assert any("is outside every granted folder" in each for each in caught.value.tried)
     found, data = resolve(root, "r.bin", column="../lobs/", roots=[tmp_path / "lobs"])
     assert (found.convention, data) == (Convention.C, b"x")
 
@@ -754,7 +754,7 @@ def test_an_absolute_place_is_read_below_a_granted_root_only(tmp_path: Path) -> 
     root = tmp_path / "package"
     root.mkdir()
     column = f"{tmp_path}/store/lobs/"
-    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+    with pytest.raises(LobUnresolved, match="is outside every granted folder"):
         resolve(root, "r.bin", column=column)
     found, data = resolve(root, "r.bin", column=column, roots=[tmp_path / "store"])
     assert (found.convention, data) == (Convention.C, b"x")
@@ -883,7 +883,7 @@ def test_a_link_for_one_convention_does_not_hide_what_another_finds(tmp_path: Pa
 
 
 def test_a_step_above_the_file_systems_root_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+    with pytest.raises(LobUnresolved, match="is outside every granted folder"):
         resolve(tmp_path, "r.bin", column="../" * 40)
 
 
@@ -950,7 +950,7 @@ def test_a_folder_is_listed_once_for_all_renamed_lobs(
 def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, "r.bin", database="./lobs/", column="c/", inside={})
-    assert "its LOB is not there. Tried: C " in caught.value.message
+    assert "LOB not found. Tried: C " in caught.value.message
     assert f"C '{tmp_path}/lobs/c/r.bin': nothing is there" in caught.value.tried
     assert "H 'r.bin': nothing is there" in caught.value.tried
     assert "more" in caught.value.message
@@ -1047,7 +1047,7 @@ def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None
     resolver = Resolver(
         None, [tmp_path / "drive"], siard_name="x", drives={"S:": tmp_path / "drive"}, mapping=climbing
     )
-    with pytest.raises(LobUnresolved, match="is in no folder that was granted"):
+    with pytest.raises(LobUnresolved, match="is outside every granted folder"):
         resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_0/r.bin"))
 
 

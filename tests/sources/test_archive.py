@@ -259,7 +259,7 @@ def test_a_cell_that_names_no_entry(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[table])
     error = refusal(path)
     assert error.message.startswith(
-        f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2), file 'record0.bin': its LOB is not there. Tried: "
+        f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2), file 'record0.bin': LOB not found. Tried: "
     )
     assert "incomplete" in error.hint
 
@@ -272,7 +272,7 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
         assert next(found).place.id == "s0.t0.c1.r2"
         with pytest.raises(LobsUnresolved) as caught:
             next(found)
-    assert caught.value.message == f"{path}: 2 LOBs cannot be had"
+    assert caught.value.message == f"{path}: 2 LOBs not found"
     assert [each[: each.index(",")] for each in caught.value.details] == [
         "table s.t row 1",
         "table s.t row 3",
@@ -282,12 +282,10 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_any_number_is_named(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 10_050)])
     error = refusal(path)
-    assert error.message == f"{path}: 10,050 LOBs cannot be had"
+    assert error.message == f"{path}: 10,050 LOBs not found"
     assert len(error.details) == 10_050
     assert "Tried: " in error.details[0]
-    assert (
-        error.details[-1] == "table s.t row 10,050, cell c1 (s0.t0.c1.r10050), file 'a': its LOB is not there"
-    )
+    assert error.details[-1] == "table s.t row 10,050, cell c1 (s0.t0.c1.r10050), file 'a': LOB not found"
     assert list(error.details)[1:3] == error.details[1:3]
     with pytest.raises(IndexError):
         error.details[10_050]
@@ -310,7 +308,7 @@ def test_a_lob_outside(tmp_path: Path) -> None:
     table = Table(columns=(column("D", lob_folder="../lobs/"),), rows=("<c1 file='record0.bin'/>",))
     path = siard(tmp_path / "s.siard", tables=[table])
     error = refusal(path)
-    assert "its LOB is not there" in error.message
+    assert "LOB not found" in error.message
     assert "--lob-root DIR" in error.hint
     (tmp_path / "lobs").mkdir()
     (tmp_path / "lobs" / "record0.bin").write_bytes(b"outside")
@@ -337,7 +335,7 @@ def test_a_cell_that_names_a_part_of_the_archive_itself(tmp_path: Path, file: st
     path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
     error = refusal(path)
     assert error.message.endswith(
-        f"(s0.t0.c1.r1), file {file!r}: names what is no LOB but part of the archive itself"
+        f"(s0.t0.c1.r1), file {file!r}: names a part of the archive itself, not a LOB"
     )
     assert "would destroy the archive" in error.hint
 
@@ -347,7 +345,7 @@ def test_a_cell_that_names_the_archives_own_file(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
     error = refusal(path)
     assert error.message.endswith(
-        "(s0.t0.c1.r1), file '../s.siard': names what is no LOB but part of the archive itself"
+        "(s0.t0.c1.r1), file '../s.siard': names a part of the archive itself, not a LOB"
     )
 
 
@@ -367,7 +365,7 @@ def test_a_granted_folder_that_is_none_is_a_wrong_option(tmp_path: Path) -> None
     path = siard(tmp_path / "s.siard", tables=[Table()])
     nothing = tmp_path / "nothing"
     for grants in (Grants(lob_roots=(nothing,)), Grants(drives={"S:": nothing})):
-        with pytest.raises(ConfigError, match="nothing is no folder that LOBs could lie in"):
+        with pytest.raises(ConfigError, match="nothing is not a folder"):
             Archive(path, grants=grants)
 
 

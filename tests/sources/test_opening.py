@@ -333,7 +333,7 @@ def test_all_lobs_that_are_missing_are_named_and_nothing_is_written(tmp_path: Pa
             [siards.Lob(data=b"one"), siards.Lob(data=b"2", entry=None), siards.Lob(data=b"3", entry=None)]
         ),
     )
-    with pytest.raises(SourceError, match="2 LOBs cannot be had") as refused:
+    with pytest.raises(SourceError, match="2 LOBs not found") as refused:
         built(source, tmp_path / "out")
     assert ["row 2" in refused.value.details[0], "row 3" in refused.value.details[1]] == [True, True]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["A.siard"]

@@ -75,7 +75,7 @@ class Cells:
             self._count_column(self._undigested, column, cell)
         if not column.is_described:
             self._count_column(self._of_no_column, column, cell)
-        found = self._finder.found(column, cell)
+        found = self._finder.find(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
             return

@@ -1,8 +1,8 @@
-"""The search for the LOB of a cell among the archive's entries and the package's files.
+"""Search for a cell's LOB among the archive's entries and the package's files, on the checker's own terms.
 
-The rules are those of reading: the statement's place with a fitting size ends the search; else the
-convention that last fitted in this column; else all of them in their fixed order. What is there is
-asked of the catalogue and of the archive's directory: nothing is opened but to tell two candidates
+Candidate places are computed as for reading: the statement's place with a fitting size ends the search;
+else the convention that last fitted in this column; else all of them in their fixed order. Files are
+looked up in the catalogue and in the archive's directory: none is opened but to tell two candidates
 apart, and nothing outside the package is looked at.
 """
 
@@ -28,10 +28,10 @@ from metspack.siard.metadata import Metadata, Table
 from metspack.uris import PLAIN, ReferenceRefused, Repair
 
 NO_SLASH = "no slash at the end of a lobFolder"
-"""Tolerated like a ``Repair``: joined as RFC 3986 has it, such a folder would be lost."""
+"""Tolerated like a ``Repair``: joined by RFC 3986 (5.2.3), the folder's last name would be lost."""
 
 Proof = Callable[[Sequence[Extent], Digest], bool]
-"""Whether the bytes of a whole LOB or of its parts, in order, have a digest."""
+"""Returns whether the bytes of a whole LOB, or of its parts in order, have a digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class LobFiles:
     pieces: tuple[tuple[bytes, int], ...]
     tolerated: tuple[str, ...]
     rival: bytes | None = None
-    """Where it may be as well, with other bytes; None when it is decided."""
+    """Another place with other bytes where it may be as well; None when it is decided."""
 
     @property
     def is_whole(self) -> bool:
@@ -57,7 +57,7 @@ class LobFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Why a cell has no LOB; ``pieces`` are parts of it that are there nevertheless."""
+    """A cell whose LOB was not found: the finding's code, and ``pieces``, those of its parts that exist."""
 
     code: Rule
     expected: bytes = b""
@@ -66,7 +66,7 @@ class Lost:
 
 
 class ColumnSearch:
-    """What the cells of a column or field have in common, and the way in which the last one was found."""
+    """A column or field whose LOBs are looked for: its candidate places, and how the last LOB was found."""
 
     __slots__ = (
         *("candidates", "convention", "is_described", "is_led_out", "label", "prefix", "tolerated", "way"),
@@ -83,7 +83,7 @@ class ColumnSearch:
         self.is_led_out = False
         """Whether the statement's places for its plain cells are all outside the package."""
         self.prefix: bytes | None = None
-        """What stands before a plain ``file`` where it is looked for first: a folder, or nothing inside."""
+        """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
 
@@ -99,7 +99,7 @@ class ColumnSearch:
 class Finder:
     """Finds the LOBs of one archive, which lies at ``path`` in the package.
 
-    ``proof`` tells whether bytes have a digest; without it none are read.
+    ``proof`` compares bytes with a digest; without it none are read.
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class Finder:
         return column
 
     def learn(self, column: ColumnSearch) -> None:
-        """Let plain cells be looked for first where their column's way leads, if the statement leads out."""
+        """Look for plain cells first where the last LOB of their column was, if the statement leads out."""
         if column.is_led_out:
             column.prefix = None
             way = None if column.way is None else column.candidates.by_way(column.way)
-            # What is inside has its convention from each cell, and who is renamed has several places.
+            # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
                 self._learn(column, way)
 
@@ -143,8 +143,8 @@ class Finder:
             column.convention = probe.convention
             column.tolerated = tolerated(column, probe)
 
-    def found(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
-        """Return the cell's LOB, or why it has none."""
+    def find(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
+        """Look for a cell's LOB; return it, or why it was not found. The next cells profit from it."""
         if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
             is_inside = column.candidates.is_inside
@@ -166,9 +166,9 @@ class Finder:
 
 
 def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
-    """Return what was tolerated in the references that lead to a candidate, as people call it.
+    """Return the tolerated faults of the references that lead to a candidate, in words.
 
-    What a convention is about (backslashes, ``file:``) is not said twice.
+    Those that the convention itself implies (backslashes, ``file:``) are left out.
     """
     known = {Repair.PSEUDO_ABSOLUTE}
     if candidate.convention is Convention.J:
@@ -219,7 +219,7 @@ class _CellSearch:
         hits: list[_Match] = []
         for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
-                continue  # another archive's folder has no say where one of this archive's own is there
+                continue  # a renamed folder counts only where this archive's own does not exist
             fitting = self._hits(each)
             if each.stated and (first := next(fitting, None)) is not None:
                 return first
@@ -227,7 +227,7 @@ class _CellSearch:
         return self._decided(hits) if hits else None
 
     def _hits(self, candidate: Candidate) -> Iterator[_Match]:
-        """Yield what is there and fits, of the one or more places that a candidate means."""
+        """Yield the files that exist and fit at the one or more places that a candidate means."""
         for names in self._places(candidate):
             self._tried.append((candidate, names))
             if names is None:
@@ -239,7 +239,7 @@ class _CellSearch:
                 self._misfits.append(hit)
 
     def _oddly_named(self) -> _Match | None:
-        """Return parts whose numbers are padded otherwise than usual."""
+        """Return parts whose numbers are padded in an unusual way."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
                 return hit
@@ -249,7 +249,7 @@ class _CellSearch:
         """Yield the names of each place that a candidate means, None for one outside the package."""
         place, files = candidate.place, self._finder.files
         if place.inside or candidate.convention is Convention.LOB_ROOT:
-            # The package is what a check is granted beside the folder of the .siard.
+            # A check is granted the package beside the folder of the .siard.
             yield place.segments
             return
         names = files.names(self._finder.base, place)
@@ -265,7 +265,7 @@ class _CellSearch:
         return self._column.candidates.fits(size, self._cell.length)
 
     def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _Match | None:
-        """Return the whole or the parts at a place, None when neither is there whole."""
+        """Return the whole or the parts at a place, None when neither is complete."""
         look = self._look(inside=candidate.place.inside)
         whole = None if odd else look(names)
         try:
@@ -275,7 +275,7 @@ class _CellSearch:
             return None
         if not extents:
             return None
-        # The package may have it elsewhere than where its name leads: there is it listed.
+        # The package may have the file elsewhere than its name leads; METS lists it there.
         there = whole.path if isinstance(whole, FileExtent) else names
         return _Match(candidate=candidate, names=there, extents=extents)
 
@@ -301,7 +301,7 @@ class _CellSearch:
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
     def _decided(self, hits: list[_Match]) -> _Match:
-        """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
+        """Return the hit that METS or the digest shows to be the cell's LOB, else the first."""
         first, *others = hits
         others = [each for each in others if _pieces(each) != _pieces(first)]
         if not others:
@@ -330,7 +330,7 @@ class _CellSearch:
         return digest is not None and proof is not None and proof(hit.extents, digest)
 
     def _are_alike(self, one: _Match, other: _Match) -> bool:
-        """Whether two hits are known to have the same bytes without a look at them."""
+        """Whether two hits have the same bytes by what is recorded of them; none are read."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
         if not one.candidate.place.inside:
@@ -353,7 +353,7 @@ class _CellSearch:
         return Lost(code=code, expected=path_of(names))
 
     def _expected(self, tried: Sequence[tuple[Candidate, Names | None]]) -> tuple[Candidate, Names] | None:
-        """Return where the LOB should be: where others of its column are, else the likeliest place."""
+        """Return the place where the LOB is expected: where others of its column are, else the likeliest."""
         first = True
         likeliest = None
         for candidate, names in tried:
@@ -366,7 +366,7 @@ class _CellSearch:
         return likeliest
 
     def _parts_left(self, tried: Sequence[tuple[Candidate, Names | None]]) -> Lost | None:
-        """Return that later parts are there though the first is not, None when there are none."""
+        """Return the finding for later parts without the first, None when there are none."""
         for candidate, names in tried:
             if names is not None:
                 try:
@@ -377,7 +377,7 @@ class _CellSearch:
 
 
 def _is_unreadable(refusal: SourceError) -> bool:
-    """Whether a text is no reference at all, rather than one that leads out of the archive."""
+    """Whether a text is not a reference at all, rather than one that leads out of the archive."""
     return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
 
 

@@ -550,7 +550,7 @@ def test_the_checker_finds_what_the_reader_of_archives_finds(  # noqa: PLR0917 -
         reader = Resolver(container, [root, root], siard_name="y.siard", lob_folder=metadata.lob_folder)
         ours_column = ours.column(metadata, table, "c1")
         for cell in tables.cells([_document(container, table.path)], table):
-            outcome = ours.found(ours_column, cell)
+            outcome = ours.find(ours_column, cell)
             try:
                 resolution = reader.resolved(table, cell)
             except LobUnresolved:

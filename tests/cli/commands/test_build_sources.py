@@ -160,7 +160,7 @@ def test_lobs_that_were_moved_away_are_found_in_a_granted_folder(
         shutil.move(segment, store / segment.name)
     refused = metspack("build", package / "Northwind.siard", "-o", out, *SMALL)
     assert refused.code == 3
-    assert "8 LOBs cannot be had\n" in refused.err
+    assert "8 LOBs not found\n" in refused.err
     assert refused.err.count("row ") == 8
     assert "--lob-root DIR" in refused.err
     outcome = metspack("build", package / "Northwind.siard", "-o", out, *SMALL, "--lob-root", store)
