@@ -21,7 +21,7 @@ _BUILD = "metspack build makes a package of the archive by itself."
 
 
 @dataclass(frozen=True, slots=True)
-class _HeaderAgent:
+class _ParentAgent:
     """An agent of a METS header, as what is added has to name it again."""
 
     _agent: reader.Agent
@@ -52,7 +52,7 @@ class _ParentHeader:
 
     root: Mapping[str, str] = field(default_factory=dict)
     header: Mapping[str, str] = field(default_factory=dict)
-    agents: list[_HeaderAgent] = field(default_factory=list)
+    agents: list[_ParentAgent] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     checksum: str = ""
     href: str = ""
@@ -162,10 +162,10 @@ def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
         for fact in reader.read(reading.chunks(descriptor, size=reading.BLOCK)):
             if isinstance(fact, reader.Root):
                 said.root = fact.attributes
-            elif isinstance(fact, reader.Header):
+            elif isinstance(fact, reader.MetsHeader):
                 said.header = fact.attributes
             elif isinstance(fact, reader.Agent):
-                said.agents.append(_HeaderAgent(fact))
+                said.agents.append(_ParentAgent(fact))
             elif isinstance(fact, reader.StructMap):
                 said.labels.add(fact.label or "")
             elif isinstance(fact, reader.File) and fact.element == "file":

@@ -1,4 +1,4 @@
-"""Putting the containers of a divided representation together into one package.
+"""Merge the IPs of a divided representation into one CSIP package.
 
 METS, PREMIS and schemas are made anew. Every data file is copied as it is, compared with its digest in the
 same pass; nothing is overwritten, and the containers are only read.
@@ -18,12 +18,13 @@ from metspack.building.placing import PlacedFile, Placements
 from metspack.containers.ipreader import OpenPacks
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import writing
+from metspack.files import tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
-from metspack.merging.ips import GivenIp, check_fixity, ordered
+from metspack.merging.ips import GivenIp, check_fixity, read_ips
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
+from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
@@ -56,10 +57,12 @@ def merge_ips(
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    with closing(OpenPacks(options.budgets)) as shelf:
-        containers = ordered(paths, shelf, options.budgets)
-        with DataFiles(containers, options.budgets) as found, stage(target) as staging:
-            result = _MergeWork(containers, found, options, progress, staging).done()
+    with closing(OpenPacks(options.budgets)) as shelf, MetsTables(options.budgets) as tables:
+        containers = read_ips(paths, shelf, tables)
+        with tempdb.explained("the files of the containers"):
+            found = DataFiles(containers, tables)
+        with stage(target) as staging:
+            result = _MergeWork(containers, found, options, progress, staging).write()
             staging.publish()
     return result
 
@@ -101,11 +104,11 @@ class _MergeWork:
         self.objid = ids.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
         self.warnings = [*found.unproven]
-        self.options = replace(options, objid=self.objid, dialect_options=self._adopted(options))
+        self.options = replace(options, objid=self.objid, dialect_options=self._adopt(options))
         self.archive = self._archive()
 
-    def _adopted(self, options: PackageOptions) -> DialectOptions:
-        """Return what the package says, with what the parent has of a person's."""
+    def _adopt(self, options: PackageOptions) -> DialectOptions:
+        """Prove and lay ready the parent's documents that are kept; return the options that name them."""
         adopted = dialects.named(options.dialect).adopted(
             options.dialect_options,
             self.root,
@@ -154,8 +157,8 @@ class _MergeWork:
         with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
             return building_options.dialect(self.options, archive.stem, self.objid, archive)
 
-    def done(self) -> Merged:
-        """Make the whole package in the staging folder."""
+    def write(self) -> Merged:
+        """Write the whole package in the staging folder; return what was put together."""
         staging = self.staging
         dialect = self._dialect()
         files, size = self.found.amounts()
@@ -170,7 +173,7 @@ class _MergeWork:
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
         with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
-            for file in self._copied(staging.package / folder, wholes):
+            for file in self._copy_data(staging.package / folder, wholes):
                 placed.add(file)
             staging.journal.record(event="copied")
             content = MergedContent(
@@ -196,7 +199,7 @@ class _MergeWork:
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
-    def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
+    def _copy_data(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
         """Copy the data, proving each file; yields it as METS is to list it."""
         algorithms = placing.algorithms(self.options.algorithm)
         made: set[Path] = set()

@@ -60,7 +60,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class MetsHeader:
     """The attributes of ``metsHdr``, by their names as written."""
 
     attributes: Mapping[str, str]
@@ -132,7 +132,7 @@ class Identified:
     line: int
 
 
-Fact = Root | Header | Agent | File | StructMap | Mptr | Fptr | Identified
+Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified
 
 
 class NotMets(safexml.XmlError):
@@ -330,7 +330,7 @@ class Reader:
         )
 
     def _header(self, attributes: dict[str, str]) -> None:
-        self._found.append(Header(attributes=attributes))
+        self._found.append(MetsHeader(attributes=attributes))
 
     def _open_agent(self, attributes: dict[str, str]) -> None:
         self._agent = _OpenAgent(attributes)
@@ -347,8 +347,8 @@ class Reader:
     def _close_agent(self, agent: _OpenAgent, local: str) -> None:
         self._parser.CharacterDataHandler = None
         if local == _NAME:
-            agent.name += self._text
-        elif local == _NOTE:
+            agent.name = agent.name or self._text
+        elif local == _NOTE and len(agent.note) < self._budgets.attribute:
             agent.note += self._text
         else:
             self._found.append(agent.fact())
