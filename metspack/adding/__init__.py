@@ -1,1 +1,1 @@
-"""Adding a further archive, with segments of its own, to a package that is there."""
+"""Adding a further archive, with segments of its own, to an existing package."""

@@ -175,7 +175,7 @@ class DataFiles:
     # --- what METS lists ----------------------------------------------------------------------------------
 
     def _take(self, number: int, container: GivenIp) -> None:
-        """Take what the METS of a container and of its representation list."""
+        """Add the data files that the METS of a container and of its representation list."""
         said = said_of_mets(self._tables, self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
             self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
@@ -211,7 +211,7 @@ class DataFiles:
         if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
             raise SourceError(
                 f"{path} line {bare[0]}: {shown(bare[1])} has no digest that can be compared",
-                hint="Nothing would prove its bytes: have METS written anew with digests, or leave it out.",
+                hint="Without one its bytes cannot be verified: write the METS anew with digests.",
             )
 
     def _refuse_second(self, container: GivenIp, path: str, identifier: str) -> None:
@@ -230,7 +230,7 @@ class DataFiles:
     # --- what lies there ----------------------------------------------------------------------------------
 
     def _find(self, number: int, container: GivenIp) -> None:
-        """Compare what lies in a container with what is listed; count what will not be taken over."""
+        """Compare the files of a container with those listed; count those that are left out."""
         for path in container.ip.files():
             if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
                 self._check_listed(number, container, path)
@@ -244,8 +244,7 @@ class DataFiles:
         if self._tables.row(sql, "/".join(path[3:]), number) is None:
             raise SourceError(
                 f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
-                hint="Nothing proves its bytes, or that it belongs there: take it away, or find out what it "
-                "is.",
+                hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
             )
 
 
@@ -259,7 +258,7 @@ def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> It
 
 
 def _is_kept(path: tuple[str, ...]) -> bool:
-    """Return whether a file of the parent is a person's documentation or description, and goes along."""
+    """Return whether a file of the parent is documentation or description that a person wrote: it is kept."""
     if path[:2] == _DUBLIN_CORE[:2]:
         return path != _DUBLIN_CORE
     return path[:1] == _ABOUT[:1] and path != _ABOUT
@@ -306,8 +305,8 @@ class Wholes(tempdb.Scratch):
         self._checksum = ""
         self._hashers = Hashers(())
 
-    def hashers(self, file: DataFile, checksum: str) -> Hashers:
-        """Return what the bytes of the next file are to be given to as well: the whole it is part of."""
+    def start_file(self, file: DataFile, checksum: str) -> Hashers:
+        """Begin the next file; return the hashers of the LOB that it is a part of, for its bytes."""
         if not file.part_of:
             self.end()
             return Hashers(())
@@ -320,7 +319,7 @@ class Wholes(tempdb.Scratch):
         return self._hashers
 
     def end(self) -> None:
-        """Say that the LOB that came last is whole."""
+        """Record the LOB that came last with size and digest: all of its parts were hashed."""
         if self._lob:
             value = self._hashers.digest(self._checksum).value
             with tempdb.explained(_KEEPING_SPLIT):

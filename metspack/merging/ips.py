@@ -204,7 +204,7 @@ def read_ips(paths: Sequence[Path], shelf: OpenPacks, tables: MetsTables) -> tup
             raise SourceError(
                 f"{parent.mets} names the child {objid}, which is not among the containers",
                 hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
-                "representation is put together of all its parts.",
+                "representation is merged from all its parts.",
             )
         result[bare(objid)] = child
     if strangers := [each for name, each in found.items() if name not in result]:
@@ -262,7 +262,7 @@ def _parent(containers: Sequence[GivenIp]) -> GivenIp:
     raise SourceError(
         f"{parents[0].folder} ({parents[0].objid}) and {parents[1].folder} ({parents[1].objid}) are both "
         "parents; expected the containers of one package",
-        hint="Put each package together by itself.",
+        hint="Merge each package by itself.",
     )
 
 
@@ -274,8 +274,8 @@ def _check_representations(containers: Sequence[GivenIp]) -> None:
             names = ", ".join(each.representations)
             raise SourceError(
                 f"{each.folder} has {len(each.representations)} representations ({names}), expected one",
-                hint="A package of one archive is put together. Give each back and build packages of them: "
-                "metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
+                hint="Only a package of one archive can be merged. Restore each archive and build a package "
+                "of it: metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
             )
         if first is not None and each.representations not in {(), first.representations}:
             raise SourceError(

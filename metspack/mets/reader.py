@@ -68,13 +68,17 @@ class MetsHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An ``agent`` of ``metsHdr`` with its TYPE and ROLE; ``note`` are its notes, one after the other."""
+    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE, ``note`` all of its notes."""
 
-    type: str | None
-    role: str | None
-    other_role: str | None
+    type: str
+    role: str
     name: str
     note: str
+
+    @property
+    def is_organisation(self) -> bool:
+        """Whether its TYPE says so."""
+        return self.type == "ORGANIZATION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,13 +431,8 @@ class _OpenAgent:
 
     def fact(self) -> Agent:
         value = self._attributes.get
-        return Agent(
-            type=value("TYPE"),
-            role=value("ROLE"),
-            other_role=value("OTHERROLE"),
-            name=self.name,
-            note=self.note,
-        )
+        role = value("OTHERROLE") or value("ROLE", "")
+        return Agent(type=value("TYPE", ""), role=role, name=self.name, note=self.note)
 
 
 class _OpenFile:

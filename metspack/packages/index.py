@@ -43,15 +43,15 @@ def unread(path: str, error: OSError | MetspackError) -> SourceError:
         return SourceError(f"{path}: {error.message}", hint=error.hint)
     return SourceError(
         f"{path} cannot be read: {error.strerror or error}",
-        hint="The package is not complete, or you may not read it; metspack check tells what is missing.",
+        hint="The package is not complete, or you may not read it; metspack check says what is missing.",
     )
 
 
 def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    """Return the fault of a METS that names a child and gives it no place; ``refused`` says why."""
+    """Return the fault of a METS that names a child but not its location; ``refused`` says why."""
     return SourceError(
         f"{where} names the child {href or 'nothing'}, "
-        + (refused or "but no file of that METS with this ID gives it a place"),
+        + (refused or "but that METS has no file with this ID, which would give its location"),
         hint="metspack check tells more about the links of the package.",
     )
 
@@ -324,7 +324,7 @@ class Index(MetsTables):
         """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
 
         ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
-        those from there. Nothing when it is no such folder.
+        those from there. Empty when ``data`` is not such a folder.
         """
         found: dict[tuple[str, ...], tuple[str, ...]] = {}
         if not is_representation(data):
@@ -337,7 +337,7 @@ class Index(MetsTables):
         return found
 
     def prefix(self, archive: tuple[str, ...]) -> str:
-        """Return what the ids of an archive's LOBs begin with, "" where none has a beginning."""
+        """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
         if archive not in self._prefixes:
             found = lobids.prefix((archive_of(archive) or archive)[-1])
             sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
@@ -360,7 +360,7 @@ class Index(MetsTables):
         return None if row is None else str(row[0])
 
     def weight(self) -> int:
-        """Return the bytes of all LOBs that the METS documents list, as far as they say it."""
+        """Return the sum of the sizes that the METS documents state of LOBs, in bytes."""
         row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
         return 0 if row is None else int(row[0])
 
@@ -466,7 +466,7 @@ def _bare(identifier: str | None) -> str | None:
 
 
 class _Document:
-    """What is known while one METS is read."""
+    """State of the reading of one METS: its OBJID and the last file that an ``fptr`` named."""
 
     __slots__ = ("folder", "number", "objid", "pointed")
 

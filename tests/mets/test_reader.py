@@ -137,14 +137,8 @@ def test_the_header_and_its_agents_are_facts(size: int) -> None:
     assert (root.attributes["OBJID"], root.attributes["c:KIND"]) == ("P", "K")
     assert others == [
         MetsHeader(attributes={"CREATEDATE": "2021", "c:PACKAGE": "SIP"}),
-        Agent(
-            type="ORGANIZATION",
-            role="OTHER",
-            other_role="SUBMITTER",
-            name="Abr\xe4ham & Sons",
-            note="one, two",
-        ),
-        Agent(type=None, role="CREATOR", other_role=None, name="", note=""),
+        Agent(type="ORGANIZATION", role="SUBMITTER", name="Abr\xe4ham & Sons", note="one, two"),
+        Agent(type="", role="CREATOR", name="", note=""),
     ]
 
 
