@@ -1,1 +1,1 @@
-"""Add a further archive, with segments of its own, to an existing package."""
+"""Adding a further archive, with segments of its own, to an existing package."""

@@ -20,29 +20,6 @@ _UNPACKED = "Only packages in folders can be added to: take the IPs out of their
 _BUILD = "metspack build makes a package of the archive by itself."
 
 
-@dataclass(frozen=True, slots=True)
-class _HeaderAgent:
-    """An agent of a METS header, as what is added has to name it again."""
-
-    _agent: reader.Agent
-
-    @property
-    def name(self) -> str:
-        return self._agent.name
-
-    @property
-    def note(self) -> str:
-        return self._agent.note
-
-    @property
-    def is_organisation(self) -> bool:
-        return self._agent.type == "ORGANIZATION"
-
-    @property
-    def role(self) -> str:
-        return self._agent.other_role or self._agent.role or ""
-
-
 @dataclass(slots=True)
 class _ParentHeader:
     """Root, header, agents and structMap labels of the parent's METS, its checksum algorithm and first hrefs.
@@ -52,14 +29,14 @@ class _ParentHeader:
 
     root: Mapping[str, str] = field(default_factory=dict)
     header: Mapping[str, str] = field(default_factory=dict)
-    agents: list[_HeaderAgent] = field(default_factory=list)
+    agents: list[reader.Agent] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     checksum: str = ""
     href: str = ""
     child: str = ""
 
     def add_file(self, checksum: str, href: str) -> None:
-        """Note what a file entry says, where none before it said that."""
+        """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
         self.checksum = self.checksum or checksum
         self.href = self.href or href
         if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
@@ -75,10 +52,10 @@ class MetspackPackage(ExistingPackage):
     archives: tuple[str, ...]
 
     def options(self, options: BuildOptions, representation: str | None) -> BuildOptions:
-        """Return the options with which something more is built for the package.
+        """Return the options with which a further archive is built for the package.
 
         ``representation`` is the name of the new one, None for the next number. Raises ``ConfigError`` for
-        one that is there, or where there are none.
+        one that exists already, or for a dialect without representations.
         """
         given = {} if representation is None else {"representation": representation}
         if not given.keys() <= dialects.facts(self.dialect).options.keys():
@@ -103,8 +80,8 @@ class MetspackPackage(ExistingPackage):
 def read_package(root: Path) -> MetspackPackage:
     """Return the package in a folder.
 
-    Raises ``SourceError`` when there is none, when another tool made it, when its IPs are packed and when it
-    has no archive.
+    Raises ``SourceError`` when there is none, when another tool made it and when it has no SIARD archive;
+    ``TargetError`` when its IPs are packed.
     """
     if not root.is_dir():
         raise SourceError(
@@ -162,10 +139,10 @@ def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
         for fact in reader.read(reading.chunks(descriptor, size=reading.BLOCK)):
             if isinstance(fact, reader.Root):
                 said.root = fact.attributes
-            elif isinstance(fact, reader.Header):
+            elif isinstance(fact, reader.MetsHeader):
                 said.header = fact.attributes
             elif isinstance(fact, reader.Agent):
-                said.agents.append(_HeaderAgent(fact))
+                said.agents.append(fact)
             elif isinstance(fact, reader.StructMap):
                 said.labels.add(fact.label or "")
             elif isinstance(fact, reader.File) and fact.element == "file":

@@ -1,1 +1,1 @@
-"""Putting the containers of a divided representation together into one package."""
+"""Merging the IPs of a divided representation into one package."""

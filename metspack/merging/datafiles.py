@@ -1,46 +1,73 @@
-"""The data files of containers: what METS says of each, and that no two have the same place."""
+"""Data files of the IPs to be merged: what METS says of each; no two have the same place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from metspack import safexml
-from metspack.digests import Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.mediatypes import DEFAULT
-from metspack.merging.ips import REPRESENTATIONS, GivenIp, check_fixity, damaged, facts, said_of_mets
-from metspack.mets import CSIP_METS, filetable, reader
+from metspack.merging.ips import (
+    REPRESENTATIONS,
+    GivenIp,
+    check_fixity,
+    damaged,
+    read_mets,
+    said_of_mets,
+    stated,
+)
+from metspack.mets import CSIP_METS
 from metspack.mets.dialects.interface import SplitLob, SplitPart
-from metspack.model import Budgets, Digest, Format
+from metspack.model import Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
+from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import digest_of, format_of, located, size_of
+from metspack.packages.metsfiles import format_in
 from metspack.uris import shown
 
 _DATA = "data"
-_KEEPING = "the files of the containers"
 _EXAMPLES = 3
 _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
 
-_SCHEMA = """
-CREATE TABLE file (
-    n INTEGER PRIMARY KEY, container INTEGER, path TEXT UNIQUE, id TEXT UNIQUE, part_of TEXT, seq INTEGER,
-    size INTEGER, algorithm TEXT, digest TEXT, media TEXT, source TEXT,
-    puid TEXT, name TEXT, version TEXT
-);
-CREATE TABLE document (n INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, algorithm TEXT, digest TEXT)
+# The data files among what the METS documents list: "container" counts the IPs, "path" is below data.
+_DATA_TABLE = """
+CREATE TABLE data (
+    n INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE, container INTEGER, path TEXT UNIQUE,
+    xml_id TEXT UNIQUE
+)
 """
-_COLUMNS = "container, path, id, part_of, seq, size, algorithm, digest, media, source, puid, name, version"
-_PUT = f"INSERT OR IGNORE INTO file ({_COLUMNS}) VALUES ({', '.join('?' * 13)})"  # noqa: S608
+_SELECTED = "FROM entry WHERE mets = ?1 AND data_path(path, ?2) IS NOT NULL"
+_PUT = f"""INSERT OR IGNORE INTO data (entry, container, path, xml_id)
+SELECT id, ?3, data_path(path, ?2), coalesce(xml_id, '') {_SELECTED} ORDER BY id"""
+_SECOND = f"""SELECT data_path(path, ?2), coalesce(xml_id, '') {_SELECTED}
+AND id NOT IN (SELECT entry FROM data) ORDER BY id LIMIT 1"""  # noqa: S608
+_REFUSED = "SELECT line, refused FROM entry WHERE mets = ? AND refused IS NOT NULL ORDER BY id LIMIT 1"
+_WITHOUT_DIGEST = f"""SELECT e.line, d.path FROM data d JOIN entry e ON e.id = d.entry
+WHERE e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" * len(OCTETS))}))
+ORDER BY d.n LIMIT 1"""  # noqa: S608
+_VIEW = """
+CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size, e.algorithm,
+    e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
+    AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq
+FROM data d JOIN entry e ON e.id = d.entry
+"""
+_COLUMNS = "container, path, xml_id, media, format, part_of, seq, mets, line, size, algorithm, digest"
 # The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
 _ORDERED = f"""SELECT {_COLUMNS} FROM (
-    SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM file
-) ORDER BY turn, seq, n"""  # noqa: S608
+    SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM data_file
+) ORDER BY turn, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""  # noqa: S608
+# What else the parent lists in its own folder.
+_BESIDE = """SELECT path, size, algorithm, digest, line, mets FROM entry
+WHERE mets IN (?1, ?2) AND substr(path, 1, length(?3)) = ?3 AND data_path(path, ?4) IS NULL
+AND (?5 = '' OR substr(path, -length(?5)) = ?5) ORDER BY path, id"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,29 +92,28 @@ class DataFile:
         return (REPRESENTATIONS, self.container.representations[0], _DATA, *self.path.split("/"))
 
 
-class DataFiles(tempdb.Scratch):
-    """All data files of containers, as their METS list them, kept on disk; a context manager.
+class DataFiles:
+    """All data files of containers, as their METS in the tables list them.
 
-    ``containers`` begin with the parent. Raises ``SourceError`` when two files have the same path or ID
-    (AIP2), when one has no digest or is listed by nobody, and when a METS is not what another says of it.
+    ``containers`` begin with the parent; the METS of their representations are read by this. Raises
+    ``SourceError`` when two files have the same path or ID (AIP2), when one has no digest or is listed by
+    nobody, and when a METS is not what another says of it.
     """
 
-    def __init__(self, containers: Sequence[GivenIp], budgets: Budgets) -> None:
-        super().__init__(*_SCHEMA.split(";"), "BEGIN")
+    def __init__(self, containers: Sequence[GivenIp], tables: MetsTables) -> None:
         self._containers = containers
-        self._budgets = budgets
+        self._tables = tables
+        self._mets: dict[int, Path] = {}  # where the documents lie, by their numbers in the tables
+        self._of_parent: list[int] = []
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[str] = []
-        self._premis: dict[tuple[str, ...], StatedFixity] = {}
-        try:
-            with tempdb.explained(_KEEPING):
-                for number, container in enumerate(containers):
-                    self._take(number, container)
-                    self._find(number, container)
-        except BaseException:
-            self.close()
-            raise
+        tables.add_function("data_path", _data_path)
+        tables.execute(_DATA_TABLE)
+        tables.execute(_VIEW)
+        for number, container in enumerate(containers):
+            self._take(number, container)
+            self._find(number, container)
 
     @property
     def representation(self) -> str | None:
@@ -96,17 +122,16 @@ class DataFiles(tempdb.Scratch):
 
     def files(self) -> Iterator[DataFile]:
         """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
-        rows = self._database.execute(_ORDERED)
-        for number, path, identifier, part_of, seq, size, algorithm, value, media, source, *kind in rows:
+        for number, path, xml_id, media, kind, part_of, seq, mets, line, *said in self._tables.rows(_ORDERED):
             yield DataFile(
                 container=self._containers[number],
                 path=path,
-                id=identifier,
-                media_type=media,
-                said=_said(size, algorithm, value, by=source),
+                id=xml_id,
+                media_type=media or DEFAULT,
+                said=stated(*said, by=f"{self._mets[mets]} line {line}"),
                 part_of=part_of,
-                sequence=seq,
-                format=filetable.format_of(kind),
+                sequence=seq if part_of else None,
+                format=format_in(kind),
             )
 
     def archives(self) -> list[DataFile]:
@@ -115,21 +140,32 @@ class DataFiles(tempdb.Scratch):
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
-        files, size = self._database.execute("SELECT count(*), coalesce(sum(size), 0) FROM file").fetchone()
+        files, size = self._tables.row("SELECT count(*), coalesce(sum(size), 0) FROM data_file") or (0, 0)
         return int(files), int(size)
 
     def documents(self) -> Iterator[tuple[tuple[str, ...], StatedFixity]]:
         """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
-        for path, *said in self._database.execute(
-            "SELECT path, size, algorithm, digest FROM document ORDER BY path"
-        ):
-            yield tuple(path.split("/")), _said(*said, by=str(self._containers[0].mets))
+        before = None
+        for names, *said, _line, _mets in self._beside():
+            if names != before and names[-1] != CSIP_METS and _is_kept(names):
+                yield names, stated(*said, by=str(self._containers[0].mets))
+            before = names
+
+    def _beside(self, end: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield what the parent lists in its folder but for data, by names from there, sorted by path."""
+        folder = self._containers[0].ip.name
+        first, last = self._of_parent[0], self._of_parent[-1]
+        for path, *said in self._tables.rows(_BESIDE, first, last, f"{folder}/", folder, end):
+            yield tuple(path.split("/"))[1:], *said
 
     def split_formats(self) -> dict[str, SplitFormat]:
         """Return what the parent's PREMIS says of LOBs that lie in parts: few, for each is a large one."""
         parent = self._containers[0]
         found: dict[str, SplitFormat] = {}
-        for names, said in self._premis.items():
+        for names, *row, line, mets in self._beside("/".join(("", *PREMIS))):
+            if names[:1] != (REPRESENTATIONS,) or names[2:] != PREMIS:
+                continue
+            said = stated(*row, by=f"{self._mets[mets]} line {line}")
             try:
                 found |= {each.lob: each for each in split_formats(proven(parent, names, said))}
             except safexml.XmlError as error:
@@ -139,81 +175,50 @@ class DataFiles(tempdb.Scratch):
     # --- what METS lists ----------------------------------------------------------------------------------
 
     def _take(self, number: int, container: GivenIp) -> None:
-        """Take what the METS of a container and of its representation list."""
-        said = said_of_mets(self._containers[0], container) if number else None
+        """Add the data files that the METS of a container and of its representation list."""
+        said = said_of_mets(self._tables, self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
             self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
-        listed = self._document(number, (CSIP_METS,), said)
+        self._add(number, container.number, container.mets)
+        if said is not None:
+            for _ in proven(container, (CSIP_METS,), said):
+                pass
         if not container.representations:
             return
         below = (REPRESENTATIONS, container.representations[0], CSIP_METS)
-        if below in listed:
-            self._document(number, below, listed[below])
-
-    def _document(
-        self, number: int, names: tuple[str, ...], said: StatedFixity | None
-    ) -> dict[tuple[str, ...], StatedFixity]:
-        """Take the files that one METS lists; returns those that are METS documents."""
-        container = self._containers[number]
-        hashers = Hashers(said.algorithms if said else ())
-        folder = container.ip.name
-        documents: dict[tuple[str, ...], StatedFixity] = {}
-        mets = container.folder.joinpath(*names)
-        for fact in facts(container.ip, names, self._budgets, hashers):
-            if not isinstance(fact, reader.File) or not fact.href:
-                continue
-            path, refused = located((folder, *names[:-1]), fact.href)
-            if path is None:
-                raise SourceError(f"{mets} line {fact.line}: {refused}", hint="Correct the METS.")
-            if path[0] != folder:
-                continue
-            own = path[1:]
-            of_file = StatedFixity(size=size_of(fact), digest=digest_of(fact), by=f"{mets} line {fact.line}")
-            if own[-1] == CSIP_METS:
-                documents[own] = of_file
-            elif own[:1] == (REPRESENTATIONS,) and own[2:3] == (_DATA,):
-                self._listed(number, own[3:], fact, of_file)
-            elif number == 0 and own[:1] == (REPRESENTATIONS,) and own[2:] == PREMIS:
-                self._premis[own] = of_file
-            elif number == 0 and _is_kept(own):
-                self._database.execute(
-                    "INSERT OR IGNORE INTO document (path, size, algorithm, digest) VALUES (?, ?, ?, ?)",
-                    ("/".join(own), *_row(of_file)),
-                )
-        if said is not None:
+        listed = self._tables.file_at(container.number, (container.ip.name, *below))
+        if listed is not None:
+            *row, line = listed
+            said = stated(*row, by=f"{container.mets} line {line}")
+            hashers = Hashers(said.algorithms)
+            mets = container.folder.joinpath(*below)
+            self._add(number, read_mets(self._tables, container.ip, below, hashers)[0], mets)
             check_fixity(str(mets), said, hashers)
-        return documents
 
-    def _listed(self, number: int, path: tuple[str, ...], fact: reader.File, said: StatedFixity) -> None:
+    def _add(self, number: int, mets: int, path: Path) -> None:
+        """Add the data files that one METS lists, known by its number in the tables and by its path."""
         container = self._containers[number]
-        if not said.algorithms:
+        self._mets[mets] = path
+        if number == 0:
+            self._of_parent.append(mets)
+        row = self._tables.row
+        if (refused := row(_REFUSED, mets)) is not None:
+            raise SourceError(f"{path} line {refused[0]}: {refused[1]}", hint="Correct the METS.")
+        folder = container.ip.name
+        self._tables.execute(_PUT, mets, folder, number)
+        if (second := row(_SECOND, mets, folder)) is not None:
+            self._refuse_second(container, *second)
+        if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
             raise SourceError(
-                f"{said.by}: {shown('/'.join(path))} has no digest that can be compared",
-                hint="Nothing would prove its bytes: have METS written anew with digests, or leave it out.",
+                f"{path} line {bare[0]}: {shown(bare[1])} has no digest that can be compared",
+                hint="Without one its bytes cannot be verified: write the METS anew with digests.",
             )
-        sequence = int(fact.seq) if fact.groupid and fact.seq and fact.seq.isdecimal() else None
-        identifier = fact.id or ""
-        row = (
-            number,
-            "/".join(path),
-            identifier,
-            fact.groupid if sequence is not None else "",
-            sequence,
-            *_row(said),
-            fact.mimetype or DEFAULT,
-            said.by,
-            *filetable.row_of_format(format_of(fact)),
-        )
-        if not self._database.execute(_PUT, row).rowcount:
-            self._refuse_second(container, "/".join(path), identifier)
 
     def _refuse_second(self, container: GivenIp, path: str, identifier: str) -> None:
-        other = self._database.execute("SELECT container FROM file WHERE path = ?", (path,)).fetchone()
+        other = self._tables.row("SELECT container FROM data WHERE path = ?", path)
         what, clause = f"the path {shown(path)}", "AIP2: sub-paths are unique across the containers"
         if other is None:
-            other = self._database.execute(
-                "SELECT container FROM file WHERE id = ?", (identifier,)
-            ).fetchone()
+            other = self._tables.row("SELECT container FROM data WHERE xml_id = ?", identifier) or (0,)
             what, clause = f"the ID {identifier!r}", "IDs are unique in the METS of a representation"
         first = self._containers[other[0]]
         raise SourceError(
@@ -225,7 +230,7 @@ class DataFiles(tempdb.Scratch):
     # --- what lies there ----------------------------------------------------------------------------------
 
     def _find(self, number: int, container: GivenIp) -> None:
-        """Compare what lies in a container with what is listed; count what will not be taken over."""
+        """Compare the files of a container with those listed; count those that are left out."""
         for path in container.ip.files():
             if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
                 self._check_listed(number, container, path)
@@ -235,14 +240,11 @@ class DataFiles(tempdb.Scratch):
                     self.examples += (str(container.folder.joinpath(*path)),)
 
     def _check_listed(self, number: int, container: GivenIp, path: tuple[str, ...]) -> None:
-        row = self._database.execute(
-            "SELECT 1 FROM file WHERE path = ? AND container = ?", ("/".join(path[3:]), number)
-        ).fetchone()
-        if row is None:
+        sql = "SELECT 1 FROM data WHERE path = ? AND container = ?"
+        if self._tables.row(sql, "/".join(path[3:]), number) is None:
             raise SourceError(
                 f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
-                hint="Nothing proves its bytes, or that it belongs there: take it away, or find out what it "
-                "is.",
+                hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
             )
 
 
@@ -256,7 +258,7 @@ def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> It
 
 
 def _is_kept(path: tuple[str, ...]) -> bool:
-    """Return whether a file of the parent is a person's documentation or description, and goes along."""
+    """Return whether a file of the parent is documentation or description that a person wrote: it is kept."""
     if path[:2] == _DUBLIN_CORE[:2]:
         return path != _DUBLIN_CORE
     return path[:1] == _ABOUT[:1] and path != _ABOUT
@@ -272,15 +274,12 @@ def _is_made_anew(path: tuple[str, ...]) -> bool:
     )
 
 
-def _row(said: StatedFixity) -> tuple[int | None, str | None, str | None]:
-    if said.digest is None:
-        return said.size, None, None
-    return said.size, said.digest.algorithm, said.digest.value
-
-
-def _said(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> StatedFixity:
-    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value or "")
-    return StatedFixity(size=size, digest=digest, by=by)
+def _data_path(path: str | None, folder: str) -> str | None:
+    """Return the path below the data folder of a file in a container's ``folder``; None for other files."""
+    names = [] if path is None else path.split("/")
+    if names[:2] != [folder, REPRESENTATIONS] or names[3:4] != [_DATA] or names[-1] == CSIP_METS:
+        return None
+    return "/".join(names[4:])
 
 
 _KEEPING_SPLIT = "the split LOBs"
@@ -306,8 +305,8 @@ class Wholes(tempdb.Scratch):
         self._checksum = ""
         self._hashers = Hashers(())
 
-    def hashers(self, file: DataFile, checksum: str) -> Hashers:
-        """Return what the bytes of the next file are to be given to as well: the whole it is part of."""
+    def start_file(self, file: DataFile, checksum: str) -> Hashers:
+        """Begin the next file; return the hashers of the LOB that it is a part of, for its bytes."""
         if not file.part_of:
             self.end()
             return Hashers(())
@@ -320,7 +319,7 @@ class Wholes(tempdb.Scratch):
         return self._hashers
 
     def end(self) -> None:
-        """Say that the LOB that came last is whole."""
+        """Record the LOB that came last with size and digest: all of its parts were hashed."""
         if self._lob:
             value = self._hashers.digest(self._checksum).value
             with tempdb.explained(_KEEPING_SPLIT):

@@ -1,9 +1,9 @@
-"""The containers that are to be put together: which are given, and how they belong together (E-ARK AIP)."""
+"""The IPs to be merged: those given, the parent among them, and their order (E-ARK AIP)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +15,26 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
-from metspack.mets import CSIP_METS, reader
-from metspack.mets.links import By, Mptr, are_same, bare
-from metspack.model import Budgets
+from metspack.mets import CSIP_METS
+from metspack.mets.links import are_same, bare
+from metspack.model import Digest
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
+from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import digest_of, located, size_of
+from metspack.packages.metsfiles import located
 from metspack.uris import shown
 
 REPRESENTATIONS = "representations"
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
 Names = tuple[str, ...]
+
+_ABOVE = "SELECT href FROM mptr WHERE mets = ? AND up AND href <> '' ORDER BY id"
+_BELOW = "SELECT href, url, div FROM mptr WHERE mets = ? AND NOT up AND href <> '' ORDER BY id"
+_BY_ID = (
+    "SELECT path, size, algorithm, digest FROM entry "
+    "WHERE xml_id = ? AND mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +129,7 @@ def ips(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
         found = [IpFiles.packed(path, shelf)]
     else:
         raise SourceError(
-            f"{path} is no folder, and no zip or tar file",
+            f"{path} is neither a folder nor a zip or tar file",
             hint="Name an IP, its folder or its file, or the folder that holds IPs side by side.",
         )
     if not found:
@@ -151,16 +159,16 @@ def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
 class GivenIp:
     """An IP that was given, what it is called, and the IPs that its METS names.
 
-    ``above`` are names of its parent, ``below`` those of its children in order, each with the location beside
-    it; ``fixity`` is what is said of METS documents elsewhere, by the ID of the entry and by its location.
+    ``number`` is that of its METS in the tables. ``above`` are names of its parent, ``below`` those of its
+    children in order, each with the location beside it.
     """
 
     ip: IpFiles
+    number: int
     objid: str
     representations: tuple[str, ...]
     above: tuple[str, ...]
     below: tuple[tuple[str, str], ...]
-    fixity: dict[str, StatedFixity]
 
     @property
     def folder(self) -> Path:
@@ -173,15 +181,16 @@ class GivenIp:
         return self.folder / CSIP_METS
 
 
-def ordered(paths: Sequence[Path], shelf: OpenPacks, budgets: Budgets) -> tuple[GivenIp, ...]:
-    """Return the containers in some folders, the parent first and its children as its METS has them.
+def read_ips(paths: Sequence[Path], shelf: OpenPacks, tables: MetsTables) -> tuple[GivenIp, ...]:
+    """Read the METS of the IPs in some folders into ``tables``; return the IPs, the parent first.
 
-    Each path is that of an IP, a folder or packed, or of a folder that holds IPs side by side. Packed ones
-    stay on the ``shelf``. Raises ``SourceError`` unless they are one parent with all of its children.
+    Its children are in the order in which its METS names them. Each path is that of an IP, a folder or
+    packed, or of a folder that holds IPs side by side. Packed ones stay open in ``shelf``. Raises
+    ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, GivenIp] = {}
     for ip in (each for path in paths for each in ips(path, shelf)):
-        container = _read(ip, budgets)
+        container = _read_ip(ip, tables)
         other = found.setdefault(bare(container.objid), container)
         if other is not container:
             raise SourceError(
@@ -195,12 +204,12 @@ def ordered(paths: Sequence[Path], shelf: OpenPacks, budgets: Budgets) -> tuple[
             raise SourceError(
                 f"{parent.mets} names the child {objid}, which is not among the containers",
                 hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
-                "representation is put together of all its parts.",
+                "representation is merged from all its parts.",
             )
         result[bare(objid)] = child
     if strangers := [each for name, each in found.items() if name not in result]:
         raise SourceError(
-            f"{strangers[0].folder} ({strangers[0].objid}) is no child that {parent.mets} names",
+            f"{strangers[0].folder} ({strangers[0].objid}) is not a child that {parent.mets} names",
             hint="Leave it out, or get the newest METS of the parent; metspack links tells whose it is.",
         )
     containers = tuple(result.values())
@@ -208,52 +217,37 @@ def ordered(paths: Sequence[Path], shelf: OpenPacks, budgets: Budgets) -> tuple[
     return containers
 
 
-def said_of_mets(parent: GivenIp, child: GivenIp) -> StatedFixity | None:
+def said_of_mets(tables: MetsTables, parent: GivenIp, child: GivenIp) -> StatedFixity | None:
     """Return what the parent's METS says of a child's, None when it says nothing."""
     for objid, href in parent.below:
         if are_same(child.objid, objid):
-            return parent.fixity.get(href) or parent.fixity.get(objid)
+            row = tables.row(_BY_ID, objid, parent.number)
+            place, _ = located((parent.ip.name,), href)
+            if place is not None and (listed := tables.file_at(parent.number, place)) is not None:
+                row = ("/".join(place), *listed)
+            if row is not None and not row[0].startswith(f"{parent.ip.name}/"):
+                return stated(*row[1:4], by=str(parent.mets))
+            return None
     return None
 
 
-def _read(ip: IpFiles, budgets: Budgets) -> GivenIp:
-    """Return what an IP's METS says of it and of others."""
-    objid = ""
-    above: list[str] = []
-    pointers: dict[int, list[Mptr]] = {}
-    fixity: dict[str, StatedFixity] = {}
-    here, mets = ip.name, ip.path / CSIP_METS
-    for fact in facts(ip, (CSIP_METS,), budgets):
-        if isinstance(fact, reader.Root):
-            objid = (fact.objid or "").strip()
-        elif isinstance(fact, Mptr) and fact.href and not fact.is_of_part:
-            if fact.is_upward:
-                above.append(fact.href)
-            else:
-                pointers.setdefault(fact.div, []).append(fact)
-        elif isinstance(fact, reader.File) and fact.href:
-            path, _ = located((here,), fact.href)
-            if path is not None and path[0] != here:
-                said = StatedFixity(size=size_of(fact), digest=digest_of(fact), by=str(mets))
-                fixity |= {fact.href: said, fact.id or "": said}
+def _read_ip(ip: IpFiles, tables: MetsTables) -> GivenIp:
+    """Read an IP's METS into the tables; return what it says of itself and of other IPs."""
+    number, objid = read_mets(tables, ip, (CSIP_METS,))
     if not objid:
-        raise SourceError(f"{mets} has no OBJID", hint=_ANOTHER)
+        raise SourceError(f"{ip.path / CSIP_METS} has no OBJID", hint=_ANOTHER)
+    pointers: dict[int, dict[bool, str]] = {}
+    for href, url, div in tables.rows(_BELOW, number):
+        pointers.setdefault(div, {})[bool(url)] = href
     return GivenIp(
         ip=ip,
+        number=number,
         objid=objid,
         representations=ip.representations(),
-        above=tuple(above),
-        below=tuple(_children(pointers.values())),
-        fixity=fixity,
+        above=tuple(href for (href,) in tables.rows(_ABOVE, number)),
+        # What has a location alone is a representation.
+        below=tuple((each[False], each.get(True, "")) for each in pointers.values() if False in each),
     )
-
-
-def _children(pointers: Iterable[list[Mptr]]) -> Iterator[tuple[str, str]]:
-    """Yield name and location of each child that is named; what has a location alone is a representation."""
-    for each in pointers:
-        hrefs = {mptr.named_by is By.LOCATION: mptr.href or "" for mptr in each}
-        if False in hrefs:
-            yield hrefs[False], hrefs.get(True, "")
 
 
 def _parent(containers: Sequence[GivenIp]) -> GivenIp:
@@ -268,7 +262,7 @@ def _parent(containers: Sequence[GivenIp]) -> GivenIp:
     raise SourceError(
         f"{parents[0].folder} ({parents[0].objid}) and {parents[1].folder} ({parents[1].objid}) are both "
         "parents; expected the containers of one package",
-        hint="Put each package together by itself.",
+        hint="Merge each package by itself.",
     )
 
 
@@ -280,8 +274,8 @@ def _check_representations(containers: Sequence[GivenIp]) -> None:
             names = ", ".join(each.representations)
             raise SourceError(
                 f"{each.folder} has {len(each.representations)} representations ({names}), expected one",
-                hint="A package of one archive is put together. Give each back and build packages of them: "
-                "metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
+                hint="Only a package of one archive can be merged. Restore each archive and build a package "
+                "of it: metspack restore OUT --siard --archive NAME -o NAME.siard, then metspack build.",
             )
         if first is not None and each.representations not in {(), first.representations}:
             raise SourceError(
@@ -298,15 +292,26 @@ def check_fixity(what: str, said: StatedFixity, hashers: Hashers) -> None:
         raise SourceError(f"{what} has {found}, but {said.by} says {expected}", hint=_ANOTHER)
 
 
-def facts(
-    ip: IpFiles, names: tuple[str, ...], budgets: Budgets, hashers: Hashers | None = None
-) -> Iterator[reader.Fact]:
-    """Yield what a METS in a container says; ``hashers`` take its bytes. Raises ``SourceError``."""
+def read_mets(
+    tables: MetsTables, ip: IpFiles, names: Names, hashers: Hashers | None = None
+) -> tuple[int, str]:
+    """Read a METS of an IP into the tables; return its number there and its OBJID.
+
+    ``hashers`` take its bytes. Raises ``SourceError``.
+    """
+    takers = () if hashers is None else (hashers.update,)
+    path = (ip.name, *names)
+    number = tables.enter(path)
     try:
-        takers = () if hashers is None else (hashers.update,)
-        yield from reader.read(reading.blocks(ip.blocks(names), *takers), budgets)
+        return number, tables.read(number, path, reading.blocks(ip.blocks(names), *takers))
     except safexml.XmlError as error:
         raise damaged(ip.path.joinpath(*names), error) from None
+
+
+def stated(size: int | None, algorithm: str | None, value: str | None, *, by: str) -> StatedFixity:
+    """Return size and digest from a row of the tables as what ``by`` says."""
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value or "")
+    return StatedFixity(size=size, digest=digest, by=by)
 
 
 def damaged(path: Path, error: safexml.XmlError) -> SourceError:

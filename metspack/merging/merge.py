@@ -1,7 +1,7 @@
-"""Putting the containers of a divided representation together into one package.
+"""Merge the IPs of a divided representation into one CSIP package.
 
-METS, PREMIS and schemas are made anew. Every data file is copied as it is, compared with its digest in the
-same pass; nothing is overwritten, and the containers are only read.
+METS, PREMIS and schemas are written anew. Every data file is copied unchanged and compared with its digest in
+the same pass; nothing is overwritten, and the IPs are only read.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import writing
+from metspack.files import tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
-from metspack.merging.ips import GivenIp, check_fixity, ordered
+from metspack.merging.ips import GivenIp, check_fixity, read_ips
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import PlacedFile, Placements
+from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
@@ -32,7 +33,7 @@ from metspack.sources.archive import Archive
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What was put together: the target, its OBJID, containers, data files and their bytes, what to know."""
+    """Result of a merge: the package, its OBJID, numbers of IPs, of data files and their bytes, warnings."""
 
     target: Path
     objid: str
@@ -45,7 +46,7 @@ class Merged:
 def merge_ips(
     paths: Sequence[Path], target: Path, options: PackageOptions, progress: Progress | None = None
 ) -> Merged:
-    """Put the containers in some folders together at ``target``, which must not exist.
+    """Merge the IPs in some folders into one package at ``target``, which must not exist.
 
     ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. The package
     has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
@@ -56,10 +57,12 @@ def merge_ips(
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    with closing(OpenPacks(options.budgets)) as shelf:
-        containers = ordered(paths, shelf, options.budgets)
-        with DataFiles(containers, options.budgets) as found, stage(target) as staging:
-            result = _MergeWork(containers, found, options, progress, staging).done()
+    with closing(OpenPacks(options.budgets)) as shelf, MetsTables(options.budgets) as tables:
+        containers = read_ips(paths, shelf, tables)
+        with tempdb.explained("the files of the containers"):
+            found = DataFiles(containers, tables)
+        with stage(target) as staging:
+            result = _MergeWork(containers, found, options, progress, staging).write()
             staging.publish()
     return result
 
@@ -67,8 +70,8 @@ def merge_ips(
 def _check_dialect(name: str) -> None:
     if not dialects.facts(name).merges:
         raise ConfigError(
-            f"packages of the dialect {name} are not put together",
-            hint=f"Those of {', '.join(dialects.that_merge())} are.",
+            f"packages of the dialect {name} cannot be merged",
+            hint=f"Only those of {', '.join(dialects.that_merge())} can.",
         )
 
 
@@ -83,7 +86,7 @@ def _check_outside(paths: Sequence[Path], target: Path) -> None:
 
 
 class _MergeWork:
-    """The containers of one package on their way into one."""
+    """One merge: the IPs, the options that their parent adds to, and the staged package."""
 
     def __init__(
         self,
@@ -101,11 +104,11 @@ class _MergeWork:
         self.objid = ids.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
         self.warnings = [*found.unproven]
-        self.options = replace(options, objid=self.objid, dialect_options=self._adopted(options))
+        self.options = replace(options, objid=self.objid, dialect_options=self._adopt(options))
         self.archive = self._archive()
 
-    def _adopted(self, options: PackageOptions) -> DialectOptions:
-        """Return what the package says, with what the parent has of a person's."""
+    def _adopt(self, options: PackageOptions) -> DialectOptions:
+        """Verify the parent's documents that are kept, unpack them if need be; return options with them."""
         adopted = dialects.named(options.dialect).adopted(
             options.dialect_options,
             self.root,
@@ -117,7 +120,8 @@ class _MergeWork:
                 self._take(names, said)
         self.documentation += adopted.documentation
         for names in adopted.left:
-            self.warnings.append(f"{self.parent.folder.joinpath(*names)} is left out: one describes it")
+            path = self.parent.folder.joinpath(*names)
+            self.warnings.append(f"{path} is left out: another file describes the package")
         return adopted.options
 
     @property
@@ -126,7 +130,7 @@ class _MergeWork:
         return self.staging.work / "unpacked" if self.parent.ip.tree.is_packed else self.parent.folder
 
     def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
-        """Prove a file of the parent's documentation or description, and lay it ready if it is packed."""
+        """Verify a file of the parent's documentation or description; extract it if the parent is packed."""
         blocks = proven(self.parent, names, said)
         if not self.parent.ip.tree.is_packed:
             for _ in blocks:
@@ -144,7 +148,7 @@ class _MergeWork:
             found = ", ".join(each.path for each in archives) or "no SIARD archive"
             raise SourceError(
                 f"{self.parent.folder} and its children hold {found}, expected one archive",
-                hint="What is put together is one archive and its LOBs.",
+                hint="Only the IPs of one archive and its LOBs can be merged.",
             )
         return archives[0]
 
@@ -154,8 +158,8 @@ class _MergeWork:
         with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
             return building_options.dialect(self.options, archive.stem, self.objid, archive)
 
-    def done(self) -> Merged:
-        """Make the whole package in the staging folder."""
+    def write(self) -> Merged:
+        """Write the whole package in the staging folder; return its result."""
         staging = self.staging
         dialect = self._dialect()
         files, size = self.found.amounts()
@@ -170,7 +174,7 @@ class _MergeWork:
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
         with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
-            for file in self._copied(staging.package / folder, wholes):
+            for file in self._copy_data(staging.package / folder, wholes):
                 placed.add(file)
             staging.journal.record(event="copied")
             content = MergedContent(
@@ -196,13 +200,13 @@ class _MergeWork:
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
-    def _copied(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
-        """Copy the data, proving each file; yields it as METS is to list it."""
+    def _copy_data(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
+        """Copy the data files, verifying each; yield them as METS is to list them."""
         algorithms = filetable.algorithms(self.options.algorithm)
         made: set[Path] = set()
         for file in self.found.files():
             hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-            whole = wholes.hashers(file, self.options.algorithm)
+            whole = wholes.start_file(file, self.options.algorithm)
             place = target / file.path
             if place.parent not in made:
                 writing.make_directories(place.parent)

@@ -60,7 +60,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class MetsHeader:
     """The attributes of ``metsHdr``, by their names as written."""
 
     attributes: Mapping[str, str]
@@ -68,13 +68,17 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An ``agent`` of ``metsHdr`` with its TYPE and ROLE; ``note`` are its notes, one after the other."""
+    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE, ``note`` all of its notes."""
 
-    type: str | None
-    role: str | None
-    other_role: str | None
+    type: str
+    role: str
     name: str
     note: str
+
+    @property
+    def is_organisation(self) -> bool:
+        """Whether its TYPE says so."""
+        return self.type == "ORGANIZATION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +136,7 @@ class Identified:
     line: int
 
 
-Fact = Root | Header | Agent | File | StructMap | Mptr | Fptr | Identified
+Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified
 
 
 class NotMets(safexml.XmlError):
@@ -330,7 +334,7 @@ class Reader:
         )
 
     def _header(self, attributes: dict[str, str]) -> None:
-        self._found.append(Header(attributes=attributes))
+        self._found.append(MetsHeader(attributes=attributes))
 
     def _open_agent(self, attributes: dict[str, str]) -> None:
         self._agent = _OpenAgent(attributes)
@@ -347,8 +351,8 @@ class Reader:
     def _close_agent(self, agent: _OpenAgent, local: str) -> None:
         self._parser.CharacterDataHandler = None
         if local == _NAME:
-            agent.name += self._text
-        elif local == _NOTE:
+            agent.name = agent.name or self._text
+        elif local == _NOTE and len(agent.note) < self._budgets.attribute:
             agent.note += self._text
         else:
             self._found.append(agent.fact())
@@ -427,13 +431,8 @@ class _OpenAgent:
 
     def fact(self) -> Agent:
         value = self._attributes.get
-        return Agent(
-            type=value("TYPE"),
-            role=value("ROLE"),
-            other_role=value("OTHERROLE"),
-            name=self.name,
-            note=self.note,
-        )
+        role = value("OTHERROLE") or value("ROLE", "")
+        return Agent(type=value("TYPE", ""), role=role, name=self.name, note=self.note)
 
 
 class _OpenFile:

@@ -1,4 +1,4 @@
-"""A package's METS documents, read once into a temporary database on disk.
+"""Index of METS documents, each read once into tables of a temporary database on disk.
 
 Millions of LOBs take no more memory than ten. What is wrong with one LOB stays with it; a child that
 cannot be read is a fault of the package, which the others can be given back without.
@@ -7,7 +7,7 @@ cannot be read is a fault of the package, which the others can be given back wit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,15 @@ def unread(path: str, error: OSError | MetspackError) -> SourceError:
         return SourceError(f"{path}: {error.message}", hint=error.hint)
     return SourceError(
         f"{path} cannot be read: {error.strerror or error}",
-        hint="The package is not complete, or you may not read it; metspack check tells what is missing.",
+        hint="The package is not complete, or you may not read it; metspack check says what is missing.",
     )
 
 
 def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    """Return the fault of a METS that names a child and gives it no place; ``refused`` says why."""
+    """Return the fault of a METS that names a child but not its location; ``refused`` says why."""
     return SourceError(
         f"{where} names the child {href or 'nothing'}, "
-        + (refused or "but no file of that METS with this ID gives it a place"),
+        + (refused or "but that METS has no file with this ID, which would give its location"),
         hint="metspack check tells more about the links of the package.",
     )
 
@@ -61,11 +61,12 @@ _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, lob TEXT, part INTEGER, seq TEXT, size INTEGER,
-    algorithm TEXT, digest TEXT, media TEXT, path TEXT, refused TEXT, child INTEGER, line INTEGER,
-    format TEXT
+    id INTEGER PRIMARY KEY, mets INTEGER, kind TEXT, xml_id TEXT, lob TEXT, part INTEGER, groupid TEXT,
+    seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
+    child INTEGER, line INTEGER
 );
 CREATE INDEX entry_id ON entry (xml_id, mets);
+CREATE INDEX entry_mets ON entry (mets);
 CREATE TABLE whole (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
     line INTEGER, format TEXT
@@ -80,8 +81,8 @@ CREATE TABLE mapped (
 )
 """
 _PUT_ENTRY = """INSERT INTO entry
-    (mets, xml_id, lob, part, seq, size, algorithm, digest, media, format, path, refused, child,
-    line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
+    child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
@@ -91,8 +92,12 @@ _DOWN = (
     "SELECT m.href, m.url, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets AND o.div = m.div "
     "AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
     "FROM mptr m LEFT JOIN entry e ON e.id = "
-    "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets) "
+    "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets AND kind = 'file') "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
+)
+_AT = (
+    "SELECT size, algorithm, digest, line FROM entry "
+    "WHERE path = ? AND mets = ? AND kind = 'file' ORDER BY id LIMIT 1"
 )
 _LISTED = (
     "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
@@ -102,55 +107,50 @@ _LISTED = (
 Row = tuple[Any, ...]
 
 
-class Index:
-    """The METS documents of the package at ``root``, from the one called ``name`` down.
+class MetsTables(tempdb.Closable):
+    """METS documents, each read once into tables of a temporary database; for one thread.
 
-    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
-    than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
-    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
+    ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
+    ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive that is not
+    itself a LOB), ``whole`` for each split LOB as the parent lists it, ``mapped`` for each part in a SPLITLOB
+    structMap. ``entry.lob``, ``part`` and ``child`` suppose that the first document is the parent's and the
+    others are below it. Paths are from the folder in which all packages lie. Raises ``TargetError`` when the
+    temporary disk is full.
     """
 
-    def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
-        self._root = root
-        self._budgets = budgets or Budgets()
-        self.files = PackageFiles(root, self._budgets)
+    def __init__(self, budgets: Budgets | None = None) -> None:
+        self.budgets = budgets or Budgets()
         self._database = tempdb.create()
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
-        self._segments: list[HeldSegment] = []
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._prefixes: dict[tuple[str, ...], str] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
-        self.objid = ""
-        self.faults: list[SourceError] = []
-        try:
-            for statement in (*_SCHEMA.split(";"), "BEGIN"):
-                self._do(statement)
-            self._read(name)
-            self._do("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
-            self._do("CREATE INDEX mapped_lob ON mapped (lob)")
-        except BaseException:
-            self.close()
-            raise
+        for statement in (*_SCHEMA.split(";"), "BEGIN"):
+            self.execute(statement)
 
-    @property
-    def segments(self) -> tuple[HeldSegment, ...]:
-        """The children that were read, in the order in which the METS documents name them."""
-        return tuple(self._segments)
+    def enter(self, path: tuple[str, ...], called: str = "") -> int:
+        """Enter a document by its path and what another calls it, before it is read; return its number."""
+        return self.execute("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
 
-    @property
-    def archives(self) -> tuple[tuple[str, ...], ...]:
-        """The SIARD archives that the METS documents list, as names from the root.
+    def read(self, number: int, path: tuple[str, ...], blocks: Iterable[bytes]) -> str:
+        """Read the document entered under a number into the tables; return its OBJID, "" for none.
 
-        Each is a file, the first listed of the pieces of one, or the folder of an unpacked one.
+        Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
         """
-        return tuple(self._archives.values())
+        document = _Document(number, path[:-1])
+        for fact in reader.read(blocks, self.budgets):
+            self._take(document, fact)
+        for sql in tuple(self._waiting):
+            self._flush(sql)
+        self.execute("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
+        return document.objid
 
-    def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
-        """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
-        for path, digest in self._archive_digests.items():
-            if archive_of(path) == (archive_of(archive) or archive):
-                yield path, digest
+    def forget(self, number: int) -> None:
+        """Remove all that a document said, but not that it was entered."""
+        self._waiting.clear()
+        for table in _TABLES:
+            self.execute(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
+        self.execute("UPDATE mets SET objid = NULL WHERE id = ?", number)
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
@@ -160,58 +160,22 @@ class Index:
         """Return the first row of a query, None when it has none."""
         return next(self.rows(sql, *values), None)
 
-    def divided(self, data: tuple[str, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
-        """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
+    def execute(self, statement: str, *values: object) -> int:
+        """Execute a statement; return the number of the row that it inserted."""
+        with tempdb.explained("the index of the package"):
+            return self._database.execute(statement, values).lastrowid or 0
 
-        ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
-        those from there. Nothing when it is no such folder.
-        """
-        found: dict[tuple[str, ...], tuple[str, ...]] = {}
-        if not is_representation(data):
-            return found
-        shared = data[-3:]
-        for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
-            folder = tuple(path.split("/"))[:-1]
-            if folder[1:4] == shared and folder[:4] != data:
-                found.setdefault(folder[4:], folder)
-        return found
+    def add_function(self, name: str, function: Callable[..., str | None]) -> None:
+        """Let queries call a pure function of two values by a name."""
+        self._database.create_function(name, 2, function, deterministic=True)
 
-    def prefix(self, archive: tuple[str, ...]) -> str:
-        """Return what the ids of an archive's LOBs begin with, "" where none has a beginning."""
-        if archive not in self._prefixes:
-            found = lobids.prefix((archive_of(archive) or archive)[-1])
-            sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
-            is_used = self.row(sql, *lobids.bounds(found)) is not None
-            self._prefixes[archive] = found if is_used else ""
-        return self._prefixes[archive]
-
-    def holds(self, lob: str) -> bool:
-        """Return whether the METS documents list a LOB with this id."""
-        return any(
-            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
-            for table in ("entry", "whole")
-        )
-
-    def lob_at(self, path: tuple[str, ...]) -> str | None:
-        """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
-        # Asked for packages alone whose ids are not those of the cells.
-        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
-        row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
-        return None if row is None else str(row[0])
-
-    def weight(self) -> int:
-        """Return the bytes of all LOBs that the METS documents list, as far as they say it."""
-        row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
-        return 0 if row is None else int(row[0])
+    def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
+        """Return size, algorithm, digest and line of the ``file`` at a path in one METS, None without one."""
+        return self.row(_AT, "/".join(path), number)
 
     def close(self) -> None:
         """Drop the database."""
-        self.files.close()
         self._database.close()
-
-    def _do(self, statement: str, *values: object) -> int:
-        with tempdb.explained("the index of the package"):
-            return self._database.execute(statement, values).lastrowid or 0
 
     def _put(self, sql: str, *values: object) -> None:
         waiting = self._waiting.setdefault(sql, [])
@@ -223,53 +187,7 @@ class Index:
         with tempdb.explained("the index of the package"):
             self._database.executemany(sql, self._waiting.pop(sql, []))
 
-    def _flush_all(self) -> None:
-        for sql in tuple(self._waiting):
-            self._flush(sql)
-
-    def _read(self, name: str) -> None:
-        first = tuple(name.split("/"))
-        ahead = deque([NamedMets(path=first)])
-        seen = {first}
-        while ahead:
-            named = ahead.popleft()
-            path, called = "/".join(named.path), named.called or None
-            number = self._do("INSERT INTO mets (path, called) VALUES (?, ?)", path, called)
-            if not self._document(number, named):
-                continue
-            for child in self._children(number, named.path):
-                if child.path not in seen:
-                    seen.add(child.path)
-                    ahead.append(child)
-
-    def _document(self, number: int, named: NamedMets) -> bool:
-        """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
-        path = named.path
-        document = _Document(number, path[:-1])
-        try:
-            with self.files.document(path) as content:
-                hashers = Hashers(named.fixity.algorithms)
-                for fact in reader.read(reading.blocks(content.chunks(), hashers.update), self._budgets):
-                    self._taken(document, fact)
-            named.check(hashers)
-        except (OSError, MetspackError) as error:
-            fault = unread("/".join(path), error)
-            self._waiting.clear()
-            for table in _TABLES:
-                self._do(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
-            if number == 1:
-                raise fault from None
-            self.faults.append(fault)
-            return False
-        self._flush_all()
-        self._do("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
-        if number == 1:
-            self.objid = document.objid
-        elif not is_representation(path):
-            self._segments.append(HeldSegment(objid=document.objid, mets=path))
-        return True
-
-    def _taken(self, document: _Document, fact: reader.Fact) -> None:
+    def _take(self, document: _Document, fact: reader.Fact) -> None:
         if isinstance(fact, reader.File):
             self._file(document, fact)
         elif isinstance(fact, reader.Fptr):
@@ -298,46 +216,194 @@ class Index:
 
     def _file(self, document: _Document, fact: reader.File) -> None:
         size, digest = size_of(fact), digest_of(fact)
-        kind = (fact.mimetype, format_words(format_of(fact)))
-        said = (size, digest and digest.algorithm, digest and digest.value, *kind)
+        said = (
+            size,
+            digest and digest.algorithm,
+            digest and digest.value,
+            fact.mimetype,
+            format_words(format_of(fact)),
+        )
         if _WHOLE in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
             self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
             return
-        if fact.element != "file" or fact.href is None:
+        if fact.href is None:
             return
         path, refused = located(document.folder, fact.href)
-        # In a child's group of a segment even an archive is a LOB like any other.
-        in_segment = document.number > 1 and (
-            LOB_ID.fullmatch(fact.id or "") is not None or any(map(SEGMENT_GROUP.fullmatch, fact.groups))
-        )
-        if path is not None and not in_segment and (archive := archive_of(path)) is not None:
-            self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
-            if digest is not None:
-                self._archive_digests.setdefault(path, digest)
-            return
+        kind = self._kind(document, fact, path, digest)
         lob = None
-        if document.number > 1 and not is_aside(fact.groups, path):
+        if kind == "file" and document.number > 1 and not is_aside(fact.groups, path):
             lob = fact.id or f"{document.objid} line {fact.line}"
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
-        child = "child" in "\n".join(fact.groups).casefold()
+        is_child = kind == "file" and (
+            "child" in "\n".join(fact.groups).casefold()
+            or (document.number == 1 and path is not None and is_mets_name(path[-1]))
+        )
         self._put(
             _PUT_ENTRY,
             document.number,
+            kind,
             fact.id,
             fact.groupid if is_part else lob,
             is_part,
+            fact.groupid,
             fact.seq,
             *said,
             None if path is None else "/".join(path),
             refused,
-            child or (document.number == 1 and path is not None and is_mets_name(path[-1])),
+            is_child,
             fact.line,
         )
+
+    def _kind(
+        self, document: _Document, fact: reader.File, path: tuple[str, ...] | None, digest: Digest | None
+    ) -> str:
+        """Return what an entry is of: a ``file``, an ``mdRef``, or an ``archive``, which is noted as such."""
+        if fact.element != "file":
+            return fact.element
+        # In a child's group of a segment even an archive is a LOB like any other.
+        in_segment = document.number > 1 and (
+            LOB_ID.fullmatch(fact.id or "") is not None or any(map(SEGMENT_GROUP.fullmatch, fact.groups))
+        )
+        if path is None or in_segment or (archive := archive_of(path)) is None:
+            return "file"
+        self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)
+        if digest is not None:
+            self._archive_digests.setdefault(path, digest)
+        return "archive"
 
     def _is_part(self, fact: reader.File) -> bool:
         # Other tools group files by GROUPID for reasons of their own; a part has a SEQ or a whole.
         return fact.seq is not None or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
+
+
+class Index(MetsTables):
+    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
+
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
+    than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
+    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
+    """
+
+    def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
+        self._root = root
+        super().__init__(budgets)
+        self.files = PackageFiles(root, self.budgets)
+        self._segments: list[HeldSegment] = []
+        self._prefixes: dict[tuple[str, ...], str] = {}
+        self.objid = ""
+        self.faults: list[SourceError] = []
+        try:
+            self._follow(name)
+            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def segments(self) -> tuple[HeldSegment, ...]:
+        """The children that were read, in the order in which the METS documents name them."""
+        return tuple(self._segments)
+
+    @property
+    def archives(self) -> tuple[tuple[str, ...], ...]:
+        """The SIARD archives that the METS documents list, as names from the root.
+
+        Each is a file, the first listed of the pieces of one, or the folder of an unpacked one.
+        """
+        return tuple(self._archives.values())
+
+    def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
+        """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
+        for path, digest in self._archive_digests.items():
+            if archive_of(path) == (archive_of(archive) or archive):
+                yield path, digest
+
+    def divided(self, data: tuple[str, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
+
+        ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
+        those from there. Empty when ``data`` is not such a folder.
+        """
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        if not is_representation(data):
+            return found
+        shared = data[-3:]
+        for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
+            folder = tuple(path.split("/"))[:-1]
+            if folder[1:4] == shared and folder[:4] != data:
+                found.setdefault(folder[4:], folder)
+        return found
+
+    def prefix(self, archive: tuple[str, ...]) -> str:
+        """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
+        if archive not in self._prefixes:
+            found = lobids.prefix((archive_of(archive) or archive)[-1])
+            sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
+            is_used = self.row(sql, *lobids.bounds(found)) is not None
+            self._prefixes[archive] = found if is_used else ""
+        return self._prefixes[archive]
+
+    def holds(self, lob: str) -> bool:
+        """Return whether the METS documents list a LOB with this id."""
+        return any(
+            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
+            for table in ("entry", "whole")
+        )
+
+    def lob_at(self, path: tuple[str, ...]) -> str | None:
+        """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
+        # Asked for packages alone whose ids are not those of the cells.
+        self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
+        return None if row is None else str(row[0])
+
+    def weight(self) -> int:
+        """Return the sum of the sizes that the METS documents state of LOBs, in bytes."""
+        row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
+        return 0 if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Drop the database."""
+        self.files.close()
+        super().close()
+
+    def _follow(self, name: str) -> None:
+        """Read the METS at the top, then those that it names, and so on; each once."""
+        first = tuple(name.split("/"))
+        ahead = deque([NamedMets(path=first)])
+        seen = {first}
+        while ahead:
+            named = ahead.popleft()
+            number = self.enter(named.path, named.called)
+            if not self._read_named(number, named):
+                continue
+            for child in self._children(number, named.path):
+                if child.path not in seen:
+                    seen.add(child.path)
+                    ahead.append(child)
+
+    def _read_named(self, number: int, named: NamedMets) -> bool:
+        """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
+        path = named.path
+        try:
+            with self.files.document(path) as content:
+                hashers = Hashers(named.fixity.algorithms)
+                objid = self.read(number, path, reading.blocks(content.chunks(), hashers.update))
+            named.check(hashers)
+        except (OSError, MetspackError) as error:
+            fault = unread("/".join(path), error)
+            self.forget(number)
+            if number == 1:
+                raise fault from None
+            self.faults.append(fault)
+            return False
+        if number == 1:
+            self.objid = objid
+        elif not is_representation(path):
+            self._segments.append(HeldSegment(objid=objid, mets=path))
+        return True
 
     def _children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
         """Yield the METS of each child that a METS names."""
@@ -348,7 +414,7 @@ class Index:
             refused = why
             if entry is not None:
                 child = None if listed is None else _child(listed, href, name, said)
-                self._do("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
+                self.execute("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
             elif url and href:
                 place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, place, beside)
@@ -361,7 +427,7 @@ class Index:
                 self.faults.append(nowhere(f"{name} line {line}", href, refused))
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
             down = down or not is_representation(tuple(listed.split("/")))
-            self._do("UPDATE entry SET lob = NULL WHERE id = ?", entry)
+            self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
             yield _child(listed, xml_id, name, said)
         if number == 1 and not down:
             self._check_is_no_child(name)
@@ -375,9 +441,8 @@ class Index:
         if is_representation(place):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
-        self._do("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
-        sql = "SELECT size, algorithm, digest, line FROM entry WHERE path = ? AND mets = ? ORDER BY id"
-        return _child(listed, objid, name, self.row(sql, listed, number) or (None, None, None, 0))
+        self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        return _child(listed, objid, name, self.file_at(number, place) or (None, None, None, 0))
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
@@ -401,7 +466,7 @@ def _bare(identifier: str | None) -> str | None:
 
 
 class _Document:
-    """What is known while one METS is read."""
+    """State of the reading of one METS: its OBJID and the last file that an ``fptr`` named."""
 
     __slots__ = ("folder", "number", "objid", "pointed")
 

@@ -451,7 +451,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "two parents": (copied("N", "M"), r"out/M \(M\) and .*out/N \(N\) are both parents"),
     "a child of another": (
         copied("N_lobseg_1", "N_lobseg_9"),
-        r"N_lobseg_9 \(N_lobseg_9\) is no child that .*N/METS\.xml names",
+        r"N_lobseg_9 \(N_lobseg_9\) is not a child that .*N/METS\.xml names",
     ),
 }
 
@@ -471,7 +471,7 @@ def test_folders_that_hold_no_containers_are_refused(made: Path, tmp_path: Path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"empty holds no METS\.xml"):
         put_together(tmp_path / "empty", target=tmp_path / "whole")
-    with pytest.raises(SourceError, match=r"manifest-md5\.txt is no folder"):
+    with pytest.raises(SourceError, match=r"manifest-md5\.txt is neither a folder"):
         put_together(made / "manifest-md5.txt", target=tmp_path / "whole")
     with pytest.raises(TargetError, match="lies inside"):
         put_together(made, target=made / "N/whole")
