@@ -28,7 +28,7 @@ class Top:
 
     pack: bytes
     folder: bytes
-    holder: PackageTree
+    tree: PackageTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class PackageToCheck:
 
     number: int
     root: Path
-    holder: PackageTree
+    tree: PackageTree
     mets: str | None
     shown: str
     within: bytes = b""
@@ -50,7 +50,7 @@ class PackageToCheck:
     @property
     def mets_shown(self) -> str:
         """Where its METS lies, for people."""
-        return f"{self.holder.shown}/{self.mets or METS_NAMES[0]}"
+        return f"{self.tree.shown}/{self.mets or METS_NAMES[0]}"
 
 
 def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
@@ -75,7 +75,7 @@ def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
 
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
-    return PackageToCheck(number=number, root=root, holder=FolderTree(root), mets=mets, shown=str(path))
+    return PackageToCheck(number=number, root=root, tree=FolderTree(root), mets=mets, shown=str(path))
 
 
 def _beside(path: Path) -> str | None:
@@ -90,10 +90,10 @@ def _packed_beside(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
-    holder = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    tree = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
         _folder(path, path, number, f"{folder}/{CSIP_METS}"),
-        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
+        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), tree=tree),
     )
 
 
@@ -118,7 +118,7 @@ def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     return PackageToCheck(
         number=number,
         root=path,
-        holder=PackedTree(shelf, where, within),
+        tree=PackedTree(shelf, where, within),
         mets=_chosen(names),
         shown=str(path),
         within=within,
@@ -159,7 +159,7 @@ def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) 
 
     Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
     """
-    if package.mets is None or package.holder.is_packed or package.top is not None:
+    if package.mets is None or package.tree.is_packed or package.top is not None:
         return package
     root = os.path.realpath(package.root)
     above = [each for each in map(os.path.realpath, granted) if root.startswith(f"{each.rstrip('/')}/")]
@@ -169,7 +169,7 @@ def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) 
     if folder is None or not any(folder.is_relative_to(each) for each in above):
         return package
     within = os.path.relpath(root, folder)
-    return replace(package, root=folder, holder=FolderTree(folder), mets=f"{within}/{package.mets}")
+    return replace(package, root=folder, tree=FolderTree(folder), mets=f"{within}/{package.mets}")
 
 
 def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
@@ -177,7 +177,7 @@ def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
     path = os.fsencode(package.mets or "")
     own = path.count(b"/")
     try:
-        with package.holder.content(path) as content:
+        with package.tree.content(path) as content:
             if not _holds(content.blocks(), _UP):
                 return 0
             facts = reader.read(content.blocks(), budgets)

@@ -173,7 +173,7 @@ class Checking(Iterator[Finding]):
 
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
         with Catalogue() as catalogue:
-            places = CheckedTree(each.holder)
+            places = CheckedTree(each.tree)
             self._open = each, catalogue, places
             try:
                 for finding in self._steps(catalogue, places, each, roots):
@@ -215,7 +215,7 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        if not each.holder.is_packed and (stopped := journal.interrupted(each.root)) is not None:
+        if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
             between, found = stopped
             if between.command == journal.ADD:
                 yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
@@ -224,7 +224,7 @@ class Checking(Iterator[Finding]):
         yield from disk.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()
-            places.mount(top.folder, top.holder)
+            places.mount(top.folder, top.tree)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
             yield from disk.findings(catalogue, places, top.folder, whole=whole)
         if whole:
@@ -289,7 +289,7 @@ class Checking(Iterator[Finding]):
 
 
 def _root_of(each: PackageToCheck) -> PackageRoot:
-    if each.holder.is_packed:
+    if each.tree.is_packed:
         return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
     return PackageRoot(name=each.root.resolve().name, is_rooted=True)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Code
-from metspack.reporting import html
+from metspack.files import reading
 from metspack.reporting.html import LONGEST, Excerpts
 
 
@@ -37,7 +37,7 @@ def test_lines_of_several_files_in_any_order(tmp_path: Path) -> None:
 def test_lines_end_where_parsers_have_them_end(text: str, block: int) -> None:
     ends = re.split("\r\n|\r|\n", text)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "_BLOCK", block)
+        patch.setattr(reading, "BLOCK", block)
         (Path(folder) / "x").write_bytes(text.encode())
         wanted = [("x", number) for number in range(1, len(ends) + 1)]
         # What is empty after the last line end is no line.

@@ -197,7 +197,9 @@ def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LobFile:
+class _LobCandidate:
+    """A file or a chain of parts that may be the cell's LOB, and the candidate location that led to it."""
+
     candidate: Candidate
     names: Names
     extents: tuple[Extent, ...]
@@ -212,11 +214,11 @@ class _CellSearch:
         self._cell = cell
         self._levels = replace(column.levels, file=cell.file)
         self._refusals: list[SourceError] = []
-        self._misfits: list[_LobFile] = []
+        self._misfits: list[_LobCandidate] = []
         self._tried: list[tuple[Candidate, Names | None]] = []
         self._problem: Lost | None = None
         self._pieces: dict[bytes, int] = {}
-        self._rival: _LobFile | None = None
+        self._rival: _LobCandidate | None = None
         self._is_decided = True
 
     def outcome(self) -> LobFiles | Lost:
@@ -235,8 +237,8 @@ class _CellSearch:
             rival=None if self._rival is None else path_of(self._rival.names),
         )
 
-    def _hit(self) -> _LobFile | None:
-        hits: list[_LobFile] = []
+    def _hit(self) -> _LobCandidate | None:
+        hits: list[_LobCandidate] = []
         for each in candidates.candidates(self._levels, self._refusals):
             if hits and each.convention is Convention.RENAMED:
                 continue  # another archive's folder has no say where one of this archive's own is there
@@ -246,7 +248,7 @@ class _CellSearch:
             hits += fitting
         return self._decided(hits) if hits else None
 
-    def _hits(self, candidate: Candidate) -> Iterator[_LobFile]:
+    def _hits(self, candidate: Candidate) -> Iterator[_LobCandidate]:
         """Yield what is there and fits, of the one or more places that a candidate means."""
         for names in self._places(candidate):
             self._tried.append((candidate, names))
@@ -258,7 +260,7 @@ class _CellSearch:
             elif hit is not None:
                 self._misfits.append(hit)
 
-    def _oddly_named(self) -> _LobFile | None:
+    def _oddly_named(self) -> _LobCandidate | None:
         """Return parts whose numbers are padded otherwise than usual."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
@@ -284,7 +286,7 @@ class _CellSearch:
     def _fits(self, size: int) -> bool:
         return self._column.fits(size, self._cell.length)
 
-    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobFile | None:
+    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobCandidate | None:
         """Return the whole or the parts at a place, None when neither is there whole."""
         look = self._look(inside=candidate.place.inside)
         whole = None if odd else look(names)
@@ -297,7 +299,7 @@ class _CellSearch:
             return None
         # The package may have it elsewhere than where its name leads: there is it listed.
         there = whole.path if isinstance(whole, FileExtent) else names
-        return _LobFile(candidate=candidate, names=there, extents=extents)
+        return _LobCandidate(candidate=candidate, names=there, extents=extents)
 
     def _look(self, *, inside: bool) -> splitparts.Look:
         self._pieces = {}
@@ -320,7 +322,7 @@ class _CellSearch:
         there = tuple(path.decode("utf-8", "surrogateescape").split("/"))
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
-    def _decided(self, hits: list[_LobFile]) -> _LobFile:
+    def _decided(self, hits: list[_LobCandidate]) -> _LobCandidate:
         """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
         first, *others = hits
         others = [each for each in others if _pieces(each) != _pieces(first)]
@@ -334,22 +336,22 @@ class _CellSearch:
             self._rival = next((each for each in others if not self._are_alike(first, each)), None)
         return first
 
-    def _is_listed(self, hit: _LobFile) -> bool:
+    def _is_listed(self, hit: _LobCandidate) -> bool:
         digest = self._cell.digest
         if digest is None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_listed(path_of(hit.names), digest)
 
-    def _is_named(self, hit: _LobFile) -> bool:
+    def _is_named(self, hit: _LobCandidate) -> bool:
         if self._cell.digest is not None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
 
-    def _is_proven(self, hit: _LobFile) -> bool:
+    def _is_proven(self, hit: _LobCandidate) -> bool:
         digest, proof = self._cell.digest, self._finder.proof
         return digest is not None and proof is not None and proof(hit.extents, digest)
 
-    def _are_alike(self, one: _LobFile, other: _LobFile) -> bool:
+    def _are_alike(self, one: _LobCandidate, other: _LobCandidate) -> bool:
         """Whether two hits are known to have the same bytes without a look at them."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
@@ -401,7 +403,7 @@ def _is_unreadable(refusal: SourceError) -> bool:
     return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
 
 
-def _pieces(hit: _LobFile) -> tuple[tuple[bytes, int], ...]:
+def _pieces(hit: _LobCandidate) -> tuple[tuple[bytes, int], ...]:
     return tuple(map(_piece, hit.extents))
 
 

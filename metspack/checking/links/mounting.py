@@ -107,7 +107,7 @@ class Mounting:
         known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
         if known is not None:
             return MountOutcome(path=known[0])
-        self._places.mount(folder, self._roots.holder(found), apart=at is None)
+        self._places.mount(folder, self._roots.tree(found), apart=at is None)
         if at is None:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
         if found.root == self._own and found.pack is not None:

@@ -148,11 +148,11 @@ class Roots:
         self._put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
-        holder = self._holder(root, pack, b"")
-        with holder.content(path) as content:
+        tree = self._tree(root, pack, b"")
+        with tree.content(path) as content:
             yield from reader.read(content.blocks(), self._budgets)
 
-    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
+    def _tree(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
             return PackedTree(self._shelf, self._below(root, pack), folder)
         return FolderTree(self._roots[root], names_of(folder))
@@ -212,9 +212,9 @@ class Roots:
         near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
         return near, likeness(bare(objid), near) if near else ""
 
-    def holder(self, found: FoundPackage) -> PackageTree:
+    def tree(self, found: FoundPackage) -> PackageTree:
         """Return what holds the folder of a package that was found."""
-        return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
+        return self._tree(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
     def claim(self, child: str, parent: str) -> str | None:
         """Take a child for a parent METS; returns the other parent that has it already, if any."""

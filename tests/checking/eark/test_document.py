@@ -103,8 +103,8 @@ def _many(count: int) -> Outline:
 
 def test_of_more_than_is_kept_nothing_is_concluded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _many(20).is_complete
-    for module in ("header", "sections", "filesection", "structure"):
-        monkeypatch.setattr(f"metspack.checking.rules.{module}.KEPT", 5)
+    for module in ("header", "sections", "structmap"):
+        monkeypatch.setattr(f"metspack.checking.eark.{module}.KEPT", 5)
     found = _many(20)
     assert not found.is_complete
     assert (len(found.groups), len(found.descriptive), len(found.divided)) == (5, 5, 5)
