@@ -1,4 +1,4 @@
-"""The run of a check: its steps over one package or several, level by level."""
+"""Run of a check: its steps over one package or several, level by level."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSummary:
-    """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
+    """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
     ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
     """
@@ -126,7 +126,7 @@ class Checking(Iterator[Finding]):
 
     @property
     def summary(self) -> CheckSummary:
-        """What was looked at and found; complete when the iterator is exhausted."""
+        """The counts so far; complete when the iterator is exhausted."""
         packages, files, links = self._counts
         return CheckSummary(
             packages=packages,
@@ -260,7 +260,7 @@ class Checking(Iterator[Finding]):
     def _files(
         self, catalogue: Catalogue, places: CheckedTree, root: Path, fixity: Fixity
     ) -> Iterator[Finding]:
-        """Yield what is wrong with the files, once all that METS and manifests say is in the catalogue."""
+        """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
         yield from disk.alike(catalogue)
         yield from listed.documents(catalogue)
@@ -365,7 +365,7 @@ class Explanation:
 
 
 def explained(code: str) -> Explanation:
-    """Return what a code means and what to do about it; raises ``ConfigError`` for one there is not."""
+    """Return the meaning and the remedy of a finding code; raises ``ConfigError`` if it is unknown."""
     if (requirement := named(code)) is not None:
         return Explanation(
             code=requirement.id,

@@ -1,4 +1,4 @@
-"""The search for the LOB of a cell among the archive's entries and the package's files.
+"""Search for the LOB of a cell among the archive's entries and the package's files.
 
 The rules are those of reading: the statement's place with a fitting size ends the search; else the
 convention that last fitted in this column; else all of them in their fixed order. What is there is
@@ -40,7 +40,7 @@ _GUESSES = frozenset({Convention.SIARD_FOLDER, Convention.LOB_ROOT, Convention.R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFiles:
-    """A cell's LOB: its pieces (path and bytes; one for a whole LOB), and by which convention.
+    """The files of a cell's LOB: its pieces (path and size; one for a whole LOB) and the convention used.
 
     ``path`` is the whole's, from the zip's root when ``inside``, else from the package's.
     """
@@ -61,7 +61,7 @@ class LobFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Why a cell has no LOB; ``pieces`` are parts of it that are there nevertheless."""
+    """The reason why a cell has no LOB; ``pieces`` are parts of it that exist nevertheless."""
 
     code: Rule
     expected: bytes = b""
@@ -70,7 +70,7 @@ class Lost:
 
 
 class ColumnSearch:
-    """What the cells of a column or field have in common, and the way in which the last one was found."""
+    """The search for the LOBs of one column or field, which remembers how the last one was found."""
 
     __slots__ = (
         *("convention", "inside", "is_content", "is_described", "is_led_out", "label", "levels", "prefix"),
@@ -117,7 +117,7 @@ class ColumnSearch:
 
 
 class Finder:
-    """Finds the LOBs of one archive, which lies at ``path`` in the package.
+    """The search for the LOBs of one archive, which lies at ``path`` in the package.
 
     ``proof`` tells whether bytes have a digest; without it none are read.
     """
@@ -164,7 +164,7 @@ class Finder:
             column.tolerated = tolerated(column, probe)
 
     def found(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
-        """Return the cell's LOB, or why it has none."""
+        """Return the cell's LOB, or the reason why it has none."""
         if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
             if column.inside:
@@ -249,7 +249,7 @@ class _CellSearch:
         return self._decided(hits) if hits else None
 
     def _hits(self, candidate: Candidate) -> Iterator[_LobCandidate]:
-        """Yield what is there and fits, of the one or more places that a candidate means."""
+        """Yield the files that exist and fit at the places that a candidate means."""
         for names in self._places(candidate):
             self._tried.append((candidate, names))
             if names is None:
@@ -261,7 +261,7 @@ class _CellSearch:
                 self._misfits.append(hit)
 
     def _oddly_named(self) -> _LobCandidate | None:
-        """Return parts whose numbers are padded otherwise than usual."""
+        """Return parts whose numbers are padded in an unusual way."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
                 return hit

@@ -1,4 +1,4 @@
-"""The root element, the metsHdr and its agents against CSIP and SIP."""
+"""Check of the root element, the metsHdr and its agents against CSIP and SIP."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Header:
         elements.ends |= {"name": self._end_name, "note": self._end_note, "metsHdr": self._end_header}
 
     def finish(self) -> None:
-        """Judge what takes the whole document."""
+        """Check the requirements that need the whole document."""
         if not self._headers:
             self._faults.add("CSIP117", self._outline.line, "none")
             self._end_header()

@@ -1,4 +1,4 @@
-"""An index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
+"""Index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Roots:
         return len(self._roots) > self.own
 
     def looked_through(self) -> Iterator[Finding]:
-        """Look through all roots, unless that was done; yield what could not be read there."""
+        """Search all roots, unless that was done; yield findings on what could not be read."""
         if self._database is not None:
             return
         self._database = tempdb.opened()
@@ -133,7 +133,7 @@ class Roots:
         return Below(root=self._roots[root], segments=names_of(path))
 
     def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
-        """Take a METS into the index by its root element alone; one that is none is nobody's child."""
+        """Put a METS into the index, read by its root element alone."""
         objid = None
         try:
             for fact in self._facts(root, pack, path):
@@ -213,11 +213,11 @@ class Roots:
         return near, likeness(bare(objid), near) if near else ""
 
     def tree(self, found: FoundPackage) -> PackageTree:
-        """Return what holds the folder of a package that was found."""
+        """Return the file tree of a package that was found."""
         return self._tree(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
     def claim(self, child: str, parent: str) -> str | None:
-        """Take a child for a parent METS; returns the other parent that has it already, if any."""
+        """Claim a child for a parent METS; returns the other parent that has claimed it, if any."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other
 
