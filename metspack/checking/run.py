@@ -158,7 +158,7 @@ class Checking(Iterator[Finding]):
             roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
             stack.enter_context(closing(roots))
             if several or granted:
-                yield from roots.looked_through()
+                yield from roots.search()
             if several:
                 packages = ordering(packages, roots)
             for each in packages:

@@ -50,7 +50,7 @@ def read(
     try:
         with places.content(path) as content:
             for number, line in enumerate(lines(content), start=1):
-                yield from _Line(catalogue, files, base, number).taken(line, mapping)
+                yield from _Line(catalogue, files, base, number).take(line, mapping)
     except (OSError, MetspackError) as error:
         yield of_opening(path, error)
 
@@ -64,7 +64,7 @@ class _Line:
         self._base = tuple(shown(base).split("/")[:-1])
         self._where = (shown(base) + NAME, number)
 
-    def taken(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
+    def take(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
         try:
             said = parsed_line(line)
         except LineRefused as refused:

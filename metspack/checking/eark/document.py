@@ -73,7 +73,7 @@ class Elements:
         self._text.clear()
         self._parser.CharacterDataHandler = self._text.append
 
-    def gathered(self) -> str:
+    def end_text(self) -> str:
         """Return the text since then, and stop."""
         self._parser.CharacterDataHandler = None
         return "".join(self._text).strip()

@@ -105,12 +105,12 @@ class Header:
         self._elements.gather()
 
     def _end_name(self) -> None:
-        text = self._elements.gathered()
+        text = self._elements.end_text()
         if self._agents:
             self._agents[-1].names.append(text)
 
     def _end_note(self) -> None:
-        text = self._elements.gathered()
+        text = self._elements.end_text()
         if self._agents and self._agents[-1].notes:
             _, kind = self._agents[-1].notes.pop()
             self._agents[-1].notes.append((text, kind))

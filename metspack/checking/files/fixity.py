@@ -48,7 +48,7 @@ class Hashed:
     text: TextLength | None
 
 
-def hashed(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
+def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
     """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
     hashers = Hashers(asked.algorithms)
     text = TextLength() if asked.as_text else None
@@ -85,7 +85,7 @@ Batch = Sequence[tuple[Below, Asked]]
 Outcome = Hashed | OSError | MetspackError
 
 
-def all_hashed(batch: Batch, progress: Progress) -> list[Outcome]:
+def hash_files(batch: Batch, progress: Progress) -> list[Outcome]:
     """Read files and return the result for each: an error if it could not be opened or read."""
     return [_outcome(where, asked, progress) for where, asked in batch]
 
@@ -93,7 +93,7 @@ def all_hashed(batch: Batch, progress: Progress) -> list[Outcome]:
 def _outcome(where: Below, asked: Asked, progress: Progress) -> Outcome:
     try:
         with reading.opening(where.root, where.segments) as descriptor:
-            return hashed(reading.chunks(descriptor), asked, progress)
+            return hash_blocks(reading.chunks(descriptor), asked, progress)
     except (OSError, MetspackError) as error:
         return error
 
@@ -207,7 +207,7 @@ class Fixity:
                 files = ((self._places.below(path), rows) for path, rows in group)
                 yield [(where, _asked(rows)) for where, rows in files if where is not None]
 
-        for outcomes in processes.results(all_hashed, batches(), jobs, self._progress):
+        for outcomes in processes.results(hash_files, batches(), jobs, self._progress):
             for (path, rows), outcome in zip(given.popleft(), outcomes, strict=True):
                 yield from self._judge(path, rows, outcome)
 
@@ -236,7 +236,7 @@ class Fixity:
         try:
             with self._places.content(path) as content:
                 chunks = content.chunks() if take is None else _told(content.chunks(), take)
-                outcome = hashed(chunks, _asked(rows), self._progress)
+                outcome = hash_blocks(chunks, _asked(rows), self._progress)
         except (OSError, MetspackError) as error:
             outcome = error
         return (yield from self._judge(path, rows, outcome))

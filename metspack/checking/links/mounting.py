@@ -61,7 +61,7 @@ class Mounting:
         A child whose place is told stays missing when it lies in the same package under another name: there
         it is not where anybody looks. One that was packed beside its place, or is in another root, is taken.
         """
-        yield from self._roots.looked_through()
+        yield from self._roots.search()
         mine, others = self._roots.children(wanted.called, wanted.parent_objid)
         usable = [each for each in mine if wanted.place is None or not self._is_own_folder(each)]
         if not usable:
@@ -150,7 +150,7 @@ class Mounting:
 
     def upward(self, path: bytes, line: int, objid: str | None, parent: str) -> Iterator[Finding]:
         """Search for the parent that a package under check names; yield the findings on their link."""
-        yield from self._roots.looked_through()
+        yield from self._roots.search()
         parents = list(self._roots.named(parent))
         if not parents:
             near, likeness = self._roots.nearest(parent)

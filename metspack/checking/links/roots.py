@@ -73,7 +73,7 @@ class Roots:
         """Whether there are roots beside the packages under check."""
         return len(self._roots) > self.own
 
-    def looked_through(self) -> Iterator[Finding]:
+    def search(self) -> Iterator[Finding]:
         """Search all roots, unless that was done; yield findings on what could not be read."""
         if self._database is not None:
             return
@@ -241,7 +241,7 @@ class Roots:
     # --- the database ---------------------------------------------------------------------------------
 
     def _connection(self) -> sqlite3.Connection:
-        assert self._database is not None, "looked_through() comes first"  # noqa: S101
+        assert self._database is not None, "search() comes first"  # noqa: S101
         return self._database
 
     def _put(self, sql: str, *values: object) -> None:
