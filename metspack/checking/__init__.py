@@ -1,4 +1,4 @@
-"""The check of a package from what lies on disk; shares nothing with what builds one."""
+"""The check of a package from the files on disk; shares no code with the writers of packages."""
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.eark.profiles import Profile

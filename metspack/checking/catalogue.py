@@ -1,4 +1,4 @@
-"""The catalogue of a check: METS documents, files and cells of a package, in a temporary database on disk.
+"""Catalogue of a check: METS documents, files and cells of a package, in a temporary database on disk.
 
 Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
 sort as manifests do.
@@ -130,20 +130,20 @@ class BulkInsert:
 
 
 class BackgroundListing(Protocol):
-    """A listing of files that runs in the background, and puts what it finds into the catalogue."""
+    """A listing of files that runs in the background and puts the files into the catalogue."""
 
     def put_ready(self) -> None:
-        """Put in what has been found so far."""
+        """Put the files found so far into the catalogue."""
 
     def settle(self) -> None:
-        """Put in everything, however long it takes."""
+        """Wait for the end of the listing and put all files into the catalogue."""
 
     def close(self) -> None:
-        """Stop before the end."""
+        """Stop the listing before its end."""
 
 
 class Catalogue(tempdb.Scratch):
-    """All that a check knows of one package, in a private temporary database; a context manager."""
+    """Everything a check knows about one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
         super().__init__(cache=_CACHE)
@@ -153,16 +153,16 @@ class Catalogue(tempdb.Scratch):
         self._beside: BackgroundListing | None = None
 
     def begin(self, beside: BackgroundListing) -> None:
-        """Let a listing run in the background until the catalogue is settled."""
+        """Register a listing that runs in the background until the catalogue is settled."""
         self._beside = beside
 
     def take_in(self) -> None:
-        """Put in what the background listing has found; to be called now and then during long work."""
+        """Put in the files that the background listing has found; call this now and then during long work."""
         if self._beside is not None:
             self._beside.put_ready()
 
     def settle(self) -> None:
-        """Wait until everything on disk is in the catalogue; to be called before any query for it."""
+        """Wait until all files on disk are in the catalogue; call this before any query for them."""
         if self._beside is not None:
             self._beside.settle()
             self._beside = None
@@ -203,7 +203,7 @@ class Catalogue(tempdb.Scratch):
         self.put_many(insertion.one, ((*shared, *some[at : at + insertion.own]) for at in starts))
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
-        """Let queries call a function of one argument."""
+        """Register an SQL function of one argument."""
         self._database.create_function(name, 1, function, deterministic=True)
 
     def new_mets(
@@ -216,7 +216,7 @@ class Catalogue(tempdb.Scratch):
         found: str | None = None,
         named_by: str | None = None,
     ) -> int:
-        """Take a METS document to be read (or, ``done``, not); returns its id, 1 for the first.
+        """Add a METS document that is to be read (or is ``done``); returns its id, 1 for the first.
 
         ``called`` is the OBJID that the parent has for it, ``found`` where it lies when that is elsewhere,
         ``named_by`` how it is linked when that is no link of parent and child as the recommendation has it.
@@ -239,7 +239,7 @@ class Catalogue(tempdb.Scratch):
             self._database.execute(statement)
 
     def index_ids(self) -> None:
-        """Build the index of files by ID alone, which only cells are held against."""
+        """Build the index of files by ID alone, which only the check of cells uses."""
         self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)")
 
 
@@ -265,7 +265,7 @@ class Batch:
         self._catalogue.put_many(sql, rows)
 
     def flush(self) -> None:
-        """Put in what is left."""
+        """Insert the remaining rows."""
         for sql, waiting in self._waiting.items():
             self._catalogue.put_many(sql, waiting)
             waiting.clear()
@@ -282,12 +282,12 @@ def folder_of(path: bytes) -> bytes:
 
 
 def fault(error: OSError) -> str:
-    """Return what the system says about a file, without the path it says it of."""
+    """Return the system's error message without the path."""
     return error.strerror or str(error)
 
 
 def folded_name(name: bytes) -> bytes:
-    """Return what a name is on a file system that knows neither letter case nor normalisation forms."""
+    """Return a name as a file system sees it that ignores letter case and Unicode normalisation forms."""
     if name.isascii():
         return name.lower()
     text = name.decode("utf-8", "surrogateescape")
@@ -295,7 +295,7 @@ def folded_name(name: bytes) -> bytes:
 
 
 def nearest_file(catalogue: Catalogue, path: bytes) -> str:
-    """Return the one file in the same folder whose name is nearest to a missing one's, or nothing."""
+    """Return the file in the same folder whose name is nearest to a missing one's, "" if there is none."""
     folder = folder_of(path)
     catalogue.settle()
     names = catalogue.rows(
@@ -308,7 +308,7 @@ def nearest_file(catalogue: Catalogue, path: bytes) -> str:
 
 
 def nearest(text: str, candidates: Iterable[str]) -> str:
-    """Return the candidate most like ``text``, nothing when none is like it; letter case counts least."""
+    """Return the candidate most like ``text``, "" if none is like it; letter case counts least."""
     # Only a person waits for this, and difflib is slow to import.
     from difflib import get_close_matches  # noqa: PLC0415
 
@@ -356,7 +356,7 @@ _SAID = {
 
 
 def line_end_likeness(blocks: Iterable[bytes], expected: Digest) -> str:
-    """Return, in words, that bytes have a digest once their line ends are converted; nothing when not."""
+    """Return a note that bytes have a digest once their line ends are converted; "" if they do not."""
     hashers = {end: Hashers((expected.algorithm,)) for end in _SAID}
     for block in _whole_ends(blocks):
         unix = block.replace(b"\r\n", b"\n")

@@ -1,4 +1,4 @@
-"""The differences between two packages, in files and links, by what METS says or by the bytes."""
+"""Comparison of two packages: differences in files and links, by METS or by the bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk of a package's folders into the catalogue, and the names on disk that are a risk."""
+"""Listing of a package's folders into the catalogue, with findings on files and names at risk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 def findings(
     catalogue: Catalogue, places: CheckedTree, start: bytes = b"", *, whole: bool, jobs: int | None = 1
 ) -> Iterator[Finding]:
-    """Put all that lies below a path of the package into the catalogue; yield what should not be there.
+    """Put all files below a path of the package into the catalogue; yield the findings on them.
 
     ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
     METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
@@ -62,14 +62,14 @@ def findings(
 
 
 def noticed(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield what should not be there, of all that a walk has come by since this was asked last."""
+    """Yield the findings on the files listed since the last call."""
     for path, kind, reason in catalogue.rows("SELECT path, kind, reason FROM noticed ORDER BY rowid"):
         yield from _noticed(path, kind, reason)
     catalogue.put("DELETE FROM noticed")
 
 
 def alike(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the names that differ from another in the same folder in case or Unicode form only."""
+    """Yield findings on names in one folder that differ only in letter case or Unicode form."""
     for path, other in catalogue.rows(_ALIKE):
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
@@ -87,7 +87,7 @@ def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None
 
 
 class _WalkProcess:
-    """The rest of a walk, in a process of its own; runs beside the reading of METS."""
+    """The rest of a listing, in a process of its own; runs while METS documents are read."""
 
     def __init__(
         self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
@@ -96,7 +96,7 @@ class _WalkProcess:
         self._process = processes.Ahead(walking.all_lots, *place, folders, taking.whole)
 
     def put_ready(self) -> None:
-        """Put in what has been found so far."""
+        """Put the files found so far into the catalogue."""
         for lot in self._process.come():
             self._taking.take(lot)
 
@@ -106,12 +106,12 @@ class _WalkProcess:
             self._taking.take(lot)
 
     def close(self) -> None:
-        """Give it up."""
+        """Stop the process before its end."""
         self._process.close()
 
 
 class _Taking:
-    """Puts what a walk finds into the catalogue; ``start`` is the path at which the walk began."""
+    """The files of a listing on their way to the catalogue; ``start`` is the path where it began."""
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
@@ -122,7 +122,7 @@ class _Taking:
         self._last = catalogue.put(_PUT_FOLDER, start) - 1
 
     def next_folder(self) -> bytes | None:
-        """Return the next folder that is to be looked into, None when that was the last."""
+        """Return the next folder to be listed, None after the last."""
         row = self.catalogue.row(_FOLDERS, self._last, 1)
         if row is None:
             return None
@@ -130,12 +130,12 @@ class _Taking:
         return bytes(path[len(self.prefix) :])
 
     def folders_ahead(self) -> list[bytes]:
-        """Return the folders that are to be looked into, as many as a process can be given and one more."""
+        """Return the folders to be listed, as many as a process can be given and one more."""
         rows = self.catalogue.rows(_FOLDERS, self._last, _MOST_AHEAD + 1)
         return [path[len(self.prefix) :] for _, path in rows]
 
     def take(self, lot: walking.Lot) -> None:
-        """Take a lot of a folder's names."""
+        """Add a batch of a folder's names."""
         prefix = self.prefix + lot.prefix
         names = lot.names
         self.count += len(names) + len(lot.others)
@@ -156,7 +156,7 @@ class _Taking:
         self.flush()
 
     def take_file(self, path: bytes, size: int | None) -> None:
-        """Take one file."""
+        """Add one file."""
         if is_mets_name(path):
             self._keep_documents(b"", (path,))
         if self.whole:
@@ -164,7 +164,7 @@ class _Taking:
             self._keep_name(path)
 
     def take_other(self, path: bytes, kind: str) -> None:
-        """Take what is no file."""
+        """Add something that is neither a file nor a folder."""
         if kind == "d":
             self._batch.add(_PUT_FOLDER, path)
         if self.whole:
@@ -174,16 +174,16 @@ class _Taking:
             self._keep_name(path)
 
     def take_empty(self, path: bytes) -> None:
-        """Take an empty folder."""
+        """Add an empty folder."""
         if self.whole and not _IS_VERSION.fullmatch(path):
             self.notice(path, _EMPTY)
 
     def notice(self, path: bytes, kind: str, reason: str = "") -> None:
-        """Note what should not be there, or not so."""
+        """Note something for a finding: a link, a special file, an unreadable folder."""
         self._batch.add("INSERT INTO noticed VALUES (?, ?, ?)", path, kind, reason)
 
     def flush(self) -> None:
-        """Have all in the catalogue."""
+        """Put all files into the catalogue."""
         self._batch.flush()
 
     def _keep_documents(self, prefix: bytes, names: Iterable[bytes]) -> None:

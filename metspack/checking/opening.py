@@ -1,4 +1,4 @@
-"""The package at a given path: a folder, a METS file, or a zip or tar file of it."""
+"""Opening of the package to check: a folder, a METS file, or a zip or tar file."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from metspack.packages.files import FolderTree, MountedTree, PackageTree, Packed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Top:
-    """A packed IP: its ``folder``, which stands beside the file ``pack`` when that is unpacked there."""
+    """The parent IP packed in the zip or tar file ``pack``; ``folder`` is its name once unpacked."""
 
     pack: bytes
     folder: bytes
-    holder: PackageTree
+    tree: PackageTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageToCheck:
-    """A package to be checked: what holds it, its own METS's name (None when it has none), its number.
+    """A package to be checked: its number, its file tree and the name of its METS (None if it has none).
 
     ``root`` is its folder, or the zip or tar file; ``shown`` its path as given, for people; ``within`` the
     folder that it is in a zip or tar file. ``top`` is the packed IP among those side by side in a folder.
@@ -41,7 +41,7 @@ class PackageToCheck:
 
     number: int
     root: Path
-    holder: PackageTree
+    tree: PackageTree
     mets: str | None
     shown: str
     within: bytes = b""
@@ -49,12 +49,12 @@ class PackageToCheck:
 
     @property
     def mets_shown(self) -> str:
-        """Where its METS lies, for people."""
-        return f"{self.holder.shown}/{self.mets or METS_NAMES[0]}"
+        """The path of the package's METS, for messages."""
+        return f"{self.tree.shown}/{self.mets or METS_NAMES[0]}"
 
 
 def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
-    """Return the package at a path; raises ``SourceError`` when there is nothing that can be checked."""
+    """Return the package at a path; raises ``SourceError`` if there is nothing to check."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
@@ -62,12 +62,12 @@ def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     if path.name.lower().endswith(SIARD):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
-            hint=f"Check the package that holds it: metspack check {shlex.quote(str(path.parent))}.",
+            hint=f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}.",
         )
     if not path.exists():
         raise SourceError(
-            f"{path} is not there",
-            hint="Name a package's folder, its METS file, or a zip or tar file of it.",
+            f"{path} does not exist",
+            hint="Give a package's folder, its METS file, or a zip or tar file that holds the package.",
         )
     if os.fsencode(path.name).lower().endswith(SUFFIXES):
         return _packed(path, number, shelf)
@@ -75,25 +75,25 @@ def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
 
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
-    return PackageToCheck(number=number, root=root, holder=FolderTree(root), mets=mets, shown=str(path))
+    return PackageToCheck(number=number, root=root, tree=FolderTree(root), mets=mets, shown=str(path))
 
 
 def _beside(path: Path) -> str | None:
-    """Return the METS of the IP at the top of those that lie side by side in a folder, as CSIP's do."""
+    """Return the METS of the parent among IPs that lie side by side in a folder, as those of CSIP do."""
     found = mets_packages.top(path)
     return None if found is None else "/".join(found)
 
 
 def _packed_beside(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
-    """Return the package whose IPs lie packed side by side in a folder, without METS when there are none."""
+    """Return the package whose IPs are packed side by side in a folder; without a METS if there are none."""
     found = mets_packages.packed_top(path, shelf)
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
-    holder = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    tree = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
         _folder(path, path, number, f"{folder}/{CSIP_METS}"),
-        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), holder=holder),
+        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), tree=tree),
     )
 
 
@@ -118,7 +118,7 @@ def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     return PackageToCheck(
         number=number,
         root=path,
-        holder=PackedTree(shelf, where, within),
+        tree=PackedTree(shelf, where, within),
         mets=_chosen(names),
         shown=str(path),
         within=within,
@@ -126,13 +126,13 @@ def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
 
 
 def root(path: Path) -> Path:
-    """Return the root that a path grants: a folder, a zip or tar file, or the folder of a METS file.
+    """Return the search root at a path: a folder, a zip or tar file, or the folder of a METS file.
 
-    Raises ``ConfigError`` when nothing is there.
+    Raises ``ConfigError`` if the path does not exist.
     """
     if not path.exists():
         raise ConfigError(
-            f"the root {path} is not there", hint="Check the path, and that the medium is there."
+            f"the root {path} does not exist", hint="Check the path and that the medium is mounted."
         )
     if path.is_dir() or os.fsencode(path.name).lower().endswith(SUFFIXES):
         return path
@@ -140,7 +140,7 @@ def root(path: Path) -> Path:
 
 
 def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
-    """Return packages with those first that are nobody's child among them; else in the order given."""
+    """Return the packages in the order given, but those that are a child of another one last."""
     known = {each.number: roots.at(each.number, each.mets, each.within) for each in packages}
     objids = {bare(found.objid) for found in known.values() if found is not None and found.objid}
 
@@ -155,11 +155,11 @@ _UP = b"../"
 
 
 def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) -> PackageToCheck:
-    """Return the package with the folder that its METS leads up into, if a granted root holds that folder.
+    """Return the package rooted at the folder that its METS leads up into, if a root given contains it.
 
     Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
     """
-    if package.mets is None or package.holder.is_packed or package.top is not None:
+    if package.mets is None or package.tree.is_packed or package.top is not None:
         return package
     root = os.path.realpath(package.root)
     above = [each for each in map(os.path.realpath, granted) if root.startswith(f"{each.rstrip('/')}/")]
@@ -169,15 +169,15 @@ def widened(package: PackageToCheck, granted: Sequence[Path], budgets: Budgets) 
     if folder is None or not any(folder.is_relative_to(each) for each in above):
         return package
     within = os.path.relpath(root, folder)
-    return replace(package, root=folder, holder=FolderTree(folder), mets=f"{within}/{package.mets}")
+    return replace(package, root=folder, tree=FolderTree(folder), mets=f"{within}/{package.mets}")
 
 
 def _steps_up(package: PackageToCheck, budgets: Budgets) -> int:
-    """Return how many folders up from its METS's the files lie that it lists; 0 when it cannot be read."""
+    """Return how many folders above its METS the listed files lie; 0 if the METS cannot be read."""
     path = os.fsencode(package.mets or "")
     own = path.count(b"/")
     try:
-        with package.holder.content(path) as content:
+        with package.tree.content(path) as content:
             if not _holds(content.blocks(), _UP):
                 return 0
             facts = reader.read(content.blocks(), budgets)
@@ -209,7 +209,7 @@ def _holds(data: Iterator[bytes], mark: bytes) -> bool:
 
 
 def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
-    """Return the names on the way to a folder on disk, as given and without links; none when packed."""
+    """Return the absolute path of a tree on disk as names, as given and without links; none if packed."""
     if tree.is_packed:
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
@@ -217,7 +217,7 @@ def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
 
 
 class CheckedTree(MountedTree):
-    """A package's own tree, those that are mounted in it, and the paths that references mean."""
+    """A package's file tree with mounted children; resolves references to paths in it."""
 
     def __init__(self, base: PackageTree) -> None:
         super().__init__(base)
@@ -226,20 +226,20 @@ class CheckedTree(MountedTree):
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
-        """Let a tree stand at a path; ``apart`` when that is no path of the package, but a label."""
+        """Mount a tree at a path; ``apart`` if the path is only a label and not a path of the package."""
         super().mount(at, tree)
         self._here += _lies(at + b"/", tree)
         if apart:
             self._apart.append(at + b"/")
 
     def below(self, path: bytes) -> Below | None:
-        """Return the file of its own that a path is, None when it is packed."""
+        """Return the file on disk at a path, None for one that is packed."""
         tree, inner = self.held(path)
         found = None if tree.is_packed else tree.location(inner)
         return found if isinstance(found, Below) else None
 
     def here(self, reference: uris.Reference) -> bytes | None:
-        """Return the path that an absolute reference means when it leads to where the package now lies."""
+        """Return the path in the package that an absolute reference leads to, None if it leads elsewhere."""
         if reference.kind is not uris.Kind.ABSOLUTE or ".." in reference.segments:
             return None
         for at, names in self._here:
@@ -250,7 +250,7 @@ class CheckedTree(MountedTree):
     def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
         """Return the path that a reference in a document means; raises ``ReferenceRefused``.
 
-        What is mounted apart is a package of its own, and no reference leads out of it.
+        A tree mounted apart is a package of its own; no reference leads out of it.
         """
         if self._last[0] != document:  # a document's references come one after the other
             boundary = next((each for each in self._apart if document.startswith(each)), b"")

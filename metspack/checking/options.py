@@ -55,7 +55,7 @@ class FileSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """What was hashed of a sample: ``hashed`` of the ``files`` that METS or a manifest has a digest for.
+    """The size of a sample: ``hashed`` of the ``files`` for which METS or a manifest has a digest.
 
     METS files are not among them: they are always hashed.
     """
@@ -169,7 +169,7 @@ class Looking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """How packages are checked, in the words of a person; ``looking`` is what the check makes of them.
+    """The options of a check as a person gives them; ``looking`` are the parsed ones.
 
     ``roots`` are further folders in which children may lie, found by their OBJID. ``sample`` is the share
     (``1%``) or number (``250``) of files to hash, chosen by ``seed``. METS documents are judged by the
@@ -189,7 +189,7 @@ class CheckOptions:
     budgets: Budgets = field(default_factory=Budgets)
 
     def looking(self) -> Looking:
-        """Return how the check goes about it; raises ``ConfigError`` when one of these cannot be had."""
+        """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
         judged_by = None if self.schema_dir is None else grammar.of_folder(self.schema_dir)
         if self.strict_schema:
             schema.check_second_engine(judged_by)

@@ -1,4 +1,4 @@
-"""The run of a check: its steps over one package or several, level by level."""
+"""Run of a check: its steps over one package or several, level by level."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSummary:
-    """What a check has looked at and found: METS documents, files they list, links, bytes hashed.
+    """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
     ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
     """
@@ -126,7 +126,7 @@ class Checking(Iterator[Finding]):
 
     @property
     def summary(self) -> CheckSummary:
-        """What was looked at and found; complete when the iterator is exhausted."""
+        """The counts so far; complete when the iterator is exhausted."""
         packages, files, links = self._counts
         return CheckSummary(
             packages=packages,
@@ -158,7 +158,7 @@ class Checking(Iterator[Finding]):
             roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
             stack.enter_context(closing(roots))
             if several or granted:
-                yield from roots.looked_through()
+                yield from roots.search()
             if several:
                 packages = ordering(packages, roots)
             for each in packages:
@@ -173,7 +173,7 @@ class Checking(Iterator[Finding]):
 
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
         with Catalogue() as catalogue:
-            places = CheckedTree(each.holder)
+            places = CheckedTree(each.tree)
             self._open = each, catalogue, places
             try:
                 for finding in self._steps(catalogue, places, each, roots):
@@ -215,7 +215,7 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        if not each.holder.is_packed and (stopped := journal.interrupted(each.root)) is not None:
+        if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
             between, found = stopped
             if between.command == journal.ADD:
                 yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
@@ -224,7 +224,7 @@ class Checking(Iterator[Finding]):
         yield from disk.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()
-            places.mount(top.folder, top.holder)
+            places.mount(top.folder, top.tree)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
             yield from disk.findings(catalogue, places, top.folder, whole=whole)
         if whole:
@@ -260,7 +260,7 @@ class Checking(Iterator[Finding]):
     def _files(
         self, catalogue: Catalogue, places: CheckedTree, root: Path, fixity: Fixity
     ) -> Iterator[Finding]:
-        """Yield what is wrong with the files, once all that METS and manifests say is in the catalogue."""
+        """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
         yield from disk.alike(catalogue)
         yield from listed.documents(catalogue)
@@ -289,7 +289,7 @@ class Checking(Iterator[Finding]):
 
 
 def _root_of(each: PackageToCheck) -> PackageRoot:
-    if each.holder.is_packed:
+    if each.tree.is_packed:
         return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
     return PackageRoot(name=each.root.resolve().name, is_rooted=True)
 
@@ -365,7 +365,7 @@ class Explanation:
 
 
 def explained(code: str) -> Explanation:
-    """Return what a code means and what to do about it; raises ``ConfigError`` for one there is not."""
+    """Return the meaning and the remedy of a finding code; raises ``ConfigError`` if it is unknown."""
     if (requirement := named(code)) is not None:
         return Explanation(
             code=requirement.id,

@@ -1,4 +1,4 @@
-"""Pictures of segments and split LOBs as figures: lengths of bars and strips, which templates make SVG."""
+"""Charts of segments and split LOBs: lengths of bars and strips, which templates draw as SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a report, read from a check's graph of links and from its catalogue."""
+"""Figures of a report, read from a check's graph of links and from its catalogue."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _children(catalogue: Catalogue, links: Graph) -> Iterator[Relation]:
 
 
 def _by_name(relation: Relation) -> tuple[bool, list[str | int], str]:
-    """Return what sorts ``_lobseg_10`` after ``_lobseg_9``."""
+    """Return a sort key that puts ``_lobseg_10`` after ``_lobseg_9``."""
     # Text and digits take turns, so that like is compared with like.
     child = relation.child
     pieces = _DIGITS.split(child.path)

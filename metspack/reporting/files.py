@@ -1,4 +1,4 @@
-"""Report files: the form follows from the name's suffix; each file is complete or absent."""
+"""Report files, their form chosen by the name's suffix; each file is complete or absent."""
 
 from __future__ import annotations
 

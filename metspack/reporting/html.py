@@ -161,25 +161,25 @@ _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
 _LEVELS = {
-    Level.LINKS: "the METS files alone",
-    Level.STRUCTURE: "all that needs no LOB's bytes",
-    Level.FIXITY: "every file's bytes against its digests, the archive's cells left out",
+    Level.LINKS: "the METS files only",
+    Level.STRUCTURE: "everything that needs no LOB's bytes",
+    Level.FIXITY: "every file's bytes against its digests, without the archive's cells",
     Level.FULL: "every byte, and every cell of the archive",
 }
 _SAMPLED_LEVELS = {
-    Level.FIXITY: "the bytes of the files in the sample against their digests, the archive's cells left out",
+    Level.FIXITY: "the bytes of the files in the sample against their digests, without the archive's cells",
     Level.FULL: "every byte of the files in the sample, and every cell of the archive",
 }
 MEANINGS = {
     word(state): meaning
     for state, meaning in (
         (LinkState.OK, "both name each other"),
-        (LinkState.ELSEWHERE, "both name each other, but it lies elsewhere than its parent says"),
+        (LinkState.ELSEWHERE, "both name each other, but the child is not where its parent says"),
         (LinkState.ONE_WAY_DOWN, "only one names the other"),
-        (LinkState.BROKEN, "leads nowhere or to another METS, or one of the two METS was changed"),
-        (LinkState.MISSING, "named, but not there"),
-        (LinkState.EXTRA, "there, but named by nobody"),
-        (LinkState.UNKNOWN, "a parent that is not among the packages and roots looked at"),
+        (LinkState.BROKEN, "the link leads nowhere or to another METS, or one of the two METS was changed"),
+        (LinkState.MISSING, "named, but does not exist"),
+        (LinkState.EXTRA, "exists, but no METS names it"),
+        (LinkState.UNKNOWN, "a parent that is not in the packages and roots checked"),
     )
 }
 """What the states of children mean; a legend has those that occur."""

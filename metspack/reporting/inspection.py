@@ -1,4 +1,4 @@
-"""The result of an inspection as objects for JSON."""
+"""JSON objects for the result of an inspection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def form(source: Source) -> str:
 
 
 def kind(error: LobUnresolved) -> str:
-    """Return in a word why a LOB cannot be had: ``missing``, ``refused`` or ``ambiguous``."""
+    """Return in a word why a LOB was not found: ``missing``, ``refused`` or ``ambiguous``."""
     if isinstance(error, LobRefused):
         return "refused"
     return "ambiguous" if isinstance(error, LobAmbiguous) else "missing"
@@ -167,7 +167,7 @@ def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) ->
 
 
 def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.LevelKind, int]]:
-    """Return what cells say with how many of them do, in the order in which it is defined."""
+    """Return the values of cells with their counts, in the order in which the values are defined."""
     return [(said, counts[said]) for said in survey.LevelKind if counts[said]]
 
 

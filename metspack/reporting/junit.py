@@ -65,7 +65,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def owner_among(frame: Frame) -> Callable[[str], str]:
-    """Return the function that says whose a path is: an archive's own, else the nearest METS's above it."""
+    """Return a function that gives a path's owner: the archive itself, else the nearest METS above it."""
     nodes = [each.child for each in frame.facts.children] + list(frame.facts.tops)
     folders = {each.folder: each.path for each in nodes if each.path}
     folders.setdefault("", "mets.xml")

@@ -1,4 +1,4 @@
-"""The links of packages as a tree, a table, data for JSON, a Mermaid flowchart and an SVG picture.
+"""Drawings of packages' links: a tree, a table, data for JSON, a Mermaid flowchart and an SVG picture.
 
 Each form has the same order on every machine: that of the METS documents.
 """
@@ -22,12 +22,12 @@ _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`
 
 
 def name(node: Node) -> str:
-    """Return what to call a package: its OBJID, else its METS's path."""
+    """Return the name of a package: its OBJID, else the path of its METS."""
     return printable(node.objid or node.path or "(no OBJID)")
 
 
 def place(node: Node) -> str:
-    """Return where a package's METS lies, empty when that is not known."""
+    """Return the path of a package's METS, empty if it is not known."""
     return printable(node.found or node.path)
 
 

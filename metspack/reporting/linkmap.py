@@ -1,4 +1,4 @@
-"""The map of links between parents and children: places of boxes and arrows, which a template makes SVG."""
+"""Map of the links between parents and children: boxes and arrows, which a template draws as SVG."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map:
-    """The links of packages, drawn; the trunks lead from a parent's box to where its arrows turn off."""
+    """The drawn links of packages; trunks lead from a parent's box to the start of its arrows."""
 
     width: int
     height: int

@@ -61,7 +61,7 @@ class Relation:
 
     @property
     def name(self) -> str:
-        """What to call the child: its folder, else its METS, else its OBJID."""
+        """The name of the child: its folder, else its METS, else its OBJID."""
         return self.child.folder or self.child.path or self.child.objid
 
 
@@ -93,7 +93,7 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentContent:
-    """What a child IP holds: files and bytes of LOBs as its METS lists them."""
+    """The content of a child IP: files and bytes of LOBs as its METS lists them."""
 
     name: str
     files: int

@@ -1,4 +1,4 @@
-"""Findings and their counts as lines and as data, the same in every form of report."""
+"""Lines and data objects for findings and their counts, the same in every form of report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def line(finding: Finding) -> str:
 
 
 def parts(finding: Finding) -> tuple[str, str]:
-    """Return where a finding is (``mets.xml:41``) and what it says, both printable."""
+    """Return a finding's place (``mets.xml:41``) and message, both printable."""
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     place = f" [{finding.place}]" if finding.place else ""
     return printable(where), printable(f"{finding.message}{place}")
@@ -64,7 +64,7 @@ def verdict(summary: CheckSummary) -> str:
 
 
 def head(frame: Frame) -> dict[str, Any]:
-    """Return what JSON says of a check before it has a result."""
+    """Return the JSON members about a check that are known before its result."""
     said = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": TOOL, "version": __version__},
@@ -75,7 +75,7 @@ def head(frame: Frame) -> dict[str, Any]:
 
 
 def sample(frame: Frame) -> dict[str, Any]:
-    """Return what JSON says of a sample, nothing when there was none."""
+    """Return the JSON members about a sample, none if there was no sample."""
     if frame.sample is None or frame.summary.sampled is None:
         return {}
     counts = {"files": frame.summary.sampled.files, "hashed": frame.summary.sampled.hashed}
@@ -92,7 +92,7 @@ def sampled(frame: Frame) -> str:
 
 
 def result(frame: Frame) -> dict[str, Any]:
-    """Return what JSON says of a check as a whole; findings apart."""
+    """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
     return sample(frame) | {
         "verdict": verdict(summary),

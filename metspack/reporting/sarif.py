@@ -105,6 +105,6 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """Return what is the same for the same fault in another run; its line is not part of it."""
+    """Return the fingerprint of a finding, the same in every run; its line is not part of it."""
     what = json.dumps((finding.code, finding.path, finding.place, finding.message))
     return hashlib.sha256(what.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The findings of one check in a temporary database, which every report reads in its own order."""
+"""Store of one check's findings in a temporary database, which each report reads in its own order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CodeGroup:
 
     @property
     def title(self) -> str:
-        """What the code is about, in a few words."""
+        """The title of the code."""
         return Code.named(self.code).title
 
 
@@ -92,7 +92,7 @@ class FindingStore(tempdb.Scratch):
         )
 
     def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
-        """Yield each owner of findings with its groups; ``owner`` says whose a path is. Sorted by both."""
+        """Yield each owner of findings with its groups, sorted; ``owner`` gives the owner of a path."""
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)

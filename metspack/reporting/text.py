@@ -75,7 +75,7 @@ def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
-    """Yield what was looked at and how much was found, and whether that is all."""
+    """Yield the counts of what was checked and found, and whether the check is complete."""
     summary = frame.summary
     if not frame.is_complete:
         yield (StyledText(text=INTERRUPTED, tone=Tone.WARNING),)

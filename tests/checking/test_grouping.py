@@ -92,7 +92,7 @@ def test_what_is_said_together_says_how_much_and_where(tmp_path: Path) -> None:
     (lost,) = [each for each in check(package) if each.code == "Z010"]
     assert lost.place == "s0.t2.c4.r2"
     assert lost.message == (
-        f"the cell's LOB should be '{SEGMENT}/{LOBS}/record1.bin', which is not there; "
+        f"the cell's LOB should be '{SEGMENT}/{LOBS}/record1.bin', which does not exist; "
         f"likewise 19 more below '{SEGMENT}'"
     )
     assert dict(lost.facts)["folder"] == SEGMENT

@@ -93,7 +93,7 @@ def test_the_mets_may_be_in_upper_case(package: Path) -> None:
 
 
 def test_nothing_there_is_an_error_not_a_finding(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is not there"):
+    with pytest.raises(SourceError, match="does not exist"):
         next(check(tmp_path / "nowhere"))
 
 

@@ -62,7 +62,7 @@ def test_2_for_usage(metspack: Commands, package: Path, command: list[str], wron
 
 @commands
 def test_3_for_what_cannot_be_read(metspack: Commands, package: Path, command: list[str]) -> None:
-    for wrong, said in (("nowhere", "is not there"), (package / "Northwind.siard", "is a SIARD archive")):
+    for wrong, said in (("nowhere", "does not exist"), (package / "Northwind.siard", "is a SIARD archive")):
         outcome = metspack(*words(command, Path(wrong)))
         assert (outcome.code, outcome.out) == (3, "")
         assert said in outcome.err

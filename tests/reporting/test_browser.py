@@ -115,7 +115,7 @@ def see_good(page: pages.Node) -> None:
         "338 bytes, 52.8 % of the limit (640)",
     ]
     assert [each.text for each in fills.all("span", "share")] == ["50.0 %", "100.2 %", "50.0 %", "52.8 %"]
-    assert "Nothing was found." in page.text
+    assert "There are no findings." in page.text
 
 
 def see_broken(page: pages.Node) -> None:
@@ -141,7 +141,7 @@ def see_broken(page: pages.Node) -> None:
     line, quoted = link.one("pre").text.split(" ", 1)
     assert link.one("code", "where").text == f"mets.xml:{line}"
     assert "ID_Northwind_lobseg_9_mets" in quoted
-    (fixity,) = (each for each in page.all("table") if each.one("caption").text.startswith("Digests"))
+    (fixity,) = (each for each in page.all("table") if each.one("caption").text.startswith("Stated digests"))
     assert [each.text for each in fixity.one("tbody").all("th")] == [
         *("METS", "manifest-md5.txt", "manifest-sha256.txt"),
     ]

@@ -74,7 +74,7 @@ def _check_accessible(found: pages.Node) -> None:
 
 
 def fixities(found: pages.Node) -> list[list[str]]:
-    (table,) = (each for each in found.all("table") if each.one("caption").text.startswith("Digests"))
+    (table,) = (each for each in found.all("table") if each.one("caption").text.startswith("Stated digests"))
     return [
         [cell.text for cell in row.all() if cell.tag in {"th", "td"}] for row in table.one("tbody").all("tr")
     ]
@@ -95,7 +95,7 @@ def test_a_good_package(tmp_path: Path) -> None:
     assert sum("trunk" not in each.classes for each in drawn.all("g", "arrow")) == 4
     assert not list(drawn.all("g", "absent"))
     assert fixities(found)[0] == ["METS", "MD5", "7", f"{frame.facts.fixity[0].bytes:,}", "7", "0", "0"]
-    assert "Nothing was found." in found.text
+    assert "There are no findings." in found.text
     rows = list(found.one("table", "fills").one("tbody").all("tr"))
     assert [row.one("th").text for row in rows] == ["Northwind_lobseg_0", "Northwind_lobseg_1"]
 
@@ -172,7 +172,7 @@ def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> Non
     said = [each.attributes["aria-label"] for each in table.all("svg")]
     assert said[:2] == ["2 files, 50.0 % of the limit (4)", "641 bytes, 100.2 % of the limit (640)"]
     assert [each.text for each in table.all("td", "over")] == ["641 (over)"]
-    assert "against the limits given: 4 files, 640 bytes" in found.text
+    assert "compared with the limits given: 4 files, 640 bytes" in found.text
     with checked(package) as (frame, kept):
         assert "any number of files, 640 bytes" in page(replace(frame, limits=Limits(bytes=640)), kept).text
 
@@ -201,8 +201,8 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
     above, own = found.one("svg", "map").all("g", "box")
     assert "unknown" in above.classes
     assert "own" in own.classes
-    assert f"Parent{forge.PARENT_OBJID} (not looked at)" in next(found.all("dl", "said")).text
-    assert "or that nobody could look at" in found.one("ul", "legend").text
+    assert f"Parent{forge.PARENT_OBJID} (not checked)" in next(found.all("dl", "said")).text
+    assert "or one that could not be checked" in found.one("ul", "legend").text
 
 
 def test_split_lobs_are_strips() -> None:
@@ -212,7 +212,9 @@ def test_split_lobs_are_strips() -> None:
         found = page(replace(frame, facts=facts), kept)
     strip = found.one("figure", "strip")
     assert "incomplete" in strip.classes
-    assert strip.one("figcaption").text == "r1 2 parts, 5 of 10 bytes, 1 part without a known size: not whole"
+    assert (
+        strip.one("figcaption").text == "r1 2 parts, 5 of 10 bytes, 1 part without a known size: incomplete"
+    )
     assert [each.attributes["width"] for each in strip.all("rect")] == ["500.0", "500.0"]
     assert [each.text for each in strip.all("li")] == ["r1.p0: 5 bytes in a", "r1.p1: size unknown in b"]
     assert len(list(strip.all("g", "absent"))) == 1

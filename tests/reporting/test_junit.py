@@ -101,7 +101,7 @@ def test_a_bad_package_fails_where_it_is_bad(tmp_path: Path) -> None:
     (case,) = (each for each in root.iter("testcase") if each.get("name") == "L002 Child METS missing")
     assert (case.get("file"), case.get("line")) == ("mets.xml", "19")
     (failure,) = case
-    assert "which is not there" in (failure.get("message") or "")
+    assert "which does not exist" in (failure.get("message") or "")
     assert "To do: " in (failure.text or "")
 
 

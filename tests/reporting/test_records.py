@@ -14,7 +14,10 @@ NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0,
 
 def test_a_line_names_place_severity_and_code() -> None:
     found = Code.MPTR_WITHOUT_FILE.at("mets.xml", 41, href="X", nearest="Y")
-    expected = "mets.xml:41: error L001 mptr 'X' has no file with this ID in the same METS; nearest is 'Y'"
+    expected = (
+        "mets.xml:41: error L001 mptr 'X' names no file: the same METS has no file with this ID; "
+        "nearest is 'Y'"
+    )
     assert reporting.line(found) == expected
     assert reporting.line(Code.UNLISTED.at("a", 0, "p", found="3")) == (
         "a: error F010 no METS of this package lists this file (3 bytes) [p]"
@@ -55,7 +58,7 @@ def test_the_json_document() -> None:
                 "path": "a/b",
                 "line": None,
                 "place": "id",
-                "message": "'a/b' is listed in mets.xml line 3 but not there",
+                "message": "'a/b' is listed in mets.xml line 3 but does not exist",
                 "facts": {"expected": "a/b", "source": "mets.xml line 3"},
                 "clause": Code.FILE_MISSING.clause,
                 "remedy": Code.FILE_MISSING.remedy,

@@ -25,8 +25,8 @@ def test_findings_stand_under_their_code_the_worst_first() -> None:
         said = [text.plain(each) for each in text.grouped(kept)]
     assert said == [
         "error F001 File missing (2 findings)\n",
-        "  a/0: 'a/0' is listed in mets.xml line 3 but not there\n",
-        "  a/1: 'a/1' is listed in mets.xml line 3 but not there\n",
+        "  a/0: 'a/0' is listed in mets.xml line 3 but does not exist\n",
+        "  a/1: 'a/1' is listed in mets.xml line 3 but does not exist\n",
         f"error F010 {Code.UNLISTED.title}\n",
         "  z: no METS of this package lists this file (1 bytes)\n",
         f"warning Z017 {Code.LOB_IN_NO_CELL.title}\n",

@@ -1,4 +1,4 @@
-"""The SIARD archives of a package: zip, metadata, and every cell that names a LOB, against the package."""
+"""Check of a package's SIARD archives: the zip file, metadata.xml, and every cell that names a LOB."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
 
 
 def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
-    """Yield entries at the root that SIARD does not know, and names that are alike; ``archive`` is its path.
+    """Yield findings on entries at the root that SIARD does not define and on names that are alike.
 
     Memory is flat: only names that are not their own folded form are kept, on disk.
     """
@@ -69,7 +69,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
 def unnamed(
     catalogue: Catalogue, container: Entries, form: ArchiveForm, metadata: Metadata
 ) -> Iterator[Finding]:
-    """Yield that content/ has entries of no table and no cell, when all cells are in the catalogue."""
+    """Yield findings on entries in content/ of no table and no cell, once all cells are in the catalogue."""
     tables = {
         f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")
     }
@@ -155,7 +155,7 @@ def findings(
     whole: bool,
     sampled: bool = False,
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the SIARD archives that the METS documents list, and with their cells.
+    """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
     The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
     sampled alone when the check is of a sample (``sampled``).
@@ -189,7 +189,7 @@ def findings(
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield what is wrong with cells as they are in the catalogue, from whatever archive."""
+    """Yield the findings on the cells of all archives, read from the catalogue."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=f"{size:,} bytes"
@@ -205,7 +205,7 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _none(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield that a parent IP has no archive; a child checked alone need not have one."""
+    """Yield a finding if a parent IP has no archive; a child checked alone need not have one."""
     for path, line in catalogue.rows(_WITHOUT_ARCHIVE):
         yield Code.NO_SIARD.at(shown(path), line)
 
@@ -225,7 +225,7 @@ def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 class _ArchiveCheck:
-    """One archive; ``complete`` once all its cells are in the catalogue."""
+    """The check of one archive; ``complete`` once all its cells are in the catalogue."""
 
     def __init__(
         self,
@@ -312,7 +312,7 @@ class _ArchiveCheck:
         return Code.ENTRY.at(self._name, 0, extent.name, reason=self._told(error))
 
     def _told(self, error: Exception) -> str:
-        """Return what is wrong without the place where the package happens to lie."""
+        """Return the message of an error without the package's present location."""
         where = str(self._places.location(self._form.files[0]))
         return str(error).removeprefix(f"{where}: ").replace(where, self._name)
 
@@ -366,7 +366,7 @@ class _ArchiveCheck:
         yield from reader.ended()
 
     def _proof(self, container: Entries) -> Proof | None:
-        """Return what tells whether bytes have a digest, None when no LOB's bytes are to be read."""
+        """Return a function that tells whether bytes have a digest, None if no LOB is to be read."""
 
         def proven(extents: Sequence[Extent], digest: Digest) -> bool:
             hashers = Hashers((digest.algorithm,))
@@ -384,7 +384,7 @@ class _ArchiveCheck:
         return proven if self._whole else None
 
     def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
-        """Read every entry in the order it lies in, and compare those that cells name."""
+        """Read every entry in its order in the file, and compare those that cells name."""
         for record in container.records():
             if record.is_directory or record.extent.name in self._reported:
                 continue
@@ -429,7 +429,7 @@ class _ArchiveCheck:
 
 
 def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:
-    """Return what yields the bytes of the entry of a name; raises ``SourceError`` for a damaged one."""
+    """Return a function that yields an entry's bytes; it raises ``SourceError`` for a damaged one."""
 
     def contents(name: str) -> Iterator[bytes]:
         if (extent := entries.extent(name)) is not None:

@@ -1,4 +1,4 @@
-"""Cells that name LOBs: rows of the catalogue, with the places of their LOBs and what is wrong with them."""
+"""Cells that name LOBs, put into the catalogue with the paths of their LOBs; findings on them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _CellCount:
 
 
 class Cells:
-    """Puts the cells of one table into the catalogue, each with the place of its LOB."""
+    """The cells of one table, put into the catalogue, each with the path of its LOB."""
 
     def __init__(
         self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
@@ -69,7 +69,7 @@ class Cells:
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
     def take(self, cell: LobCell) -> Iterator[Finding]:
-        """Put a cell into the catalogue and yield what is wrong with the place of its LOB."""
+        """Put a cell into the catalogue and yield the findings on the location of its LOB."""
         column = self._column(cell.place.cell)
         if cell.digest is None:
             self._count_column(self._undigested, column, cell)
@@ -95,7 +95,7 @@ class Cells:
             yield from self._split(cell, found.path, found.pieces, inside=found.inside)
 
     def ended(self) -> Iterator[Finding]:
-        """Yield what is said once for a column, or for a folder."""
+        """Yield the findings that are reported once per column or folder."""
         self._batch.flush()
         yield from self._lost_together.release()
         for (label, code), seen in self._conventions.items():
@@ -154,7 +154,7 @@ class Cells:
     def _split(
         self, cell: LobCell, whole: bytes, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
     ) -> Iterator[Finding]:
-        """Put the parts of a LOB into the catalogue; yield that it is split, and whether they add up."""
+        """Put the parts of a LOB into the catalogue; yield the findings on them."""
         for path, size in pieces:
             self._put(cell, path, size if inside else None, inside=inside, whole=False)
         folder = (self._folder or b"") if inside else b""

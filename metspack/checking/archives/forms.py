@@ -1,4 +1,4 @@
-"""The SIARD archives that METS documents list, in whatever form: a .siard, the parts of one, or unpacked."""
+"""SIARD archives that METS documents list, in all their forms: a .siard, its parts, or unpacked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CompressedError(SourceError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveForm:
-    """An archive as the package has it.
+    """An archive in the form that the package has it.
 
     ``path`` is that of the .siard, also when it is in parts, or of the folder it was unpacked to; ``files``
     are what METS lists of it: the .siard, its parts in their order, or the unpacked metadata.xml.
@@ -102,14 +102,14 @@ def _part(path: bytes) -> int | None:
 
 
 def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
-    """Whether the files of an archive are all there; one that is not was told as missing."""
+    """Whether all files of an archive exist; a missing one has a finding of its own."""
     return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
 
 
 def opened(
     form: ArchiveForm, catalogue: Catalogue, places: CheckedTree, budgets: Budgets
 ) -> ZipContainer | Unpacked:
-    """Return an archive's entries by their names, to be closed.
+    """Return an archive's open entries by name; the caller closes them.
 
     Raises ``SourceError`` and OSError as ``Container`` does, and ``CompressedError``.
     """
@@ -139,7 +139,7 @@ def _stretch(places: CheckedTree, path: bytes) -> Below | Stretch:
 
 
 def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version: str) -> Iterator[Finding]:
-    """Yield where metadata.xml's version is not that of the archive's own folder for it, or of the METS."""
+    """Yield findings if metadata.xml's SIARD version is not that of header/siardversion/ or of the METS."""
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:
         found = ", ".join(sorted(folders))
@@ -191,7 +191,7 @@ class Unpacked:
         return self._prefix + path_of((name,))
 
     def check_unchanged(self) -> None:
-        """Do nothing: a check takes what it finds."""
+        """Do nothing: a check reads the files as they are."""
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""

@@ -1,4 +1,4 @@
-"""Search for a cell's LOB among the archive's entries and the package's files, on the checker's own terms.
+"""Search for the LOB of a cell among the archive's entries and the package's files.
 
 Candidate places are computed as for reading: the statement's place with a fitting size ends the search;
 else the convention that last fitted in this column; else all of them in their fixed order. Files are
@@ -36,7 +36,7 @@ Proof = Callable[[Sequence[Extent], Digest], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFiles:
-    """A cell's LOB: its pieces (path and bytes; one for a whole LOB), and by which convention.
+    """The files of a cell's LOB: its pieces (path and size; one for a whole LOB) and the convention used.
 
     ``path`` is the whole's, from the zip's root when ``inside``, else from the package's.
     """
@@ -57,7 +57,7 @@ class LobFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A cell whose LOB was not found: the finding's code, and ``pieces``, those of its parts that exist."""
+    """The reason why a cell has no LOB; ``pieces`` are parts of it that exist nevertheless."""
 
     code: Rule
     expected: bytes = b""
@@ -66,7 +66,7 @@ class Lost:
 
 
 class ColumnSearch:
-    """A column or field whose LOBs are looked for: its candidate places, and how the last LOB was found."""
+    """The search for the LOBs of one column or field, which remembers how the last one was found."""
 
     __slots__ = (
         *("candidates", "convention", "is_described", "is_led_out", "label", "prefix", "tolerated", "way"),
@@ -97,7 +97,7 @@ class ColumnSearch:
 
 
 class Finder:
-    """Finds the LOBs of one archive, which lies at ``path`` in the package.
+    """The search for the LOBs of one archive, which lies at ``path`` in the package.
 
     ``proof`` compares bytes with a digest; without it none are read.
     """
@@ -178,7 +178,9 @@ def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Match:
+class _LobCandidate:
+    """A file or a chain of parts that may be the cell's LOB, and the candidate location that led to it."""
+
     candidate: Candidate
     names: Names
     extents: tuple[Extent, ...]
@@ -192,11 +194,11 @@ class _CellSearch:
         self._column = column
         self._cell = cell
         self._refusals: list[SourceError] = []
-        self._misfits: list[_Match] = []
+        self._misfits: list[_LobCandidate] = []
         self._tried: list[tuple[Candidate, Names | None]] = []
         self._problem: Lost | None = None
         self._pieces: dict[bytes, int] = {}
-        self._rival: _Match | None = None
+        self._rival: _LobCandidate | None = None
         self._is_decided = True
 
     def outcome(self) -> LobFiles | Lost:
@@ -215,9 +217,9 @@ class _CellSearch:
             rival=None if self._rival is None else path_of(self._rival.names),
         )
 
-    def _hit(self) -> _Match | None:
-        hits: list[_Match] = []
-        for each in self._column.candidates.of(self._cell.file, self._refusals):
+    def _hit(self) -> _LobCandidate | None:
+        hits: list[_LobCandidate] = []
+        for each in candidates.candidates(self._levels, self._refusals):
             if hits and each.convention is Convention.RENAMED:
                 continue  # a renamed folder counts only where this archive's own does not exist
             fitting = self._hits(each)
@@ -226,8 +228,8 @@ class _CellSearch:
             hits += fitting
         return self._decided(hits) if hits else None
 
-    def _hits(self, candidate: Candidate) -> Iterator[_Match]:
-        """Yield the files that exist and fit at the one or more places that a candidate means."""
+    def _hits(self, candidate: Candidate) -> Iterator[_LobCandidate]:
+        """Yield the files that exist and fit at the places that a candidate means."""
         for names in self._places(candidate):
             self._tried.append((candidate, names))
             if names is None:
@@ -238,7 +240,7 @@ class _CellSearch:
             elif hit is not None:
                 self._misfits.append(hit)
 
-    def _oddly_named(self) -> _Match | None:
+    def _oddly_named(self) -> _LobCandidate | None:
         """Return parts whose numbers are padded in an unusual way."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
@@ -264,8 +266,8 @@ class _CellSearch:
     def _fits(self, size: int) -> bool:
         return self._column.candidates.fits(size, self._cell.length)
 
-    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _Match | None:
-        """Return the whole or the parts at a place, None when neither is complete."""
+    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobCandidate | None:
+        """Return the whole or the parts at a place, None when neither is there whole."""
         look = self._look(inside=candidate.place.inside)
         whole = None if odd else look(names)
         try:
@@ -277,7 +279,7 @@ class _CellSearch:
             return None
         # The package may have the file elsewhere than its name leads; METS lists it there.
         there = whole.path if isinstance(whole, FileExtent) else names
-        return _Match(candidate=candidate, names=there, extents=extents)
+        return _LobCandidate(candidate=candidate, names=there, extents=extents)
 
     def _look(self, *, inside: bool) -> splitparts.Look:
         self._pieces = {}
@@ -300,8 +302,8 @@ class _CellSearch:
         there = tuple(path.decode("utf-8", "surrogateescape").split("/"))
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
-    def _decided(self, hits: list[_Match]) -> _Match:
-        """Return the hit that METS or the digest shows to be the cell's LOB, else the first."""
+    def _decided(self, hits: list[_LobCandidate]) -> _LobCandidate:
+        """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
         first, *others = hits
         others = [each for each in others if _pieces(each) != _pieces(first)]
         if not others:
@@ -314,23 +316,23 @@ class _CellSearch:
             self._rival = next((each for each in others if not self._are_alike(first, each)), None)
         return first
 
-    def _is_listed(self, hit: _Match) -> bool:
+    def _is_listed(self, hit: _LobCandidate) -> bool:
         digest = self._cell.digest
         if digest is None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_listed(path_of(hit.names), digest)
 
-    def _is_named(self, hit: _Match) -> bool:
+    def _is_named(self, hit: _LobCandidate) -> bool:
         if self._cell.digest is not None or hit.candidate.place.inside:
             return False
         return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
 
-    def _is_proven(self, hit: _Match) -> bool:
+    def _is_proven(self, hit: _LobCandidate) -> bool:
         digest, proof = self._cell.digest, self._finder.proof
         return digest is not None and proof is not None and proof(hit.extents, digest)
 
-    def _are_alike(self, one: _Match, other: _Match) -> bool:
-        """Whether two hits have the same bytes by what is recorded of them; none are read."""
+    def _are_alike(self, one: _LobCandidate, other: _LobCandidate) -> bool:
+        """Whether two hits are known to have the same bytes without a look at them."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
         if not one.candidate.place.inside:
@@ -381,7 +383,7 @@ def _is_unreadable(refusal: SourceError) -> bool:
     return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
 
 
-def _pieces(hit: _Match) -> tuple[tuple[bytes, int], ...]:
+def _pieces(hit: _LobCandidate) -> tuple[tuple[bytes, int], ...]:
     return tuple(map(_piece, hit.extents))
 
 

@@ -1,4 +1,4 @@
-"""The mapping.txt beside an archive: where its segment folders were moved to (SIARD 2.2, S_8.1.2-0)."""
+"""The mapping.txt beside an archive, which gives its segment folders' storage (SIARD 2.2, S_8.1.2-0)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 80
 
 @dataclass(slots=True)
 class Mapping:
-    """Where segment folders are kept: each folder's names in the package, and the folders it may be in."""
+    """The segment folders of a mapping.txt: each folder's path, and the folders it may be stored in."""
 
     targets: dict[Names, tuple[Names, ...]] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class Mapping:
 def read(
     catalogue: Catalogue, places: CheckedTree, files: Files, siard: bytes, mapping: Mapping
 ) -> Iterator[Finding]:
-    """Read the mapping.txt beside an archive into ``mapping``; yield what is wrong with it, and what it says.
+    """Read the mapping.txt beside an archive into ``mapping``; yield the findings on it.
 
     Targets outside the package are never looked at. One that is not there is fine.
     """
@@ -50,7 +50,7 @@ def read(
     try:
         with places.content(path) as content:
             for number, line in enumerate(lines(content), start=1):
-                yield from _Line(catalogue, files, base, number).taken(line, mapping)
+                yield from _Line(catalogue, files, base, number).take(line, mapping)
     except (OSError, MetspackError) as error:
         yield of_opening(path, error)
 
@@ -64,7 +64,7 @@ class _Line:
         self._base = tuple(shown(base).split("/")[:-1])
         self._where = (shown(base) + NAME, number)
 
-    def taken(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
+    def take(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
         try:
             said = parsed_line(line)
         except LineRefused as refused:

@@ -1,4 +1,4 @@
-"""Queries on the package's files in the catalogue for the search for LOBs."""
+"""Queries on the package's files in the catalogue, for the search for LOBs."""
 
 from __future__ import annotations
 

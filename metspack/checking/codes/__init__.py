@@ -1,8 +1,7 @@
-"""All finding codes of the check, each declared once.
+"""Catalogue of the check's finding codes, each declared once.
 
-A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD container, N names, X XML)
-and three digits. It is never renumbered and never used for something else: programs and people
-remember it.
+A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD archive, N names, X XML)
+and three digits. It is never renumbered or reused, because programs and people remember it.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ __all__ = ["ALL_CODES", "Code", "Rule"]
 
 
 class Code(LinkCodes, FixityCodes, Segments, Paths, MetsCodes, Archives, NameCodes, Xml):
-    """The codes by what they say; ``Code.named("L001")`` finds one by its code."""
+    """All finding codes as attributes; ``Code.named("L001")`` finds one by its code."""
 
     @staticmethod
     def named(id_: str) -> Rule:
-        """Return the code of that name in either letter case; raises KeyError for one there is not."""
+        """Return the code with this letter and number, in any letter case; raises ``KeyError`` if unknown."""
         return _BY_ID[id_.strip().upper()]
 
     @staticmethod
     def of_convention(convention: Convention) -> Rule | None:
-        """Return the code for LOBs found by a convention, None for the statement's own."""
+        """Return the code for LOBs found by a location convention, None for the statement's own."""
         return None if convention is Convention.C else _BY_ID[paths.id_of(convention)]
 
 

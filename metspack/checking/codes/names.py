@@ -1,4 +1,4 @@
-"""Finding codes of XML (X)."""
+"""Finding codes of file names (N) and of XML (X)."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ from metspack.checking.codes.rule import ERROR, RESTORE, WARNING, rule
 
 
 class NameCodes:
-    """The codes with the letter N."""
+    """Findings on file names."""
 
     NOT_FOR_WINDOWS = rule(
-        "N001", WARNING, "Name that Windows cannot hold",
+        "N001", WARNING, "Name not allowed on Windows",
         "{reason}",
         "Microsoft, Naming Files, Paths, and Namespaces",
-        "The package cannot be copied whole to every file system.",
-        "Rename the file and every reference to it, or tell those who will copy the package.",
+        "The package cannot be copied completely to every file system.",
+        "Rename the file and update every reference to it, or warn those who will copy the package.",
     )  # fmt: skip
     ALIKE = rule(
-        "N002", WARNING, "Names differ in case or Unicode form only",
-        "{other!r} has the same name but for case or Unicode normalisation",
+        "N002", WARNING, "Names that differ only in case or Unicode form",
+        "the name differs from {other!r} only in letter case or Unicode normalisation",
         "Unicode Standard Annex 15",
         "On many file systems only one of the two can exist.",
-        "Rename one of the two and every reference to it.",
+        "Rename one of the two and update every reference to it.",
     )  # fmt: skip
     NOT_UTF8 = rule(
         "N003", WARNING, "Name is not UTF-8",
         "the name is not UTF-8",
         "RFC 3986, §2.5",
-        "No METS can refer to it, and every system shows it differently.",
+        "No METS can refer to the file, and systems display its name differently.",
         "Rename the file.",
     )  # fmt: skip
 
 
 class Xml:
-    """The codes with the letter X."""
+    """Findings on XML documents."""
 
     NOT_WELL_FORMED = rule(
         "X001", ERROR, "XML not well-formed",
         "{reason}",
         "XML 1.0, well-formedness",
-        "The document is damaged or cut off; what follows the place cannot be read.",
+        "The document is damaged or truncated; nothing after this point can be read.",
         RESTORE,
     )  # fmt: skip
     DTD = rule(
         "X002", ERROR, "XML with a DTD",
         "{reason}",
         "metspack, safety of input",
-        "A DTD could make a reader open other files or fill memory; such documents are never read.",
-        "Take the document type declaration out; no METS and no SIARD archive needs one.",
+        "A DTD could make a parser open other files or exhaust memory; such documents are never read.",
+        "Remove the document type declaration; neither METS nor SIARD needs one.",
     )  # fmt: skip
     BUDGET = rule(
-        "X003", ERROR, "XML beyond its budget",
+        "X003", ERROR, "XML exceeds its budget",
         "{reason}",
         "metspack, safety of input",
-        "No METS needs this; a hostile document would.",
-        "If the document is what it should be, raise the budget: --budget depth=200 or attribute=4000000.",
+        "No ordinary document needs this much; a hostile one might.",
+        "If the document is genuine, raise the budget: --budget depth=200 or attribute=4000000.",
     )  # fmt: skip
     DECLARATION = rule(
         "X004", WARNING, "Unusual XML declaration",
         "the document is {found}, expected {expected}",
         "XML 1.0, 2.8 and 4.3.3; RFC 7303",
-        "It was understood here; every reader takes XML 1.0 in UTF-8, and not every one takes this.",
+        "metspack understood it, but other parsers may not; all of them read XML 1.0 in UTF-8.",
         "Write the document as XML 1.0 in UTF-8.",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The declaration of a finding code: severity, clause, reason and remedy, and the finding it gives."""
+"""Declarations of finding codes: severity, title, message, clause, reason and remedy."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ STATEMENT = "DILCIS Board, The specification for the location of LOBs according 
 CELLS = "SIARD 2.2, T_6.2-1"
 FILE = "METS 1.12.1, file"
 FLOCAT = "METS 1.12.1, FLocat"
-RESTORE = "Get the file again from another copy of the package, or from the source it was built from."
-REBUILD = "Find out what was changed and why; then write the METS again from the files, or restore both."
+RESTORE = "Restore the file from another copy of the package or from the source it was built from."
+REBUILD = "Find out what was changed and why; then either rewrite the METS from the files or restore both."
 
 _HINTS = {"nearest", "likeness"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A code's declaration: ``message`` is a ``str.format`` template over the finding's facts.
+    """The declaration of a finding code; ``message`` is a ``str.format`` template over the finding's facts.
 
-    ``id`` is the code as people and programs write it: ``L001``; ``name`` that of the declaration.
+    ``id`` is the code as people and programs write it (``L001``), ``name`` the name of the class attribute.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Rule:
         object.__setattr__(self, "name", name)
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
-        """Return the finding; ``facts`` fill the message, ``nearest`` and ``likeness`` unless empty."""
+        """Return a finding; ``facts`` fill the message, empty ``nearest`` and ``likeness`` are left out."""
         kept = {name: value for name, value in facts.items() if name not in _HINTS or value}
         message = self.message.format(path=path, place=place, **kept)
         if "nearest" in kept:
@@ -62,7 +62,7 @@ class Rule:
 def rule(  # noqa: PLR0917 -- a declaration reads as a paragraph: always in this order
     id_: str, severity: Severity, title: str, message: str, clause: str, why: str, remedy: str
 ) -> Rule:
-    """Return a declaration."""
+    """Return the declaration of a finding code."""
     return Rule(
         id=id_, severity=severity, title=title, message=message, clause=clause, why=why, remedy=remedy
     )

@@ -6,50 +6,50 @@ from metspack.checking.codes.rule import ERROR, INFO, RESTORE, WARNING, rule
 
 
 class Segments:
-    """The codes with the letter S."""
+    """Findings on segments, split LOBs and mapping.txt."""
 
     SEGMENT_GAP = rule(
         "S001", ERROR, "Segment number missing",
         "{reason} between {before!r} and {found!r}",
         "recommendation 0.28, §5.1 and §5.2.2",
-        "Segments are numbered without gaps, so a gap is a lost segment.",
-        "Put the segment back; LOBs whose files are missing are reported on their own.",
+        "Segments are numbered without gaps, so a gap means that a segment is missing.",
+        "Restore the segment; LOBs whose files are missing are reported separately.",
     )  # fmt: skip
     SEGMENT_START = rule(
-        "S002", WARNING, "Segments do not begin at 0",
+        "S002", WARNING, "Segments do not start at 0",
         "the first segment is {found!r}, expected {expected!r}",
         "recommendation 0.28, §5.1 and §5.2.2",
-        "Segments count from 0; some tools begin at 1, but a first segment may also be lost.",
-        "Check that no segment is lost.",
+        "Segments are numbered from 0; some tools start at 1, but the first segment may also have been lost.",
+        "Check that no segment is missing.",
     )  # fmt: skip
     SEGMENT_ZEROS = rule(
         "S003", WARNING, "Segment number not in plain digits",
         "the segment is {found!r}, expected {expected!r}",
         "recommendation 0.28, §5.2.2; SIARD 2.2, L_7.1-0",
-        "Numbers have the digits 0 to 9 and no zeros before them; other software looks for the segment under "
-        "another name, or does not take it for one.",
-        "Rename the folder and every reference to it.",
+        "Segment numbers have the digits 0 to 9 and no leading zeros; other software looks for the segment "
+        "under another name, or does not recognise it.",
+        "Rename the folder and update every reference to it.",
     )  # fmt: skip
     SPLIT_LOB = rule(
-        "S010", INFO, "LOB in parts",
-        "the cell names {expected!r}, which lies in {count} parts",
+        "S010", INFO, "LOB split into parts",
+        "the cell names {expected!r}, which is split into {count} parts",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "The cell names the whole LOB, so that no reader takes a part for it; it must be joined to be read.",
-        "Nothing: metspack restore joins the parts.",
+        "The cell names the whole LOB so that no reader mistakes a part for it; join the parts to read it.",
+        "Nothing to do; metspack restore joins the parts.",
     )  # fmt: skip
     SPLIT_LENGTH = rule(
         "S011", ERROR, "Parts do not add up",
-        "the {count} parts have {found} bytes together, the cell says {expected}",
+        "the {count} parts have {found} bytes in total, the cell says {expected}",
         "SIARD 2.2, S_8.1.1-0",
-        "A part is missing, cut off or of another LOB.",
+        "A part is missing, is truncated or belongs to another LOB.",
         RESTORE,
     )  # fmt: skip
 
     PART_MISSING = rule(
-        "S012", ERROR, "Part not in its child",
+        "S012", ERROR, "Part not listed in its child",
         "part {expected!r} is not listed in {child!r}, where the parent says it is",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
-        "The LOB cannot be joined: one of its parts is nowhere.",
+        "The LOB cannot be joined because one of its parts is missing.",
         RESTORE,
     )  # fmt: skip
 
@@ -57,64 +57,64 @@ class Segments:
         "S013", ERROR, "Part of a LOB missing",
         "{reason}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "The LOB cannot be joined: one of its parts is nowhere.",
+        "The LOB cannot be joined because one of its parts is missing.",
         RESTORE,
     )  # fmt: skip
     PART_TWICE = rule(
-        "S014", ERROR, "Part of a LOB twice",
+        "S014", ERROR, "Part of a LOB found twice",
         "{reason}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "Which of the two belongs to the LOB cannot be told from their names.",
-        "Compare both with the METS's digests, or with the source; then take the wrong one away.",
+        "Their names do not show which of the two belongs to the LOB.",
+        "Compare both with the digests in the METS, or with the source; then remove the wrong one.",
     )  # fmt: skip
     PARTS_BESIDE_WHOLE = rule(
-        "S015", ERROR, "LOB whole and in parts",
-        "the cell's LOB {file!r} is there whole, and so is its part {found!r}",
+        "S015", ERROR, "LOB both whole and in parts",
+        "the cell's LOB {file!r} exists as a whole, and so does its part {found!r}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "A LOB is whole or in parts; other software may take the parts.",
-        "Take away what does not belong to the LOB; a file that is no part of it needs another name.",
+        "A LOB is either whole or in parts; other software may read the parts.",
+        "Remove what does not belong to the LOB; a file that is not a part of it needs another name.",
     )  # fmt: skip
 
     WHOLE_SIZE = rule(
-        "S016", ERROR, "Parts have another size than the whole",
-        "the {count} parts have {found} bytes together, {source} says {expected}",
+        "S016", ERROR, "Size of the parts differs from the whole",
+        "the {count} parts have {found} bytes in total, {source} says {expected}",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
-        "A part is missing, cut off or of another LOB, or the METS was edited.",
+        "A part is missing, is truncated or belongs to another LOB, or the METS was edited.",
         RESTORE,
     )  # fmt: skip
     WHOLE_DIGEST = rule(
         "S017", ERROR, "Joined LOB's digest differs",
-        "the {count} parts joined have the {algorithm} {found}, {source} says {expected}",
+        "the {algorithm} of the {count} parts joined is {found}, {source} says {expected}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "Each part may be what its child METS says, and yet the whole is not: parts are out of order, of "
-        "another LOB, or too few.",
+        "Each part may match its child METS and the whole still be wrong: parts may be out of order, missing "
+        "or from another LOB.",
         RESTORE,
     )  # fmt: skip
     PART_DIGEST = rule(
-        "S018", WARNING, "Cell has the digest of the last part alone",
-        "the cell's {algorithm}, {expected}, is that of the last of {count} parts; joined they have {found}",
+        "S018", WARNING, "Cell has the digest of the last part only",
+        "the cell's {algorithm}, {expected}, is that of the last of {count} parts; joined, they have {found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
-        "DBPTK writes cells like that. The cell proves nothing of the other parts; METS and manifests do.",
-        "Write the whole LOB's digest into the cell; until then keep what METS and manifests say.",
+        "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
+        "Write the digest of the whole LOB into the cell; until then, rely on METS and manifests.",
     )  # fmt: skip
     MAPPING_LINE = rule(
         "S020", WARNING, "Line of mapping.txt not understood",
-        "{found!r} maps no segment folder: {reason}",
+        "{found!r} does not map a segment folder: {reason}",
         "SIARD 2.2, S_8.1.2-0",
-        "Where the folder is kept cannot be told from it.",
-        "Write the folder as seen from the .siard's, a space, and a URI: seg_0/ file:///srv/store/.",
+        "The line does not show where the folder is stored.",
+        "Write the folder relative to that of the .siard, a space and a URI: seg_0/ file:///srv/store/.",
     )  # fmt: skip
     SEGMENT_MAPPED = rule(
-        "S021", INFO, "Segment folder kept elsewhere in the package",
-        "{expected!r} is kept in {found!r}, as mapping.txt says ({href!r})",
+        "S021", INFO, "Segment folder stored elsewhere in the package",
+        "{expected!r} is stored in {found!r}, as mapping.txt says ({href!r})",
         "SIARD 2.2, S_8.1.2-0",
         "Its LOBs are found through mapping.txt; software that does not read it will miss them.",
-        "Nothing; or move the folder to where the archive has it.",
+        "Nothing is required; or move the folder to where the archive expects it.",
     )  # fmt: skip
     SEGMENT_AWAY = rule(
         "S022", WARNING, "Segment folder not in the package",
-        "{expected!r} is kept at {href!r}, as mapping.txt says, and is not in this package",
+        "{expected!r} is stored at {href!r}, as mapping.txt says, and is not in this package",
         "SIARD 2.2, S_8.1.2-0",
-        "A mapping holds where the archive was made; what it leads to is not archived with the package.",
-        "Bring the folder into the package; LOBs whose files are missing are reported on their own.",
+        "A mapping is valid where the archive was made; what it points to is not archived with the package.",
+        "Move the folder into the package; LOBs whose files are missing are reported separately.",
     )  # fmt: skip

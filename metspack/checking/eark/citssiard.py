@@ -1,4 +1,4 @@
-"""Representations of a database against CITS SIARD."""
+"""Check of a database's representations against CITS SIARD."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+(
 
 
 def judge_package(outline: Outline, found: list[Representation], faults: Faults) -> None:
-    """Keep what is wrong with the package's METS as that of a database."""
+    """Record the requirements of CITS SIARD that a package's METS breaks."""
     line, root = outline.line, outline.root
     if not any(each.mets for each in found):
         faults.add("SIARD_1", line, "none")
@@ -49,7 +49,7 @@ def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> N
 
 
 class Database:
-    """Checks one representation; ``group`` is what the package's METS has for it, None for nothing."""
+    """The check of one representation; ``group`` is its fileGrp in the package's METS, None if missing."""
 
     def __init__(self, catalogue: Catalogue, places: CheckedTree, looking: Looking) -> None:
         self._catalogue = catalogue
@@ -61,7 +61,7 @@ class Database:
     def judge(
         self, each: Representation, group: StatedFileGroup | None, outline: Outline, faults: Faults
     ) -> None:
-        """Keep what is wrong with a representation and its METS."""
+        """Record the requirements that a representation and its METS break."""
         _judge_names(outline, faults, "SIARD_9", "SIARD_10")
         line, held = outline.line, outline.other
         if held not in siard.VOCABULARY:
@@ -96,7 +96,7 @@ class Database:
             self._judge_lobs(each, path, held, faults, line)
 
     def _version(self, path: bytes) -> str | None:
-        """Return the version that an archive says it is of, None for one that is not read."""
+        """Return the SIARD version of an archive, None for one that is not read."""
         where = self._places.below(path)
         if not self._opens or where is None or not path.lower().endswith(SIARD.encode()):
             return None

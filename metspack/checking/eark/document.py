@@ -1,4 +1,4 @@
-"""A METS document's elements as they are parsed: each start and end goes to its handlers.
+"""Handlers for the elements of a METS document, called while it is parsed.
 
 Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
 document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
@@ -36,7 +36,7 @@ class Elements:
         self._text: list[str] = []
 
     def read(self, blocks: Iterable[bytes]) -> None:
-        """Hand over a document's elements; raises ``XmlError`` where it is not well-formed."""
+        """Parse a document and call the handlers; raises ``XmlError`` if it is not well-formed."""
         self.begin()
         try:
             for block in blocks:
@@ -46,11 +46,11 @@ class Elements:
             return
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
-        """Hand over the elements in the next bytes, once begun; raises ``XmlError`` and ``ReadingDone``."""
+        """Parse the next bytes and call the handlers; raises ``XmlError`` and ``ReadingDone``."""
         safexml.feed_block(self._parser, block, final=final)
 
     def begin(self) -> None:
-        """Take the handlers as they are now for all that is fed."""
+        """Fix the handlers for all bytes that are fed."""
         starts = {f"{METS} {name}": handle for name, handle in self.starts.items()}
         ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
         parser = self._parser
@@ -73,7 +73,7 @@ class Elements:
         self._text.clear()
         self._parser.CharacterDataHandler = self._text.append
 
-    def gathered(self) -> str:
+    def end_text(self) -> str:
         """Return the text since then, and stop."""
         self._parser.CharacterDataHandler = None
         return "".join(self._text).strip()
@@ -123,7 +123,7 @@ class StatedFileGroup:
 
 @dataclass(slots=True, kw_only=True)
 class Outline:
-    """A document's own attributes, its groups, and what its structMap names.
+    """The outline of a METS document: root attributes, file groups, and what its structMap names.
 
     ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing
     is concluded from one that is not there. ``descriptive`` are the IDs of sections that are not superseded,

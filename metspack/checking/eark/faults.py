@@ -1,4 +1,4 @@
-"""The requirements that a document breaks, each kept once with its first place and a count."""
+"""Broken requirements of one document, each kept once with its first place and a count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def named(id_: str) -> Requirement | None:
 
 
 def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
-    """Return what each element at a place needs, with the requirement that asks for it."""
+    """Return the attributes that each element at a place must have, with their requirements."""
     return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
 
 
@@ -53,7 +53,7 @@ class _FailedDemand:
 
 
 class Faults:
-    """What one document breaks of some standards; as many entries as requirements, however large it is."""
+    """The requirements of some standards that one document breaks, one entry each, however large it is."""
 
     def __init__(self, standards: AbstractSet[Standard]) -> None:
         self.standards = standards
@@ -64,14 +64,14 @@ class Faults:
         return bool(self._faults)
 
     def add(self, id_: str, line: int, found: str, place: str = "") -> None:
-        """Keep that a requirement is broken; ``found`` says what is there instead, for people."""
+        """Record a broken requirement; ``found`` says what is there instead, for messages."""
         if NAMED[id_].standard not in self.standards:
             return
         fault = self._faults.setdefault(id_, _FailedDemand(line, place, found))
         fault.count += 1
 
     def findings(self, name: str) -> Iterator[Finding]:
-        """Yield what was broken, in the order of the requirements; ``name`` is the document's path."""
+        """Yield a finding for each broken requirement, in their order; ``name`` is the document's path."""
         for requirement in NAMED.values():
             fault = self._faults.get(requirement.id)
             if fault is None:
@@ -110,7 +110,7 @@ class Demands:
         self._values = tuple((name, value) for _, name, value in self._rows if value is not None)
 
     def judge(self, attributes: Mapping[str, str], line: int) -> None:
-        """Keep what an element lacks: attributes that are absent, blank or of another value."""
+        """Record the attributes of an element that are absent, blank or of another value."""
         if self._names <= attributes.keys() and "" not in attributes.values() and self._is_met(attributes):
             return
         for rule, name, value in self._rows:

@@ -1,4 +1,4 @@
-"""A package's folders against CSIP, and its files against what its METS names."""
+"""Check of a package's folders against CSIP, and of its files against those its METS names."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def judge_package(
     name: str | None,
     is_rooted: bool,
 ) -> None:
-    """Keep what is wrong with a package's folders, and with its METS against them.
+    """Record the requirements that a package's folders break, and its METS with regard to them.
 
     ``name`` is the package's folder, None when it is not known; ``is_rooted`` whether it has one at all.
     """
@@ -130,7 +130,7 @@ def judge_package(
 
 
 def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
-    """Keep what is wrong with a representation's METS against its folder."""
+    """Record the requirements that a representation's METS breaks with regard to its folder."""
     folder = mets[: mets.rfind(b"/") + 1]
     _judge_metadata(holdings, folder, faults, outline.line)
     _judge_content(holdings, folder, outline, faults)

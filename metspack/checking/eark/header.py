@@ -1,4 +1,4 @@
-"""The root element, the metsHdr and its agents against CSIP and SIP."""
+"""Check of the root element, the metsHdr and its agents against CSIP and SIP."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Header:
         elements.ends |= {"name": self._end_name, "note": self._end_note, "metsHdr": self._end_header}
 
     def finish(self) -> None:
-        """Judge what takes the whole document."""
+        """Check the requirements that need the whole document."""
         if not self._headers:
             self._faults.add("CSIP117", self._outline.line, "none")
             self._end_header()
@@ -105,12 +105,12 @@ class Header:
         self._elements.gather()
 
     def _end_name(self) -> None:
-        text = self._elements.gathered()
+        text = self._elements.end_text()
         if self._agents:
             self._agents[-1].names.append(text)
 
     def _end_note(self) -> None:
-        text = self._elements.gathered()
+        text = self._elements.end_text()
         if self._agents and self._agents[-1].notes:
             _, kind = self._agents[-1].notes.pop()
             self._agents[-1].notes.append((text, kind))

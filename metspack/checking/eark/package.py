@@ -1,4 +1,4 @@
-"""Every METS of a package against the E-ARK standards that it follows."""
+"""Check of every METS of a package against the E-ARK standards that it follows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metspack.model import Budgets, Finding
 def surveyed(
     blocks: Callable[[], Iterable[bytes]], faults: Faults, *, is_package: bool, budgets: Budgets
 ) -> Outline:
-    """Return the outline of a METS document; what it breaks goes to ``faults``.
+    """Read a METS document and return its outline; broken requirements go to ``faults``.
 
     ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
     Raises ``XmlError`` for what is not well-formed, or not METS within the budgets.
@@ -63,7 +63,7 @@ class _Survey:
         return not self._faults
 
     def finish(self) -> None:
-        """Judge what takes the whole document."""
+        """Check the requirements that need the whole document."""
         self._header.finish()
         self._files.finish()
         self._structure.finish()
@@ -116,7 +116,7 @@ class StandardsCheck:
         return row is not None and bool(self._standards(row[0]))
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what the METS documents break of the standards that they follow.
+        """Yield a finding for each requirement that the METS documents break.
 
         Each is read once more, those that follow none not beyond their header.
         """

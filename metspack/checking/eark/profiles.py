@@ -59,7 +59,7 @@ class Opening:
 
 
 def opening(blocks: Iterable[bytes]) -> Opening:
-    """Return what a METS document says of itself; no more than its beginning is read.
+    """Return the attributes of a METS document's root and header; only its beginning is read.
 
     Raises ``XmlError`` for a beginning that is not well-formed.
     """
@@ -81,7 +81,7 @@ def opening(blocks: Iterable[bytes]) -> Opening:
 
 
 def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:
-    """Return the standards that a package's METS is held against.
+    """Return the standards that a package's METS is checked against.
 
     ``is_laid_out`` is whether the package has a METS.xml, so spelled, and a folder ``representations``. A
     profile of CSIP alone claims no more than that, whatever the OAIS type is.
@@ -117,7 +117,7 @@ def _holds_database(found: Opening) -> bool:
 
 
 def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
-    """Keep that a METS does not name the profile that a standard asks for; any will do that it may follow."""
+    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
     named = outline.root.get("PROFILE", "").strip()
     is_auto = profile is Profile.AUTO
     wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 -- the vocabulary has dashes of two kinds
-"""A requirement of the E-ARK standards, and how far it is checked here. Pure."""
+"""Requirements of the E-ARK standards, and how far each is checked. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Standard(Enum):
 
 @unique
 class Need(Enum):
-    """How strongly a standard asks (RFC 2119)."""
+    """The strength of a requirement (RFC 2119)."""
 
     MUST = "MUST"
     MUST_NOT = "MUST NOT"
@@ -30,7 +30,7 @@ class Need(Enum):
 
 @unique
 class State(Enum):
-    """How far a requirement is checked."""
+    """The state of a requirement: checked or not."""
 
     CHECKED = "checked"
     NOT_APPLICABLE = "not applicable"
@@ -40,7 +40,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement: what it speaks of (``where``, as the standard prints the XPath) and what it asks.
+    """One requirement: its place (``where``, the XPath that the standard prints) and its demand.
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
     ``codes`` are the codes of findings that tell of it where these are not the requirement's own.
@@ -92,7 +92,7 @@ class RequirementTable:
         self.rows: list[Requirement] = []
 
     def has(self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "") -> None:
-        """Add one that is checked as its XPath stands: each such element has the attribute (or the value)."""
+        """Add one that is checked by its XPath alone: each such element has the attribute (or the value)."""
         added = Requirement(self.standard, id_, need, where, says, State.CHECKED, note, is_literal=True)
         self.rows.append(added)
 

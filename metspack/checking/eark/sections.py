@@ -1,4 +1,4 @@
-"""The fileSec against CSIP and CITS SIARD; a file takes no memory."""
+"""Check of the fileSec, dmdSec and amdSec against CSIP and CITS SIARD; a file takes no memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FileSection:
         elements.ends |= {"fileGrp": self._end_group, "file": self._end_file}
 
     def finish(self) -> None:
-        """Judge what takes the whole section."""
+        """Check the requirements that need the whole section."""
         outline = self._outline
         if not (outline.has_files and self._is_package and outline.is_complete):
             return

@@ -14,7 +14,7 @@ _table = RequirementTable(Standard.SIP)
 
 
 def _add_agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:
-    """Add role, type, name, note and the note's type of an agent; ``only`` is why role is not checkable."""
+    """Add the requirements of an agent: role, type, name, note; ``only`` is why role is not checkable."""
     if only:
         _table.left(f"SIP{first}", f"{_AGENT}/@ROLE", role, only, _MUST)
     else:
@@ -37,15 +37,21 @@ def _add_rows() -> None:
         "mets/@PROFILE",
         "The profile is that of E-ARK SIP 2.2.0",
         _MUST,
-        "CITS SIARD (SIARD_5) asks for another value of the same attribute, and only one can be there: a "
-        "package of both passes with either, unless --profile says which.",
+        "CITS SIARD (SIARD_5) requires another value of the same attribute, which can hold only one: a "
+        "package of both passes with either, unless --profile names one.",
     )
-    add.free("SIP3", "metsHdr/@RECORDSTATUS", "The header may say the status")
+    add.free("SIP3", "metsHdr/@RECORDSTATUS", "The header may give the status")
     add.seen("SIP4", "metsHdr/@csip:OAISPACKAGETYPE", "The OAIS type is SIP")
     for number, what in enumerate(
-        ("the submission agreement", "earlier ones", "the reference code", "earlier ones"), 5
+        (
+            "the submission agreement",
+            "earlier submission agreements",
+            "the reference code",
+            "earlier reference codes",
+        ),
+        5,
     ):
-        add.free(f"SIP{number}", "metsHdr/altRecordID", f"The header may have the identifier of {what}")
+        add.free(f"SIP{number}", "metsHdr/altRecordID", f"The header may give the identifier of {what}")
     organisation = "is an ORGANIZATION or an INDIVIDUAL"
     add.free("SIP9", _AGENT, "An agent may be the archival creator")
     _add_agent(
@@ -53,13 +59,13 @@ def _add_rows() -> None:
         "archival creator",
         role="The archival creator has a role",
         kind=f"The archival creator {organisation}",
-        only="It is by its role, ARCHIVIST, that the archival creator is known.",
+        only="The archival creator is recognised only by its role, ARCHIVIST.",
     )
     _add_coded(14, "archival creator")
     add.seen(
         "SIP15",
         _AGENT,
-        "One agent submits the package",
+        "One agent is the submitting agent",
         _MUST,
         "An agent with OTHERROLE SUBMITTER, else a CREATOR that is an ORGANIZATION or an INDIVIDUAL: the "
         "profile's own examples have both.",
@@ -70,29 +76,29 @@ def _add_rows() -> None:
         role="The submitting agent has a role",
         kind=f"The submitting agent {organisation}",
     )
-    _add_coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as SIP25 has it.")
-    add.free("SIP21", _AGENT, "Agents may be persons to contact")
-    contact = "It is by role and type, CREATOR and INDIVIDUAL, that a person to contact is known."
-    add.left("SIP22", f"{_AGENT}/@ROLE", "The person to contact has the role CREATOR", contact, _MUST)
-    add.left("SIP23", f"{_AGENT}/@TYPE", "The person to contact is an INDIVIDUAL", contact, _MUST)
-    add.seen("SIP24", f"{_AGENT}/name", "The person to contact has a name")
-    add.free("SIP25", f"{_AGENT}/note", "The person to contact may have notes")
-    add.free("SIP26", _AGENT, "An agent may be the one that preserves the package")
+    _add_coded(20, "submitting agent", "Notes of an INDIVIDUAL may be contact information, as in SIP25.")
+    add.free("SIP21", _AGENT, "Agents may be contact persons")
+    contact = "A contact person is recognised only by role and type, CREATOR and INDIVIDUAL."
+    add.left("SIP22", f"{_AGENT}/@ROLE", "The contact person has the role CREATOR", contact, _MUST)
+    add.left("SIP23", f"{_AGENT}/@TYPE", "The contact person is an INDIVIDUAL", contact, _MUST)
+    add.seen("SIP24", f"{_AGENT}/name", "The contact person has a name")
+    add.free("SIP25", f"{_AGENT}/note", "The contact person may have notes")
+    add.free("SIP26", _AGENT, "An agent may be the preservation agent")
     _add_agent(
         27,
         "preservation agent",
         role="The preservation agent has the role PRESERVATION",
         kind="The preservation agent is an ORGANIZATION",
-        only="It is by its role that the preservation agent is known.",
+        only="The preservation agent is recognised only by its role.",
     )
     _add_coded(31, "preservation agent")
     for number, (section, what) in enumerate((("dmdSec", "descriptive"), ("amdSec", "administrative")), 1):
         add.seen(
             f"REF_CSIP_{number}",
             f"mets/{section}",
-            f"The {what} metadata is as CSIP has it",
+            f"The {what} metadata meets CSIP",
             _SHOULD,
-            f"By the requirements of CSIP on {section}.",
+            f"Checked by the requirements of CSIP on {section}.",
         )
     for number, (attribute, what) in enumerate(
         (
@@ -111,17 +117,17 @@ def _add_rows() -> None:
             f"fileSec/fileGrp/file/@sip:{attribute}",
             f"A file may have the {what}",
             _MAY,
-            f"{note}, which is taken as well." if number >= 34 else "",  # noqa: PLR2004
+            f"{note}, which is accepted as well." if number >= 34 else "",  # noqa: PLR2004
         )
     add.seen(
         "REF_CSIP_3",
         "mets/structMap",
-        "The structMap is as CSIP has it",
+        "The structMap meets CSIP",
         _SHOULD,
-        "By the requirements of CSIP on structMap.",
+        "Checked by the requirements of CSIP on structMap.",
     )
     for number, name in enumerate(("structLink", "behaviorSec"), 1):
-        add.free(f"REF_METS_{number}", f"mets/{name}", f"SIP has nothing to say on {name}")
+        add.free(f"REF_METS_{number}", f"mets/{name}", f"SIP says nothing about {name}")
 
 
 _add_rows()

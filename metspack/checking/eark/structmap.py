@@ -1,4 +1,4 @@
-"""The structMap labelled CSIP against CSIP; other structMaps are ignored."""
+"""Check of the structMap labelled CSIP against CSIP; other structMaps are ignored."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Structure:
         elements.ends |= {"structMap": self._end_map, "div": self._end_div}
 
     def finish(self) -> None:
-        """Judge what takes the whole structure."""
+        """Check the requirements that need the whole structMap."""
         add, line = self._faults.add, self._outline.line
         if not self._maps:
             add("CSIP80", line, "none")

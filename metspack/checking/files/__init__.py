@@ -1,1 +1,1 @@
-"""Files of a package: listed, present, and of the digest that is said of them."""
+"""Check of a package's files: listed, present, and with the stated sizes and digests."""

@@ -1,4 +1,4 @@
-"""Fixity: every digest and size stated of a file against its bytes, each file read once."""
+"""Check of fixity: every stated digest and size against the file's bytes, each file read once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is to be found out about a file: digests by these algorithms, of the whole and up to a boundary.
+    """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
 
     ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is.
     """
@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hashed:
-    """What a file's bytes came to: digests by algorithm, of the whole and up to the boundary; bytes; text."""
+    """The result of hashing a file: digests of the whole and up to the boundary, size, length of the text."""
 
     size: int
     digests: dict[str, str]
@@ -48,8 +48,8 @@ class Hashed:
     text: TextLength | None
 
 
-def hashed(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
-    """Return what a file's bytes come to; raises as ``chunks`` does."""
+def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
+    """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
     hashers = Hashers(asked.algorithms)
     text = TextLength() if asked.as_text else None
     until = hashers.copy()
@@ -85,15 +85,15 @@ Batch = Sequence[tuple[Below, Asked]]
 Outcome = Hashed | OSError | MetspackError
 
 
-def all_hashed(batch: Batch, progress: Progress) -> list[Outcome]:
-    """Return what became of each file: an error where it could not be opened or read."""
+def hash_files(batch: Batch, progress: Progress) -> list[Outcome]:
+    """Read files and return the result for each: an error if it could not be opened or read."""
     return [_outcome(where, asked, progress) for where, asked in batch]
 
 
 def _outcome(where: Below, asked: Asked, progress: Progress) -> Outcome:
     try:
         with reading.opening(where.root, where.segments) as descriptor:
-            return hashed(reading.chunks(descriptor), asked, progress)
+            return hash_blocks(reading.chunks(descriptor), asked, progress)
     except (OSError, MetspackError) as error:
         return error
 
@@ -146,7 +146,7 @@ FROM wrong a WHERE a.code IN ('F003', 'F026', 'Z015') AND other IS NOT NULL ORDE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """A statement about a file's bytes: a digest or a size, and where it stands."""
+    """A stated digest or size of a file, and where it is stated."""
 
     rank: int
     place: str
@@ -155,7 +155,7 @@ class _Claim:
 
 
 class Fixity:
-    """Reads files and keeps in the catalogue which statements about them are wrong."""
+    """The check of files against their stated sizes and digests; wrong statements go to the catalogue."""
 
     def __init__(
         self, catalogue: Catalogue, places: CheckedTree, progress: Progress, counted: Counted
@@ -207,7 +207,7 @@ class Fixity:
                 files = ((self._places.below(path), rows) for path, rows in group)
                 yield [(where, _asked(rows)) for where, rows in files if where is not None]
 
-        for outcomes in processes.results(all_hashed, batches(), jobs, self._progress):
+        for outcomes in processes.results(hash_files, batches(), jobs, self._progress):
             for (path, rows), outcome in zip(given.popleft(), outcomes, strict=True):
                 yield from self._judge(path, rows, outcome)
 
@@ -236,13 +236,13 @@ class Fixity:
         try:
             with self._places.content(path) as content:
                 chunks = content.chunks() if take is None else _told(content.chunks(), take)
-                outcome = hashed(chunks, _asked(rows), self._progress)
+                outcome = hash_blocks(chunks, _asked(rows), self._progress)
         except (OSError, MetspackError) as error:
             outcome = error
         return (yield from self._judge(path, rows, outcome))
 
     def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
-        """Hold what is said about a file against what it is; returns whether it could be read."""
+        """Compare the statements about a file with its bytes; returns whether it could be read."""
         if not isinstance(outcome, Hashed):
             yield of_opening(path, outcome)
             return False

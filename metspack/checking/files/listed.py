@@ -1,4 +1,4 @@
-"""The files that METS documents list against those on disk, without reading their bytes."""
+"""Check of the files that METS documents list against those on disk, without reading their bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find(
     unlisted: Iterator[tuple[bytes, int]],
     progress: Callable[[int], None],
 ) -> None:
-    """Put into the catalogue which missing file is which of the ``unlisted`` ones (paths and sizes).
+    """Match missing files with ``unlisted`` ones (paths and sizes), and put the pairs into the catalogue.
 
     Only unlisted files of a missing one's size are read; one that cannot be read is left as unlisted.
     """
@@ -152,12 +152,12 @@ SELECT m.path, EXISTS (SELECT 1 FROM apart a WHERE substr(m.path, 1, length(a.pa
 
 
 def source_of(mets: bytes, line: int) -> str:
-    """Return where something is said, for people: ``Northwind_lobseg_0/mets.xml line 12``."""
+    """Return the source of a statement for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
     return f"{shown(mets)} line {line}"
 
 
 def documents(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield what is wrong inside each METS document: its IDs and its structMaps."""
+    """Yield the findings inside each METS document: on its IDs and its structMaps."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
         for path, line, identifier, other in catalogue.rows(_IDS_TWICE):

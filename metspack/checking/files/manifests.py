@@ -1,4 +1,4 @@
-"""The manifests at a package's root: their form, and their agreement with the METS documents."""
+"""Check of the manifests at a package's root: their form, and their agreement with METS."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHER
 
 
 def missing(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the manifests that the package should have; those of a child checked alone are its parent's."""
+    """Yield a finding for each missing manifest; a child checked alone need not have one."""
     if catalogue.row(_CHILD_ALONE) is not None:
         return
     for name in EXPECTED:
@@ -72,7 +72,7 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Put the package's manifests into the catalogue; yield what is wrong with their form."""
+    """Put the package's manifests into the catalogue; yield the findings on their form."""
     for name, algorithm in _ALGORITHMS.items():
         path = path_of((name,))
         kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
@@ -155,7 +155,7 @@ class _Manifest:
 
 
 def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
-    """Return why a path is none, empty when it is one, and the path."""
+    """Return the reason why a path is not valid, empty if it is, and the path."""
     if escaped:
         # md5sum writes such names with a backslash before the digest.
         written = re.sub(rb"\\[\\nr]", lambda found: _ESCAPES[found[0]], written)

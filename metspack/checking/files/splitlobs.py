@@ -1,4 +1,4 @@
-"""LOBs and archives in parts: the parts joined, against what is said of the whole; each part is read once."""
+"""Check of split LOBs and archives: the parts joined against the stated whole; each is read once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatedWhole:
-    """What is said of a whole LOB, in which file; ``line`` is 0 for a cell of an archive.
+    """The stated size and digest of a whole LOB, and their source; ``line`` is 0 for a cell.
 
     ``size`` is bytes in METS; in a cell it may be characters. An archive's messageDigest is of what lies
     before its ``boundary``.
@@ -74,7 +74,7 @@ class _StatedWhole:
 def put_cell(
     batch: Batch, archive: bytes, lob: str, cell: LobCell, paths: list[bytes], *, inside: bool
 ) -> None:
-    """Take the parts of a cell's LOB with the id ``lob``, in their order, and what the cell says of it.
+    """Put the parts of a cell's LOB, with the id ``lob``, into the catalogue, with the cell's statement.
 
     ``inside`` the archive's zip file the paths are names of entries.
     """
@@ -87,14 +87,14 @@ def put_cell(
 def put_archive(
     catalogue: Catalogue, path: bytes, files: Sequence[bytes], boundary: int, digest: Digest
 ) -> None:
-    """Take the parts of an archive, in their order, and its messageDigest."""
+    """Put the parts of an archive into the catalogue, in their order, with its messageDigest."""
     name = f"/{shown(path)}"  # no LOB is called so
     catalogue.put_many(_PUT_PIECE, [(name, _BY_NAMES, number, file) for number, file in enumerate(files)])
     catalogue.put(_PUT_SAID, name, path, 0, None, digest.algorithm, digest.value, boundary)
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Take what the METS documents say of split LOBs; yield those whose parts' sizes are not the whole's."""
+    """Put METS statements on split LOBs into the catalogue; yield those whose parts differ in size."""
     batch = Batch(catalogue)
     for group, part, position, path in catalogue.rows(_PARTS):
         whole = group or part.rpartition(".p")[0] or part
@@ -113,7 +113,7 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator[Finding]:
-    """Read the parts of split LOBs; yield the wholes that are not what is said of them.
+    """Read the parts of split LOBs; yield a finding for each whole that differs from its statement.
 
     What is said of each part by itself ``fixity`` keeps. Of a sample those LOBs are read whose first part is
     in it.
@@ -134,7 +134,7 @@ def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator
 def inside(
     catalogue: Catalogue, archive: bytes, contents: Callable[[str], Iterable[bytes]]
 ) -> Iterator[Finding]:
-    """Read the parts of split LOBs inside an archive; yield the wholes that are not what its cells say.
+    """Read the parts of split LOBs in an archive; yield a finding for each whole that differs from its cell.
 
     ``contents`` are those of an entry; where it raises ``SourceError``, the damage is told elsewhere.
     """

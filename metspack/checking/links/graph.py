@@ -1,4 +1,4 @@
-"""The graph of a package's links: its METS documents, the links between parents and children, their state."""
+"""Graph of a package's links: METS documents, links between parents and children, and their states."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Edge:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the package is not whole because of it; E-ARK's AIP needs no link from the child."""
+        """Whether the link is at fault; E-ARK AIP needs no link from the child."""
         silent = self.state is LinkState.ONE_WAY_DOWN and Code.NO_PARENT.id in self.codes
         return silent or self.state in {LinkState.ONE_WAY_UP, LinkState.BROKEN, LinkState.MISSING}
 

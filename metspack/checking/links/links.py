@@ -1,4 +1,4 @@
-"""The links between a parent IP and its child IPs, both ways and in every style, from the METS alone."""
+"""Check of the links between a parent IP and its child IPs, in both directions and every style."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class _Pointer:
 
 
 class LinkCheck:
-    """Reads the METS documents of a package from its own METS down, into the catalogue."""
+    """The check of a package's links: reads its METS documents from its own down, into the catalogue."""
 
     def __init__(
         self, catalogue: Catalogue, places: CheckedTree, roots: Roots, own: int, looking: Looking
@@ -130,13 +130,13 @@ class LinkCheck:
         self._guesses = 0
 
     def findings(self, path: bytes) -> Iterator[Finding]:
-        """Read the METS at ``path`` and all it leads to; yield what is wrong with them and their links."""
+        """Read the METS at ``path`` and all it leads to; yield the findings on them and their links."""
         self._catalogue.new_mets(path, None)
         yield from self._documents()
         yield from swaps.findings(self._catalogue, self._places)
 
     def orphans(self) -> Iterator[Finding]:
-        """Yield the METS documents on disk that nobody names; they are read, so their files are known."""
+        """Yield findings on METS documents on disk that no METS names; they are read for their files."""
         self._catalogue.index()
         root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
         for (path,) in self._catalogue.rows(_ORPHANS):
@@ -192,7 +192,7 @@ class LinkCheck:
     def _keep_edge(
         self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
     ) -> None:
-        """Keep a link; of one with a fault of its own, which."""
+        """Put a link into the catalogue, with the code of its own fault if it has one."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
         sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
         at = (pointer.id, pointer.href, pointer.line)
@@ -329,7 +329,7 @@ class LinkCheck:
         return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
 
     def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
-        """Yield that a package which was checked before has this child too."""
+        """Yield a finding if a package checked before has the same child."""
         where = f"{self._places.base.shown}/"
         child = outcome.found or where + shown(outcome.path or b"")
         other = self._roots.claim(child, where + mets.name)
@@ -339,7 +339,7 @@ class LinkCheck:
     def _known(
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
     ) -> Iterator[Finding]:
-        """Yield what is wrong with a link to a METS that was met before."""
+        """Yield the findings on a link to a METS that was met before."""
         number, parent = known
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
@@ -409,6 +409,6 @@ class LinkCheck:
 
 
 def _map(text: str) -> str:
-    """Return what to call a structMap."""
+    """Return the name of a structMap for messages."""
     kind, _, label = text.partition("\n")
     return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"

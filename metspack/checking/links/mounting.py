@@ -1,4 +1,4 @@
-"""Children that do not lie where their parent says: found by OBJID, and read as if they lay there."""
+"""Children stored elsewhere than their parent says: found by OBJID, and mounted in their place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHERS = "the child of another parent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A child that is looked for: the OBJID it is called by, and where the link to it stands.
+    """A child that is searched for: its OBJID, and the place of the link to it.
 
     ``place`` is where its METS should be, None when the parent does not say.
     """
@@ -56,12 +56,12 @@ class Mounting:
         self._whole = whole
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
-        """Look for a child that is not at its place; mount it when it is elsewhere.
+        """Search for a child that is not at its place, and mount it if it is found elsewhere.
 
         A child whose place is told stays missing when it lies in the same package under another name: there
         it is not where anybody looks. One that was packed beside its place, or is in another root, is taken.
         """
-        yield from self._roots.looked_through()
+        yield from self._roots.search()
         mine, others = self._roots.children(wanted.called, wanted.parent_objid)
         usable = [each for each in mine if wanted.place is None or not self._is_own_folder(each)]
         if not usable:
@@ -107,7 +107,7 @@ class Mounting:
         known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
         if known is not None:
             return MountOutcome(path=known[0])
-        self._places.mount(folder, self._roots.holder(found), apart=at is None)
+        self._places.mount(folder, self._roots.tree(found), apart=at is None)
         if at is None:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
         if found.root == self._own and found.pack is not None:
@@ -149,8 +149,8 @@ class Mounting:
         return None
 
     def upward(self, path: bytes, line: int, objid: str | None, parent: str) -> Iterator[Finding]:
-        """Look for the parent that a package under check names; yield what is wrong between the two."""
-        yield from self._roots.looked_through()
+        """Search for the parent that a package under check names; yield the findings on their link."""
+        yield from self._roots.search()
         parents = list(self._roots.named(parent))
         if not parents:
             near, likeness = self._roots.nearest(parent)

@@ -1,4 +1,4 @@
-"""An index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
+"""Index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class Roots:
         """Whether there are roots beside the packages under check."""
         return len(self._roots) > self.own
 
-    def looked_through(self) -> Iterator[Finding]:
-        """Look through all roots, unless that was done; yield what could not be read there."""
+    def search(self) -> Iterator[Finding]:
+        """Search all roots, unless that was done; yield findings on what could not be read."""
         if self._database is not None:
             return
         self._database = tempdb.create()
@@ -133,7 +133,7 @@ class Roots:
         return Below(root=self._roots[root], segments=names_of(path))
 
     def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
-        """Take a METS into the index by its root element alone; one that is none is nobody's child."""
+        """Put a METS into the index, read by its root element alone."""
         objid = None
         try:
             for fact in self._facts(root, pack, path):
@@ -148,11 +148,11 @@ class Roots:
         self._put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
-        holder = self._holder(root, pack, b"")
-        with holder.content(path) as content:
+        tree = self._tree(root, pack, b"")
+        with tree.content(path) as content:
             yield from reader.read(content.blocks(), self._budgets)
 
-    def _holder(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
+    def _tree(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
             return PackedTree(self._shelf, self._below(root, pack), folder)
         return FolderTree(self._roots[root], names_of(folder))
@@ -212,12 +212,12 @@ class Roots:
         near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
         return near, likeness(bare(objid), near) if near else ""
 
-    def holder(self, found: FoundPackage) -> PackageTree:
-        """Return what holds the folder of a package that was found."""
-        return self._holder(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
+    def tree(self, found: FoundPackage) -> PackageTree:
+        """Return the file tree of a package that was found."""
+        return self._tree(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
     def claim(self, child: str, parent: str) -> str | None:
-        """Take a child for a parent METS; returns the other parent that has it already, if any."""
+        """Claim a child for a parent METS; returns the other parent that has claimed it, if any."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other
 
@@ -241,7 +241,7 @@ class Roots:
     # --- the database ---------------------------------------------------------------------------------
 
     def _connection(self) -> sqlite3.Connection:
-        assert self._database is not None, "looked_through() comes first"  # noqa: S101
+        assert self._database is not None, "search() comes first"  # noqa: S101
         return self._database
 
     def _put(self, sql: str, *values: object) -> None:

@@ -1,4 +1,4 @@
-"""Children with the OBJID of another child, and pairs of them in each other's folder.
+"""Check for swapped children: with another child's OBJID, or in each other's folder.
 
 METS, manifests and cells are then compared with the folder in which each of the two really lies.
 """
@@ -56,7 +56,7 @@ def _child(row: Row) -> _Child:
 
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Yield the children whose OBJID is not what their parent calls them, once all are in the catalogue."""
+    """Yield findings on children whose OBJID is not the one their parent names, once all were read."""
     told: set[int] = set()
     others = [child for child in map(_child, catalogue.rows(_CALLED)) if child.is_another]
     for child in others:

@@ -1,4 +1,4 @@
-"""The links from a package up to its parent and to the ancestors above it."""
+"""Check of the links from a package up to its parent and to its ancestors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
 
 
 class Upward:
-    """Checks the upward links of the documents in the catalogue."""
+    """The check of the upward links of the documents in the catalogue."""
 
     def __init__(self, catalogue: Catalogue, places: CheckedTree, mounting: Mounting, roots: Roots) -> None:
         self._catalogue = catalogue
@@ -33,7 +33,7 @@ class Upward:
         self._roots = roots
 
     def findings(self, mets: int) -> Iterator[Finding]:
-        """Yield what is wrong with a document's links to its parent and those above."""
+        """Yield the findings on a document's links to its parent and ancestors."""
         sql = "SELECT path, objid, line, ok, parent, named_by FROM mets WHERE id = ?"
         path, objid, line, ok, parent, link = self._catalogue.row(sql, mets) or (b"", None, 0, 0, None, None)
         above = self._catalogue.row("SELECT objid, path FROM mets WHERE id = ?", parent)
@@ -93,7 +93,7 @@ class Upward:
         yield from (href for href, *_ in self._catalogue.rows(_UPS, top) if top != mets)
 
     def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
-        """Yield what can be said of a package whose parent is not part of it."""
+        """Yield the findings on a package whose parent is not part of the check."""
         plain = [each for each in ups if not each[3]] or ups
         names: dict[str, tuple[str, int]] = {}
         for href, line, url, ancestor in plain:

@@ -1,1 +1,1 @@
-"""METS documents: well-formed, valid by their schema, and true to themselves."""
+"""Check of METS documents: well-formed, valid by their schema, consistent in themselves."""

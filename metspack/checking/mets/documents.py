@@ -1,4 +1,4 @@
-"""METS documents read into the catalogue, with the findings that need nothing but the document."""
+"""Reading of METS documents into the catalogue, with the findings that need only the document."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Pointers:
         self._batch.add_all(_WAIT, [(_BETWEEN.join(fileids), run.line, run.step)])
 
     def end(self) -> None:
-        """Say in the catalogue that all is as it should be, or put in all fptrs so that it can be told."""
+        """Note in the catalogue that files and fptrs agree, or put in all fptrs for comparison."""
         if self._pointed and self._files == self._pointed:
             self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
         else:
@@ -201,7 +201,7 @@ class DocumentReader:
         self._seen = _DocumentCounts()
 
     def findings(self) -> Iterator[Finding]:
-        """Read the document and yield what is wrong with it; never raises for what it holds."""
+        """Read the document and yield the findings on it; its content never raises an error."""
         try:
             with self._places.content(self._path) as content:
                 self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)

@@ -1,4 +1,4 @@
-"""The XML schemas that METS documents are validated with: those of this project, or those of a folder."""
+"""XML schemas for the validation of METS documents: those of this project, or those of a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References by ID within a METS document, kinds called OTHER, and names as hrefs, which the schema allows.
+"""Check of references by ID within a METS document, of OTHER kinds and of hrefs against LOCTYPE.
 
 That a FILEID names a file and that no ID occurs twice is checked elsewhere, with the files themselves.
 """
@@ -112,7 +112,7 @@ class References(tempdb.Scratch):
                     self._fault = error
 
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
-        """Yield what is wrong, when all was taken; a document with references is read once more, whole.
+        """Yield the findings after the last block; a document with references is read once more, whole.
 
         Equal faults of equal elements are one finding, with the first line.
         """
@@ -139,7 +139,7 @@ class References(tempdb.Scratch):
 
 
 def findings(name: str, blocks: Blocks) -> Iterator[Finding]:
-    """Yield what is wrong with a document's references and names, as ``References`` does."""
+    """Yield the findings on a document's references and names, as ``References`` does."""
     with References(name) as references:
         for block in blocks():
             references.take(block)

@@ -1,4 +1,4 @@
-"""METS documents against the METS schema, streamed: the verdict first, then the lines of what is invalid.
+"""Validation of METS documents against the schema, streamed: the verdict first, then the lines.
 
 The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
 valid is read again, piece by piece, so that each fault gets the line of its element.
@@ -219,7 +219,7 @@ class Validation:
         return not self._validator.faults()
 
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
-        """Yield what is not valid, at most as many findings as are shown and then a count.
+        """Yield findings on invalid elements, at most as many as are shown, then a count.
 
         For a document that has run through ``watched`` whole; it is read again when it was not found valid.
         """
@@ -310,7 +310,7 @@ def findings(
     shown: int = SHOWN,
     budgets: Budgets | None = None,
 ) -> Iterator[Finding]:
-    """Yield what is wrong with one document by itself: as XML, as METS, and against a grammar (our own).
+    """Yield the findings on one document: as XML, as METS, and against a grammar (by default our own).
 
     Raises OSError and ``SourceError`` as ``blocks`` does.
     """
@@ -338,7 +338,7 @@ def _unread(name: str, error: safexml.XmlError) -> Finding:
 def strict_findings(
     name: str, blocks: Blocks, grammar: Grammar | None = None, *, shown: int = SHOWN, most: int = STRICT_MOST
 ) -> Iterator[Finding]:
-    """Yield what the second engine, the library xmlschema, has against a document: IDs and IDREFs too.
+    """Yield the findings of the second engine, the library xmlschema, on a document, IDs and IDREFs too.
 
     The document is METS that has been read before (no DTD). It is held in memory whole, about ten times its
     size, so one of more than ``most`` bytes is not looked at, which is a finding. Raises ``ConfigError``
@@ -361,7 +361,7 @@ def strict_findings(
 
 
 def check_second_engine(grammar: Grammar | None = None) -> None:
-    """Raise ``ConfigError`` where xmlschema is not installed, or cannot use the grammar."""
+    """Raise ``ConfigError`` if xmlschema is not installed or cannot use the grammar."""
     _second_engine(grammar or grammars.own())
 
 

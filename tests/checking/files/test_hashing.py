@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
-from metspack.checking.files.fixity import Asked, Hashed, all_hashed, hashed
+from metspack.checking.files.fixity import Asked, Hashed, hash_blocks, hash_files
 from metspack.files.byteranges import Below
 from metspack.model import Finding
 from metspack.textlength import TextLength
@@ -34,14 +34,14 @@ def whole_length(data: bytes) -> TextLength:
 def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
     told: list[int] = []
     asked = Asked(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
-    found = hashed((data[at : at + size] for at in range(0, len(data), size)), asked, told.append)
+    found = hash_blocks((data[at : at + size] for at in range(0, len(data), size)), asked, told.append)
     assert found.digests["SHA-256"] == hashlib.sha256(data).hexdigest()
     if boundary <= len(data):
         assert found.until["MD5"] == hashlib.md5(data[:boundary], usedforsecurity=False).hexdigest()
     assert found.size == len(data) == sum(told)
     assert found.text is not None
     assert str(found.text) == str(whole_length(data))
-    assert hashed(iter([data]), replace(asked, as_text=False), told.append).text is None
+    assert hash_blocks(iter([data]), replace(asked, as_text=False), told.append).text is None
 
 
 def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     asked = Asked(algorithms=("MD5",), as_text=True)
     batch = [(Below(root=tmp_path, segments=(name,)), asked) for name in ("a", "lost", "a")]
     sent = pickle.loads(pickle.dumps(batch))  # noqa: S301 -- our own
-    first, lost, again = pickle.loads(pickle.dumps(all_hashed(sent, lambda _: None)))  # noqa: S301
+    first, lost, again = pickle.loads(pickle.dumps(hash_files(sent, lambda _: None)))  # noqa: S301
     assert isinstance(lost, FileNotFoundError)
     assert isinstance(first, Hashed)
     assert first.digests == again.digests

@@ -123,7 +123,7 @@ def test_a_root_may_be_a_packed_file_or_a_mets(package: Path, tmp_path: Path) ->
     assert codes(check(package, roots=[target / "mets.xml"])) == ["L011"]
     packed = zipped(target, tmp_path / "disk/x.zip")
     assert codes(check(package, roots=[packed])) == ["L011"]
-    with pytest.raises(ConfigError, match="nowhere is not there"):
+    with pytest.raises(ConfigError, match="nowhere does not exist"):
         list(check(package, roots=[tmp_path / "nowhere"]))
 
 

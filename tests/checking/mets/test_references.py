@@ -45,9 +45,9 @@ def test_a_reference_to_nothing_names_attribute_element_line_and_count() -> None
         (
             "M022",
             2,
-            "ADMID of file names 'gone', which this METS does not have (references: 2)",
+            "ADMID of file names 'gone', an ID that this METS does not have (references: 2)",
         ),
-        ("M022", 4, "ADMID of div names 'gone', which this METS does not have (references: 1)"),
+        ("M022", 4, "ADMID of div names 'gone', an ID that this METS does not have (references: 1)"),
     ]
 
 
@@ -122,7 +122,7 @@ def test_other_says_what_it_is_and_nothing_else_does(element: str, found: list[s
 def test_two_kinds_at_once_names_both() -> None:
     ((_code, line, message),) = said('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
     assert line == 2
-    assert message == "LOCTYPE of FLocat is 'URL', yet OTHERLOCTYPE names another kind (elements: 1)"
+    assert message == "LOCTYPE of FLocat is 'URL', but OTHERLOCTYPE names another kind (elements: 1)"
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_many_faults_are_shown_up_to_a_number_and_then_counted() -> None:
     findings = list(schema.findings("mets.xml", blocks, shown=10))
     assert [each.code for each in findings] == ["M020"] * 10 + ["M021"]
     assert [each.line for each in findings[:10]] == list(range(1, 11))
-    assert findings[-1].message == "further faults against the METS schema that are not listed: 4,990"
+    assert findings[-1].message == "further METS schema errors that are not listed: 4,990"
 
 
 def test_very_many_faults_are_no_longer_counted() -> None:
@@ -367,7 +367,7 @@ def test_without_the_second_engine_it_says_what_to_do(monkeypatch: pytest.Monkey
 MEMORY = """
 import resource, sys
 from tests.checking.mets.test_schema import repeated
-from metspack.checking import references, schema
+from metspack.checking.mets import references, schema
 from metspack.model import Finding
 file = b'<file ID="f" ADMID="t" SIZE="1">\\n<FLocat LOCTYPE="URL" xlink:href="a/b/c.bin"/></file>\\n'
 end = b'</fileGrp></fileSec><structMap><div/></structMap>' + (b'<bad/>' if sys.argv[2] == "bad" else b'')

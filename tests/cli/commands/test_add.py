@@ -169,7 +169,7 @@ def test_the_state_in_between_is_all_that_check_tells(metspack: Commands, out: P
         assert "Orders.siard" in outcome.out
         found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
         assert [each["code"] for each in found["findings"]] == ["M011"]
-        assert "An archive is being added" in (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "Addition of an archive not finished" in (tmp_path / "r.html").read_text(encoding="utf-8")
         for name in ("r.html", "r.json"):
             (tmp_path / name).unlink()
     assert "Run the same metspack add again" in metspack.fine("explain", "M011")

@@ -428,7 +428,7 @@ def test_what_the_closing_check_warns_of_is_said(
     source = siards.packed(tmp_path / "Stray.siard", siards.parts([siards.Lob(data=b"one")]) | strays)
     outcome = metspack("build", source, "-o", tmp_path / "out", *place)
     checked = "warning: the package was checked: Stray.siard: "
-    strange = f"{checked}Z033 entries in content/ that are neither a table's nor a cell's LOB: 5,"
+    strange = f"{checked}Z033 entries in content/ that are neither a table nor the LOB of a cell: 5,"
     assert (outcome.code, strange in outcome.err) == (0, True)
     assert (f"{checked}N002 " in outcome.err, "(and 1 more of N002)\n" in outcome.err) == (
         (True, True) if place else (False, False)

@@ -221,7 +221,7 @@ def test_a_report_in_the_package_is_refused(metspack: Commands, good: Path) -> N
 def test_nothing_is_written_about_what_is_not_there(metspack: Commands, tmp_path: Path) -> None:
     outcome = metspack("check", tmp_path / "nowhere", "--report", tmp_path / "r.html")
     assert outcome.code == 3
-    assert "nowhere is not there" in outcome.err
+    assert "nowhere does not exist" in outcome.err
     assert not names(tmp_path)
 
 
