@@ -623,7 +623,7 @@ def test_what_does_not_check_is_not_published(
             record.write_bytes(b"\0" * record.stat().st_size)
             yield each
 
-    monkeypatch.setattr(segments, "all_placed", damaging)
+    monkeypatch.setattr(segments, "place_all", damaging)
     outcome = refused(metspack, place, northwind, "--verify")
     assert outcome.code == 4
     assert (
