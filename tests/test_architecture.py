@@ -248,8 +248,8 @@ def test_a_class_name_has_one_meaning() -> None:
 
 def is_named_like_a_value(function: str) -> bool:
     """Return whether a function is called by a participle; one that begins with a verb is not."""
-    first, *_, last = function.rpartition(".")[2].strip("_").split("_")
-    return last.endswith("ed") and first not in _VERBS
+    words = function.rpartition(".")[2].strip("_").split("_")
+    return words[-1].endswith("ed") and words[0] not in _VERBS
 
 
 def test_what_changes_the_file_system_is_named_by_a_verb() -> None:

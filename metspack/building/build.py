@@ -397,7 +397,7 @@ class BuildWork:
             return files
         work = staging.work / "pack-parent"
         writing.make_directory(work)
-        with packing.open(staging.package, ip, work, filetable.MANIFESTS) as pack:
+        with packing.open_pack(staging.package, ip, work, filetable.MANIFESTS) as pack:
             pack.take(self._parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
 

@@ -282,7 +282,7 @@ def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackR
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
-    with task.packing.open(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
+    with task.packing.open_pack(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
         yield _PackRoom(task, spot, task.packing, pack, work)
     writing.remove(work)
 

@@ -76,7 +76,7 @@ class Packing:
         """Return the path of the file that an IP's folder is packed as."""
         return f"{ip}.{self.form}"
 
-    def open(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
+    def open_pack(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
         """Open the file of an IP, to be filled; ``work`` is a folder for this alone."""
         target = package / self.file(ip)
         writing.make_directories(target.parent)

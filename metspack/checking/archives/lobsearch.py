@@ -219,7 +219,7 @@ class _CellSearch:
 
     def _hit(self) -> _LobCandidate | None:
         hits: list[_LobCandidate] = []
-        for each in candidates.candidates(self._levels, self._refusals):
+        for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
                 continue  # a renamed folder counts only where this archive's own does not exist
             fitting = self._hits(each)

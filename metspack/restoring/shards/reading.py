@@ -71,7 +71,7 @@ class FoundShard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ShardFile(NamedFile):
+class _WrittenFile(NamedFile):
     """A file of a shard as it is written."""
 
     offset: str
@@ -122,7 +122,7 @@ def concatenated(shard: FoundShard) -> Iterator[bytes]:
             )
 
 
-def _files(path: Path, lob: str | None) -> list[_ShardFile]:
+def _files(path: Path, lob: str | None) -> list[_WrittenFile]:
     try:
         descriptor = reading.opened(path)
     except OSError as error:
@@ -148,10 +148,12 @@ def _files(path: Path, lob: str | None) -> list[_ShardFile]:
     return _chosen(path, _of_xml(path, root, lob), lob)
 
 
-def _chosen(path: Path, found: Iterator[tuple[str, list[_ShardFile]]], lob: str | None) -> list[_ShardFile]:
+def _chosen(
+    path: Path, found: Iterator[tuple[str, list[_WrittenFile]]], lob: str | None
+) -> list[_WrittenFile]:
     """Return the files of the one shard that is meant; raises ``SourceError`` when there is not one."""
     names: list[str] = []
-    files: list[_ShardFile] = []
+    files: list[_WrittenFile] = []
     for name, each in found:
         files = each
         names.append(name)
@@ -169,7 +171,7 @@ def _chosen(path: Path, found: Iterator[tuple[str, list[_ShardFile]]], lob: str 
     raise SourceError(f"{path} has {which}", hint=_FORM)
 
 
-def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
     # Of a pretty-printed shard the lines mean nothing by themselves.
     waiting = b""
     start = 0
@@ -194,7 +196,7 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
         raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)
 
 
-def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
     try:
         found = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -210,12 +212,12 @@ def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, l
 
 def _json_shard(
     where: str, shard: Mapping[str, Any], lob: str | None
-) -> Iterator[tuple[str, list[_ShardFile]]]:
+) -> Iterator[tuple[str, list[_WrittenFile]]]:
     if lob is None or lob in (shard.get("lob"), shard.get("pid")):
         yield str(shard.get("lob")), _json_files(where, shard)
 
 
-def _json_files(where: str, shard: Mapping[str, Any]) -> list[_ShardFile]:
+def _json_files(where: str, shard: Mapping[str, Any]) -> list[_WrittenFile]:
     files = shard.get("files")
     if not isinstance(files, list) or not all(isinstance(each, dict) for each in files):
         raise SourceError(f"{where}: the shard has no list of files", hint=_FORM)
@@ -231,7 +233,7 @@ def _json_files(where: str, shard: Mapping[str, Any]) -> list[_ShardFile]:
                 raise SourceError(f"{here}: has the {name} {each[name]!r}; expected a text", hint=_FORM)
         unit = shard.get("unit")
         read.append(
-            _ShardFile(
+            _WrittenFile(
                 url=each.get("url"),
                 name=each.get("name"),
                 offset=str(each["offset"]),
@@ -243,7 +245,7 @@ def _json_files(where: str, shard: Mapping[str, Any]) -> list[_ShardFile]:
     return read
 
 
-def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple[str, list[_ShardFile]]]:
+def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
     for element in root.iter("{*}shard_metadata"):
         above = element.getparent()
         names = [None if above is None else above.get(name) for name in ("lob", "pid")]
@@ -252,7 +254,7 @@ def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple
             yield str(names[0] or names[1] or f"line {element.sourceline}"), files
 
 
-def _xml_file(path: Path, element: etree._Element) -> _ShardFile:
+def _xml_file(path: Path, element: etree._Element) -> _WrittenFile:
     where = f"{path} line {element.sourceline}"
     held: dict[str, etree._Element] = {}
     for child in element.iterchildren("{*}*"):
@@ -266,7 +268,7 @@ def _xml_file(path: Path, element: etree._Element) -> _ShardFile:
             raise SourceError(f"{where}: the file has no {name}", hint=_FORM)
         numbers.append(held[name])
     texts = {name: (child.text or "").strip(uris.WHITE_SPACE) for name, child in held.items()}
-    return _ShardFile(
+    return _WrittenFile(
         url=texts.get("file_url"),
         name=texts.get("file_name"),
         offset=texts["program_start_offset"],
@@ -276,7 +278,7 @@ def _xml_file(path: Path, element: etree._Element) -> _ShardFile:
     )
 
 
-def _check_unit(file: _ShardFile, said: str | None, given: str | None) -> None:
+def _check_unit(file: _WrittenFile, said: str | None, given: str | None) -> None:
     if said is None and given is None:
         raise SourceError(
             f'{file.where}: nothing says what its offset and length count; expected unit="bytes"', hint=_UNITS
@@ -288,7 +290,7 @@ def _check_unit(file: _ShardFile, said: str | None, given: str | None) -> None:
         )
 
 
-def _number(file: _ShardFile, name: str, text: str) -> int:
+def _number(file: _WrittenFile, name: str, text: str) -> int:
     if _NUMBER.fullmatch(text) is None:
         what = "is negative" if text.startswith("-") else "is not a number of bytes"
         raise SourceError(
@@ -298,7 +300,7 @@ def _number(file: _ShardFile, name: str, text: str) -> int:
     return int(text)
 
 
-def _extent(places: ShardFolder, file: _ShardFile) -> FoundExtent:
+def _extent(places: ShardFolder, file: _WrittenFile) -> FoundExtent:
     offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
     place = places.found(file)
     if offset + length > place.size:
