@@ -181,7 +181,7 @@ def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
 
 def pack_of(folder: Path, form: str, files: Iterable[tuple[str, bytes]]) -> Path:
     (folder / "work").mkdir()
-    with Packing(form=form, created=CREATED).open(folder, "ip", folder / "work", MANIFESTS) as pack:
+    with Packing(form=form, created=CREATED).open_pack(folder, "ip", folder / "work", MANIFESTS) as pack:
         for name, data in files:
             pack.below("").put(name, iter([data]), len(data))
         pack.finish()
@@ -220,12 +220,12 @@ def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
 
 def test_a_file_of_another_size_than_said_is_a_fault_of_the_program(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="has 1 bytes; expected 2"):
-        Packing(form="tar", created=CREATED).open(tmp_path, "ip", tmp_path, ("MD5",)).put("x", [b"1"], 2)
+        Packing(form="tar", created=CREATED).open_pack(tmp_path, "ip", tmp_path, ("MD5",)).put("x", [b"1"], 2)
 
 
 def test_digests_are_those_of_the_whole_file(tmp_path: Path) -> None:
     for form in ipwriter.FORMS:
-        with Packing(form=form, created=CREATED).open(tmp_path, "a/ip", tmp_path, ("MD5",)) as pack:
+        with Packing(form=form, created=CREATED).open_pack(tmp_path, "a/ip", tmp_path, ("MD5",)) as pack:
             pack.below("f").put("x", [b"1" * 70_000, b"2"], 70_001)
             found = pack.finish()
         whole = Hashers(("MD5",))
