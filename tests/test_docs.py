@@ -16,9 +16,8 @@ from metspack.locations.candidates import Convention
 from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.planning.division import Split
 from metspack.reporting import html
-from metspack.reporting.files import SUFFIXES
-from metspack.reporting.model import word
-from metspack.reporting.records import SCHEMA_VERSION
+from metspack.reporting.formats import SUFFIXES
+from metspack.reporting.model import SCHEMA_VERSION, word
 from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
 

@@ -39,7 +39,6 @@ PURE = {
     "mets.links",
     "mets.dialects.csip.links",
     "mets.dialects.csip.terms",
-    "mets.lobids",
     "packages.splitlobs",
     "packages.lobs",
     "packages.proofs",

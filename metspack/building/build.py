@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import layouts
-from metspack.building import manifests, segments, selfcheck, sidecars
+from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
@@ -135,7 +135,7 @@ class BuildWork:
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive)
-        sidecars.check(
+        manifests.check(
             self.layout,
             options.dialect,
             options.mapping_uri,
@@ -336,7 +336,7 @@ class BuildWork:
         """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.algorithm
         root = self._parent_root(staging)
-        files = sidecars.write(
+        files = manifests.write_sidecars(
             root,
             staging.work,
             spots,
@@ -345,7 +345,7 @@ class BuildWork:
             manifest=self.options.lob_manifest,
             checksum=checksum,
         )
-        others = [sidecars.placed(*each, checksum) for each in files.items()]
+        others = [manifests.placed(*each, checksum) for each in files.items()]
         content = self.content(staging, siard, spots, placed)
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard

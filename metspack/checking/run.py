@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
-from metspack.checking import disk, options
+from metspack.checking import inventory, options
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.eark.faults import CODES, named
-from metspack.checking.eark.package import PackageRoot, StandardsCheck
-from metspack.checking.eark.profiles import Profile
+from metspack.checking.eark.package import PackageRoot, Profile, StandardsCheck
 from metspack.checking.files import listed, manifests, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
@@ -221,12 +220,12 @@ class Checking(Iterator[Finding]):
                 yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
                 return  # METS and manifests are old or new: either says of some files what is not so
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
-        yield from disk.findings(catalogue, places, whole=whole, jobs=looking.jobs)
+        yield from inventory.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()
             places.mount(top.folder, top.tree)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
-            yield from disk.findings(catalogue, places, top.folder, whole=whole)
+            yield from inventory.findings(catalogue, places, top.folder, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, roots, each.number, looking)
@@ -240,7 +239,7 @@ class Checking(Iterator[Finding]):
         else:
             yield from links.findings(os.fsencode(each.mets))
         catalogue.settle()
-        yield from disk.noticed(catalogue)
+        yield from inventory.noticed(catalogue)
         yield from links.orphans()
         standards = StandardsCheck(catalogue, places, _root_of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
@@ -262,7 +261,7 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
-        yield from disk.alike(catalogue)
+        yield from inventory.alike(catalogue)
         yield from listed.documents(catalogue)
         if level.hashes:
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)

@@ -112,3 +112,25 @@ class Mptr:
     def _labels(self) -> tuple[str, ...]:
         labels = (self.structmap_label, self.structmap_type, *self.div_labels)
         return tuple(each.casefold() for each in labels if each)
+
+
+_ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
+
+
+def prefix(archive: str) -> str:
+    """Return the prefix that ids of the archive in a file of this name may have."""
+    stem = archive.rpartition(".")[0] or archive
+    return f"{stem}." if re.match("[A-Za-z_]", stem, re.ASCII) else f"_{stem}."
+
+
+def parted(lob: str) -> tuple[str, str]:
+    """Return an id's prefix, "" without one, and the place; an id of another form is all place."""
+    found = _ID.fullmatch(lob)
+    if found is None or found[1] is None:
+        return "", lob
+    return f"{found[1]}.", found[2]
+
+
+def bounds(prefix: str) -> tuple[str, str]:
+    """Return the bounds of all ids with a prefix: from the first to before the second."""
+    return f"{prefix}s0", f"{prefix}s:"  # ":" follows "9"

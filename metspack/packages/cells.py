@@ -14,7 +14,7 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.tempdb import Closable
-from metspack.mets import lobids
+from metspack.mets import links
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
@@ -126,7 +126,7 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
 
 def is_place(lob: str) -> bool:
     """Return whether an id is a place in a database (``s0.t2.c4.r1``), as the ids that metspack gives are."""
-    return _PLACE.fullmatch(lobids.parted(lob)[1]) is not None
+    return _PLACE.fullmatch(links.parted(lob)[1]) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:

@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.layouts.names import SEGMENT_GROUP
-from metspack.mets import is_mets_name, links, lobids, reader
+from metspack.mets import is_mets_name, links, reader
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
@@ -339,9 +339,9 @@ class Index(MetsTables):
     def prefix(self, archive: tuple[str, ...]) -> str:
         """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
         if archive not in self._prefixes:
-            found = lobids.prefix((archive_of(archive) or archive)[-1])
+            found = links.prefix((archive_of(archive) or archive)[-1])
             sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
-            is_used = self.row(sql, *lobids.bounds(found)) is not None
+            is_used = self.row(sql, *links.bounds(found)) is not None
             self._prefixes[archive] = found if is_used else ""
         return self._prefixes[archive]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import SourceError
 from metspack.files.tempdb import Closable
-from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, lobids, packages
+from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import Budgets, Digest
 from metspack.packages.files import open_part
 from metspack.packages.index import Index, Row
@@ -363,7 +363,7 @@ def identified(package: Package, lob: str) -> str:
 
     An id remains as it is that names an archive whose LOBs METS cannot be seen to list: its cells tell.
     """
-    own, place = lobids.parted(lob)
+    own, place = links.parted(lob)
     path = next((each for each in package.archives if own and name(each) == own), None)
     if path is None or package.index.prefix(path):
         return lob
@@ -376,7 +376,7 @@ def places(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
     With a name it is that archive's; without, it is of those whose LOBs' ids in METS have none.
     """
-    own, place = lobids.parted(lob)
+    own, place = links.parted(lob)
     for path in package.archives:
         if name(path) == own if own else not package.index.prefix(path):
             yield path, place
@@ -387,7 +387,7 @@ def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], 
 
     ``has`` tells whether an archive has a cell with that place.
     """
-    if len(package.archives) < _SEVERAL or lobids.parted(lob)[0]:
+    if len(package.archives) < _SEVERAL or links.parted(lob)[0]:
         return
     listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
     cells = sum(has(*each) for each in places(package, lob))
@@ -401,7 +401,7 @@ def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], 
 
 def name(path: tuple[str, ...]) -> str:
     """Return the prefix of an archive's LOB ids that names the archive (``First.``)."""
-    return lobids.prefix(path[-1])
+    return links.prefix(path[-1])
 
 
 def chosen(
@@ -417,7 +417,7 @@ def chosen(
         path
         for path in found
         if (only and all(each.startswith(name(path)) for each in only))
-        or (archive is not None and name(path) == lobids.prefix(f"{archive}.siard"))
+        or (archive is not None and name(path) == links.prefix(f"{archive}.siard"))
     ]
     if archive is not None and not meant:
         names = ", ".join(name(path).removesuffix(".") for path in found)

@@ -19,7 +19,7 @@ from metspack.files.byteranges import HeldMedium
 from metspack.layouts import LAYOUTS
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT
-from metspack.mets import lobids
+from metspack.mets import links
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
@@ -112,7 +112,7 @@ class ListedLobs:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
         others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
         for lob in () if self._lists_none else self.package.ids():
-            own, place = lobids.parted(lob)
+            own, place = links.parted(lob)
             if own == self.prefix or (not self.prefix and own not in others):
                 yield place if own in others else lob
 

@@ -21,8 +21,7 @@ from metspack.errors import MetspackError
 from metspack.files import reading, tempdb
 from metspack.model import Finding
 from metspack.reporting import charts, linkmap
-from metspack.reporting.model import Frame, Relation, ReportFacts, word
-from metspack.reporting.records import parts, printable, sampled, verdict
+from metspack.reporting.model import Frame, Relation, ReportFacts, parts, printable, sampled, verdict, word
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.sizes import counted

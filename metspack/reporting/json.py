@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from metspack.reporting.model import Frame
-from metspack.reporting.records import head, record, result
+from metspack.reporting.model import Frame, head, record, result
 from metspack.reporting.store import FindingStore
 
 

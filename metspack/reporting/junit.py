@@ -17,8 +17,7 @@ from metspack.checking import Code
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import SIARD
 from metspack.model import Finding, Severity
-from metspack.reporting.model import Frame
-from metspack.reporting.records import line, parts, printable, sampled
+from metspack.reporting.model import Frame, line, parts, printable, sampled
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
-from metspack.reporting.model import children, parents
-from metspack.reporting.records import printable
+from metspack.reporting.model import children, parents, printable
 from metspack.sizes import counted
 
 SCHEMA_VERSION = 1

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState, Node
-from metspack.reporting.model import Relation, word
-from metspack.reporting.records import printable
+from metspack.reporting.model import Relation, printable, word
 from metspack.sizes import counted
 
 _BOX = 360

@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from metspack.checking import ALL_CODES, Code, Rule
 from metspack.model import Finding, Severity
-from metspack.reporting.model import Frame
-from metspack.reporting.records import TOOL, printable, sample
+from metspack.reporting.model import TOOL, Frame, printable, sample
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.version import __version__

@@ -11,8 +11,7 @@ from rich.cells import cell_len
 
 from metspack.checking import CheckSummary
 from metspack.model import Severity
-from metspack.reporting.model import Frame
-from metspack.reporting.records import parts, printable, sampled
+from metspack.reporting.model import Frame, parts, printable, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.sizes import counted
 

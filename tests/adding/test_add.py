@@ -22,7 +22,7 @@ from metspack.adding.add import add_archive
 from metspack.building import build, convert, manifests
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
-from metspack.mets import ids, lobids
+from metspack.mets import ids, links
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Limits
 from metspack.planning.division import Split
@@ -439,11 +439,11 @@ def test_every_lob_of_both_is_given_back_and_nothing_is_touched(
     place=st.sampled_from(["s0.t1.c2.r3", "s1.t0.c3.u2.a1.r9"]),
 )
 def test_ids_begin_with_the_name_and_can_be_parted(name: str, place: str) -> None:
-    prefix = lobids.prefix(f"{name}.siard")
+    prefix = links.prefix(f"{name}.siard")
     assert prefix == f"{ids.ncname(name)}."
-    assert lobids.parted(prefix + place) == (prefix, place)
-    assert lobids.parted(place) == ("", place)
-    low, high = lobids.bounds(prefix)
+    assert links.parted(prefix + place) == (prefix, place)
+    assert links.parted(place) == ("", place)
+    low, high = links.bounds(prefix)
     assert low <= prefix + place < high
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from metspack.checking import ALL_CODES, Code, Level, check
 from metspack.model import Severity
-from metspack.reporting import records as reporting
+from metspack.reporting import model as reporting
 from tests.findings import ordered
 from tests.packages.cases import HERE, KINDS, Case, cases
 

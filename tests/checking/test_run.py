@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, disk, explained, weight
+from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading
 from metspack.model import Budgets, Finding, Severity
@@ -101,7 +101,7 @@ def test_a_full_temporary_directory_is_an_error(package: Path, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(disk, "findings", full)
+    monkeypatch.setattr(inventory, "findings", full)
     with pytest.raises(TargetError, match="disk is full") as caught:
         next(check(package))
     assert "SQLITE_TMPDIR" in caught.value.hint

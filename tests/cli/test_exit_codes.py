@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from metspack.checking import disk
+from metspack.checking import inventory
 from tests.cli.conftest import Commands, Program
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
@@ -82,7 +82,7 @@ def test_4_when_the_temporary_disk_is_full(
     metspack: Commands, package: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = words(command, package)
-    monkeypatch.setattr(disk, "findings", failing(sqlite3.OperationalError("database or disk is full")))
+    monkeypatch.setattr(inventory, "findings", failing(sqlite3.OperationalError("database or disk is full")))
     outcome = metspack(*asked)
     assert outcome.code == 4
     assert "disk is full" in outcome.err
@@ -94,7 +94,7 @@ def test_70_for_a_fault_of_ours(
     metspack: Commands, package: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = words(command, package)
-    monkeypatch.setattr(disk, "findings", failing(RuntimeError("unthought-of")))
+    monkeypatch.setattr(inventory, "findings", failing(RuntimeError("unthought-of")))
     outcome = metspack(*asked)
     assert outcome.code == 70
     assert "unthought-of" in outcome.err
@@ -110,7 +110,7 @@ def test_130_when_interrupted(
     def interrupting(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(disk, "findings", interrupting)
+    monkeypatch.setattr(inventory, "findings", interrupting)
     outcome = metspack(*asked)
     assert outcome.code == 130
     assert "interrupted" in outcome.err

@@ -212,7 +212,7 @@ def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
         packs = Packing(form=form, created=CREATED)
         with (
             pytest.raises(MetspackError, match="gone"),
-            packs.open(tmp_path / form, "ip", tmp_path / form / "work", ("MD5",)) as pack,
+            packs.open_pack(tmp_path / form, "ip", tmp_path / form / "work", ("MD5",)) as pack,
         ):
             pack.put("x", fails(), 2)
         assert names(tmp_path / form) == {"work"}

@@ -18,8 +18,7 @@ from metspack.checking.links.graph import LinkState
 from metspack.checking.options import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
-from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts
-from metspack.reporting.records import printable
+from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts, printable
 from metspack.reporting.store import FindingStore
 from tests.packages import forge
 from tests.reporting import pages

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkmap
-from metspack.reporting.model import Relation
-from metspack.reporting.records import printable
+from metspack.reporting.model import Relation, printable
 from tests.reporting.reports import node, related
 
 TOP = node("mets.xml")

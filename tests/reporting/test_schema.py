@@ -16,7 +16,7 @@ from referencing import Registry, Resource
 from metspack import resources
 from metspack.checking import Code, Level
 from metspack.reporting import json as forms
-from metspack.reporting import records
+from metspack.reporting import model
 from metspack.reporting.model import Frame
 from metspack.reporting.store import FindingStore
 from tests.laws import law
@@ -64,7 +64,7 @@ def test_reports_of_good_and_bad_packages_are_valid(tmp_path: Path, level: Level
     (package / "unlisted").write_bytes(b"")
     with checked(package, level) as (frame, kept):
         streamed = report(frame, kept)
-        whole = records.document(frame.summary, kept.by_place(), path="package", level=level.value)
+        whole = model.document(frame.summary, kept.by_place(), path="package", level=level.value)
     assert streamed == whole
     assert streamed["findings"]
     assert streamed["counts"]["errors"] == frame.summary.errors

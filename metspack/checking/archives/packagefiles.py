@@ -13,7 +13,7 @@ from metspack.checking.links import swaps
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
-from metspack.mets import lobids
+from metspack.mets import links
 from metspack.model import Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
@@ -72,9 +72,9 @@ class Files:
     def prefix(self, archive: bytes) -> str:
         """Return what the ids of an archive's LOBs begin with in METS, "" where none has a beginning."""
         if archive not in self._prefixes:
-            found = lobids.prefix(shown(archive).rpartition("/")[2])
+            found = links.prefix(shown(archive).rpartition("/")[2])
             sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
-            is_used = self._catalogue.row(sql, *lobids.bounds(found)) is not None
+            is_used = self._catalogue.row(sql, *links.bounds(found)) is not None
             self._prefixes[archive] = found if is_used else ""
         return self._prefixes[archive]
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from metspack import uris
-from metspack.checking import disk
+from metspack.checking import inventory
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import FoundPackage, Roots
@@ -115,7 +115,7 @@ class Mounting:
         if wanted.place is not None and wanted.place != path:
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
-        yield from disk.findings(self._catalogue, self._places, folder, whole=self._whole)
+        yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
         if self._is_packed_in_place(found, folder):
             return MountOutcome(path=path)
         facts = {"href": wanted.called, "found": found.shown}

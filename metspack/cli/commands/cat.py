@@ -119,7 +119,10 @@ def _of_package(
 def _of_shard(
     path: Path, root: Path, unit: str | None, lob: str | None, ranges: list[ByteRange]
 ) -> Iterator[bytes]:
-    from metspack.restoring.shards.reading import concatenated, read_shard  # noqa: PLC0415
+    from metspack.restoring.shards.reading import (  # noqa: PLC0415
+        concatenated,
+        read_shard,
+    )
 
     shard = read_shard(path, root=root, unit=unit, lob=lob)
     cuts = [shard.cut(each.within(shard.size)) for each in ranges]

@@ -183,7 +183,7 @@ def check(
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
     from metspack.checking.options import CheckOptions  # noqa: PLC0415
     from metspack.reporting import facts  # noqa: PLC0415
-    from metspack.reporting.files import ReportFiles  # noqa: PLC0415
+    from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
     from metspack.reporting.store import FindingStore  # noqa: PLC0415
 
@@ -276,7 +276,10 @@ def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
 
 
 def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
-    from metspack.reporting import json, text  # noqa: PLC0415
+    from metspack.reporting import (  # noqa: PLC0415
+        json,
+        text,
+    )
 
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):

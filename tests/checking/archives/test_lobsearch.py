@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Code, Level, check, explained
-from metspack.checking import disk as checking_walking
+from metspack.checking import inventory as checking_walking
 from metspack.checking.archives.forms import Entries
 from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost
 from metspack.checking.archives.mappingtxt import Mapping

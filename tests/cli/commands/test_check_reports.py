@@ -19,7 +19,7 @@ from metspack.checking import run as checking_package
 from metspack.cli import console
 from metspack.errors import Interrupted
 from metspack.model import Finding
-from metspack.reporting.files import SUFFIXES
+from metspack.reporting.formats import SUFFIXES
 from metspack.reporting.store import FindingStore
 from tests.cli.conftest import Commands, Program
 from tests.packages import forge

@@ -12,24 +12,12 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.mets import CSIP_METS, descriptive, premis, writer
-from metspack.mets.dialects.csip import add, links, merge
-from metspack.mets.dialects.csip.documents import (
-    SPLITTING,
-    IpRole,
-)
-from metspack.mets.dialects.csip.files import (
-    IpFolder,
-    check_documentation,
-    schema_files,
-)
+from metspack.mets.dialects.csip import add, links
+from metspack.mets.dialects.csip import package as csip_package
+from metspack.mets.dialects.csip.documents import SPLITTING, IpRole
+from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import (
-    DATA,
-    DESCRIPTIVE,
-    Agents,
-    Terms,
-    folder_name,
-)
+from metspack.mets.dialects.csip.terms import DATA, DESCRIPTIVE, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -221,7 +209,7 @@ class Csip(CsipPackage, Dialect):
         representation: str | None,
     ) -> Adopted:
         """Return what is kept of the parent's documents: those in whose place no other is given."""
-        return merge.adopted(CsipOptions.of(options), root, documents, representation)
+        return csip_package.adopted(CsipOptions.of(options), root, documents, representation)
 
     def data_folder(self, objid: str) -> str:
         """Return the folder of the representation's data."""
@@ -229,7 +217,7 @@ class Csip(CsipPackage, Dialect):
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
         """Write all that a merged package is beside its data."""
-        return merge.write(self, package, content)
+        return csip_package.write(self, package, content)
 
 
 DIALECT = Csip

@@ -10,7 +10,7 @@ import pytest
 from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.reporting import html
-from metspack.reporting.files import SUFFIXES, ReportFiles
+from metspack.reporting.formats import SUFFIXES, ReportFiles
 from tests.reporting.reports import holding
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Level, check, disk
+from metspack.checking import Level, check, inventory
 from metspack.checking.catalogue import Catalogue, folded_name
 from metspack.checking.opening import CheckedTree
 from metspack.errors import TargetError
@@ -47,7 +47,7 @@ class Late:
 def late(monkeypatch: pytest.MonkeyPatch) -> type[Late]:
     """Have whatever lies below the package's own folder be found when it is asked for, and no sooner."""
     Late.begun = Late.ended = 0
-    monkeypatch.setattr(disk, "_LONG", -1)
+    monkeypatch.setattr(inventory, "_LONG", -1)
     monkeypatch.setattr("metspack.processes.Ahead", Late)
     return Late
 
@@ -97,19 +97,21 @@ def test_a_process_beside_finds_the_same(
     (package / "nothing").mkdir()
     alone = ordered(check(package, level))
     assert {each.path for each in alone} >= {"odd/mets.xml"}
-    monkeypatch.setattr(disk, "_LONG", -1)
+    monkeypatch.setattr(inventory, "_LONG", -1)
     assert ordered(check(package, level, jobs=2)) == alone
 
 
 def test_more_folders_than_a_process_can_be_given_are_walked_without_one(
     tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk, "_MOST_AHEAD", 1)
+    monkeypatch.setattr(inventory, "_MOST_AHEAD", 1)
     for name in "abc":
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").touch()
     with Catalogue() as catalogue:
-        assert list(disk.findings(catalogue, CheckedTree(FolderTree(tmp_path)), whole=True, jobs=2)) == []
+        assert (
+            list(inventory.findings(catalogue, CheckedTree(FolderTree(tmp_path)), whole=True, jobs=2)) == []
+        )
         assert late.begun == 1
         catalogue.settle()
         assert catalogue.number("SELECT count(*) FROM disk") == 6
@@ -122,12 +124,12 @@ NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filte
 @given(names=st.lists(st.one_of(NAME, st.sampled_from(["con", "lpt1.a", "b.", "nul", "aux.x"])), min_size=1))
 def test_usual_names_are_those_that_nothing_is_to_be_said_of(names: list[str]) -> None:
     raw = [os.fsencode(each) for each in names]
-    if disk._are_usual(b"/".join(raw)):
+    if inventory._are_usual(b"/".join(raw)):
         for name in raw:
             assert folded_name(name) == name
-            assert not disk._NOT_FOR_WINDOWS.fullmatch(name)
+            assert not inventory._NOT_FOR_WINDOWS.fullmatch(name)
 
 
 @pytest.mark.parametrize("name", ["record0.bin", "0", "a.b", "s0-t1_c2", ".x", "connect.bin"])
 def test_names_as_archives_have_them_are_usual(name: str) -> None:
-    assert disk._are_usual(f"a/{name}/b".encode())
+    assert inventory._are_usual(f"a/{name}/b".encode())
