@@ -1,7 +1,7 @@
 """The check of a package from the files on disk; shares no code with the writers of packages."""
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
-from metspack.checking.eark.package import Profile
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.options import Level
 from metspack.checking.run import (
     Checked,

@@ -11,7 +11,7 @@ from functools import total_ordering
 from pathlib import Path
 
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.eark.package import Profile
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.grammar import Grammar
 from metspack.errors import ConfigError

@@ -16,7 +16,8 @@ from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.eark.faults import CODES, named
-from metspack.checking.eark.package import PackageRoot, Profile, StandardsCheck
+from metspack.checking.eark.package import PackageRoot, StandardsCheck
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import listed, manifests, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph

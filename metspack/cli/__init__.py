@@ -53,12 +53,12 @@ def _run() -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, _interrupt)
 
-    code = _ended()
+    code = _exit_code()
     cli_console.end(code)
     return code
 
 
-def _ended() -> int:
+def _exit_code() -> int:
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy
 
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from lxml import etree
 
 from metspack.checking.eark.faults import NAMED
-from metspack.checking.eark.package import Profile
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Requirement
 from tests.packages.csip import ARCHIVE, DATA, LOB, PACKAGE_METS, REPRESENTATION, REPRESENTATION_METS, TABLE
 from tests.packages.forge import edit, siard

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, unique
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from metspack.checking.catalogue import Catalogue, shown
-from metspack.checking.eark import citssiard, folders, siard, sip
+from metspack.checking.eark import citssiard, folders, profiles
 from metspack.checking.eark.citssiard import Database
-from metspack.checking.eark.document import (
-    DOCUMENTATION,
-    SCHEMAS,
-    Attributes,
-    Elements,
-    Outline,
-    ReadingDone,
-    StatedFileGroup,
-)
-from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
+from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.folders import CataloguedFiles, Representation
 from metspack.checking.eark.header import Header
+from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.eark.sections import FileSection, Sections
 from metspack.checking.eark.structmap import Structure
@@ -31,120 +22,6 @@ from metspack.errors import MetspackError
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
-
-_EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
-_SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
-_CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
-
-
-@unique
-class Profile(Enum):
-    """The E-ARK standards that packages are checked against."""
-
-    AUTO = "auto"
-    """Each METS against what it says it is."""
-    RECOMMENDATION = "recommendation"
-    """None of the E-ARK standards."""
-    CSIP = "csip"
-    SIP = "sip"
-    CITS_SIARD = "cits-siard"
-
-
-_FORCED = {
-    Profile.RECOMMENDATION: frozenset[Standard](),
-    Profile.CSIP: frozenset({Standard.CSIP}),
-    Profile.SIP: frozenset({Standard.CSIP, Standard.SIP}),
-    Profile.CITS_SIARD: frozenset({Standard.CSIP, Standard.SIARD}),
-}
-
-
-@dataclass(slots=True)
-class Opening:
-    """The attributes of a METS document's root and header."""
-
-    root: Mapping[str, str] = field(default_factory=dict)
-    header: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def site(self) -> str:
-        """Which of the E-ARK profiles it names, empty for none."""
-        found = _EARK.fullmatch(self.root.get("PROFILE", "").strip())
-        return found[1].lower() if found else ""
-
-    @property
-    def is_csip(self) -> bool:
-        """Whether it says that it is of CSIP."""
-        marked = any(name.startswith("csip:") for each in (self.root, self.header) for name in each)
-        return marked or bool(self.site)
-
-
-def opening(blocks: Iterable[bytes]) -> Opening:
-    """Return the attributes of a METS document's root and header; only its beginning is read.
-
-    Raises ``XmlError`` for a beginning that is not well-formed.
-    """
-    elements, found = Elements(), Opening()
-
-    def root(attributes: Attributes, _line: int) -> None:
-        found.root = attributes
-
-    def header(attributes: Attributes, _line: int) -> None:
-        found.header = attributes
-        raise ReadingDone
-
-    def stop(_attributes: Attributes, _line: int) -> None:
-        raise ReadingDone
-
-    elements.starts |= {"mets": root, "metsHdr": header} | dict.fromkeys(_SECTIONS, stop)
-    elements.read(blocks)
-    return found
-
-
-def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:
-    """Return the standards that a package's METS is checked against.
-
-    ``is_laid_out`` is whether the package has a METS.xml, so spelled, and a folder ``representations``. A
-    profile of CSIP alone claims no more than that, whatever the OAIS type is.
-    """
-    if profile is not Profile.AUTO:
-        return _FORCED[profile]
-    if not (found.is_csip or is_laid_out):
-        return frozenset()
-    standards = {Standard.CSIP}
-    is_sip = found.header.get("csip:OAISPACKAGETYPE") == "SIP" and found.site != _CSIP_SITE
-    if is_sip or found.site == _SIP_SITE:
-        standards.add(Standard.SIP)
-    if _holds_database(found):
-        standards.add(Standard.SIARD)
-    return frozenset(standards)
-
-
-def of_representation(profile: Profile, found: Opening, *, is_database: bool) -> frozenset[Standard]:
-    """Return the standards for a representation's METS in a package of CSIP.
-
-    ``is_database`` is whether the package says that the representation is one. SIP asks nothing of it.
-    """
-    if profile is not Profile.AUTO:
-        return _FORCED[profile] - {Standard.SIP}
-    return frozenset(
-        {Standard.CSIP, Standard.SIARD} if is_database or _holds_database(found) else {Standard.CSIP}
-    )
-
-
-def _holds_database(found: Opening) -> bool:
-    content = found.root.get("csip:CONTENTINFORMATIONTYPE", "")
-    return content.lower().startswith(_SIARD_SITE) or found.site == _SIARD_SITE
-
-
-def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
-    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
-    named = outline.root.get("PROFILE", "").strip()
-    is_auto = profile is Profile.AUTO
-    wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
-    if named != wanted and not (is_auto and _EARK.fullmatch(named)):
-        faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
-    if named != sip.PROFILE and not (is_auto and named == siard.ROOT_PROFILE):
-        faults.add("SIP2", outline.line, quoted(named))
 
 
 def surveyed(
@@ -252,7 +129,7 @@ class StandardsCheck:
     def _standards(self, path: bytes) -> frozenset[Standard]:
         folder = path[: path.rfind(b"/") + 1]
         is_laid_out = path.endswith(folders.METS) and self._holdings.has_folder(folder + folders.FOLDER[:-1])
-        return of_package(self._profile, self._opening(path), is_laid_out=is_laid_out)
+        return profiles.of_package(self._profile, self._opening(path), is_laid_out=is_laid_out)
 
     def _package(self, path: bytes, *, is_elsewhere: bool) -> Iterator[Finding]:
         """Yield what is wrong with a package's METS, then with those of its representations."""
@@ -267,7 +144,7 @@ class StandardsCheck:
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
         if is_elsewhere:
             name = None
-        judge(outline, faults, self._profile, is_package=True)
+        profiles.judge(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted
         folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
         found = folders.representations(self._holdings, folder)
@@ -282,12 +159,12 @@ class StandardsCheck:
             return
         is_database = group is not None and _is_database(group)
         opening = self._opening(each.mets)
-        standards = of_representation(self._profile, opening, is_database=is_database)
+        standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards)
         outline = self._survey(each.mets, faults, is_package=False)
         if outline is None:
             return
-        judge(outline, faults, self._profile, is_package=False)
+        profiles.judge(outline, faults, self._profile, is_package=False)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         if Standard.SIARD in standards:
             self._database.judge(each, group, outline, faults)
@@ -296,7 +173,7 @@ class StandardsCheck:
     def _opening(self, path: bytes) -> Opening:
         try:
             with self._places.content(path) as content:
-                return opening(content.blocks())
+                return profiles.opening(content.blocks())
         except (OSError, MetspackError):
             return Opening()  # what is wrong with it has been told
 

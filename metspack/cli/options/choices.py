@@ -97,7 +97,7 @@ def levels() -> Iterable[Any]:
 @Choice
 def checked_profiles() -> Iterable[Any]:
     """The standards that METS files are checked against."""
-    from metspack.checking.eark.package import Profile  # noqa: PLC0415
+    from metspack.checking.eark.profiles import Profile  # noqa: PLC0415
 
     return Profile
 

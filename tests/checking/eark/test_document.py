@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from metspack import safexml
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.package import opening, surveyed
+from metspack.checking.eark.package import surveyed
+from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
 from metspack.model import Budgets
 from tests.laws import law

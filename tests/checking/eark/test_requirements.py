@@ -13,8 +13,9 @@ import pytest
 from metspack.checking import Code, check, explained
 from metspack.checking.eark import package as eark_document
 from metspack.checking.eark import package as eark_package
+from metspack.checking.eark import profiles
 from metspack.checking.eark.faults import NAMED, REQUIREMENTS
-from metspack.checking.eark.package import Profile
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Need, State
 from metspack.model import Finding
 from tests.checking.rule_damages import EVERY, Damage, both, package, with_content, without
@@ -244,10 +245,10 @@ def test_a_mets_whose_header_cannot_be_read_again_is_known_by_its_folders(
     csip.forge(folder)
     edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
 
-    def opening(_blocks: Iterator[bytes]) -> eark_package.Opening:
+    def opening(_blocks: Iterator[bytes]) -> profiles.Opening:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(eark_package, "opening", opening)
+    monkeypatch.setattr(profiles, "opening", opening)
     assert rules(checked(folder)) == {"CSIP81"}
 
 

@@ -1,0 +1,127 @@
+"""The E-ARK standards that a METS document is checked against: those it claims, or those asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from metspack.checking.eark import siard, sip
+from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
+from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.requirements import Standard
+
+_EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
+_SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
+_CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
+
+
+@unique
+class Profile(Enum):
+    """The E-ARK standards that packages are checked against."""
+
+    AUTO = "auto"
+    """Each METS against what it says it is."""
+    RECOMMENDATION = "recommendation"
+    """None of the E-ARK standards."""
+    CSIP = "csip"
+    SIP = "sip"
+    CITS_SIARD = "cits-siard"
+
+
+_FORCED = {
+    Profile.RECOMMENDATION: frozenset[Standard](),
+    Profile.CSIP: frozenset({Standard.CSIP}),
+    Profile.SIP: frozenset({Standard.CSIP, Standard.SIP}),
+    Profile.CITS_SIARD: frozenset({Standard.CSIP, Standard.SIARD}),
+}
+
+
+@dataclass(slots=True)
+class Opening:
+    """The attributes of a METS document's root and header."""
+
+    root: Mapping[str, str] = field(default_factory=dict)
+    header: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def site(self) -> str:
+        """Which of the E-ARK profiles it names, empty for none."""
+        found = _EARK.fullmatch(self.root.get("PROFILE", "").strip())
+        return found[1].lower() if found else ""
+
+    @property
+    def is_csip(self) -> bool:
+        """Whether it says that it is of CSIP."""
+        marked = any(name.startswith("csip:") for each in (self.root, self.header) for name in each)
+        return marked or bool(self.site)
+
+
+def opening(blocks: Iterable[bytes]) -> Opening:
+    """Return the attributes of a METS document's root and header; only its beginning is read.
+
+    Raises ``XmlError`` for a beginning that is not well-formed.
+    """
+    elements, found = Elements(), Opening()
+
+    def root(attributes: Attributes, _line: int) -> None:
+        found.root = attributes
+
+    def header(attributes: Attributes, _line: int) -> None:
+        found.header = attributes
+        raise ReadingDone
+
+    def stop(_attributes: Attributes, _line: int) -> None:
+        raise ReadingDone
+
+    elements.starts |= {"mets": root, "metsHdr": header} | dict.fromkeys(_SECTIONS, stop)
+    elements.read(blocks)
+    return found
+
+
+def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:
+    """Return the standards that a package's METS is checked against.
+
+    ``is_laid_out`` is whether the package has a METS.xml, so spelled, and a folder ``representations``. A
+    profile of CSIP alone claims no more than that, whatever the OAIS type is.
+    """
+    if profile is not Profile.AUTO:
+        return _FORCED[profile]
+    if not (found.is_csip or is_laid_out):
+        return frozenset()
+    standards = {Standard.CSIP}
+    is_sip = found.header.get("csip:OAISPACKAGETYPE") == "SIP" and found.site != _CSIP_SITE
+    if is_sip or found.site == _SIP_SITE:
+        standards.add(Standard.SIP)
+    if _holds_database(found):
+        standards.add(Standard.SIARD)
+    return frozenset(standards)
+
+
+def of_representation(profile: Profile, found: Opening, *, is_database: bool) -> frozenset[Standard]:
+    """Return the standards for a representation's METS in a package of CSIP.
+
+    ``is_database`` is whether the package says that the representation is one. SIP asks nothing of it.
+    """
+    if profile is not Profile.AUTO:
+        return _FORCED[profile] - {Standard.SIP}
+    return frozenset(
+        {Standard.CSIP, Standard.SIARD} if is_database or _holds_database(found) else {Standard.CSIP}
+    )
+
+
+def _holds_database(found: Opening) -> bool:
+    content = found.root.get("csip:CONTENTINFORMATIONTYPE", "")
+    return content.lower().startswith(_SIARD_SITE) or found.site == _SIARD_SITE
+
+
+def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
+    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
+    named = outline.root.get("PROFILE", "").strip()
+    is_auto = profile is Profile.AUTO
+    wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
+    if named != wanted and not (is_auto and _EARK.fullmatch(named)):
+        faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
+    if named != sip.PROFILE and not (is_auto and named == siard.ROOT_PROFILE):
+        faults.add("SIP2", outline.line, quoted(named))
