@@ -30,11 +30,11 @@ from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.ranges import parsed
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
+from metspack.sizes import parsed_range
 from metspack.sources.lobstream import ACCEPTABLE
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
@@ -167,7 +167,7 @@ def cat(
     ``verify``, only proven bytes of ranges are yielded; the bytes of a whole LOB are proven once the iterator
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
-    asked = [parsed(each) for each in ranges]
+    asked = [parsed_range(each) for each in ranges]
     with Package(path, budgets) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
 

@@ -42,7 +42,6 @@ PURE = {
     "packages.splitlobs",
     "packages.lobs",
     "packages.proofs",
-    "restoring.ranges",
 }
 """Modules that do nothing but compute: the same arguments always give the same result."""
 

@@ -20,7 +20,7 @@ from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.packages.proofs import Evidence, Proving
 from metspack.restoring.lobfile import ArchivedLob, LobFile, found
-from metspack.restoring.ranges import ByteRange
+from metspack.sizes import ByteRange
 
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."

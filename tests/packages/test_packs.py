@@ -23,10 +23,10 @@ from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.files import restore_files
 from metspack.restoring.joining import extracted, open_lob
-from metspack.restoring.ranges import parsed
 from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import shards
 from metspack.restoring.siard import restore_archive
+from metspack.sizes import parsed_range
 from tests import siards
 from tests.kept import copied
 from tests.trees import tree
@@ -78,7 +78,7 @@ def test_what_is_given_back_is_what_the_unpacked_package_gives(
         with open_lob(opened, SPLIT) as file:
             file.seek(120)
             assert file.read(60) == CONTENTS[2][120:180]
-        ranges = [parsed("95-105"), parsed("-1")]
+        ranges = [parsed_range("95-105"), parsed_range("-1")]
         assert b"".join(extracted(opened, SPLIT, ranges)) == CONTENTS[2][95:106] + CONTENTS[2][-1:]
         for shard in shards(opened):
             whole = b"".join(
@@ -155,7 +155,7 @@ def test_any_place_of_a_compressed_lob_can_be_read_in_any_order(tmp_path: Path, 
     with Package(package) as opened:
         for lob, contents in enumerate(CONTENTS, 1):
             assert b"".join(extracted(opened, f"s0.t0.c2.r{lob}", verify=verify)) == contents
-        ranges = [parsed(each) for each in ("200-249", "95-105", "0-0")]
+        ranges = [parsed_range(each) for each in ("200-249", "95-105", "0-0")]
         found = b"".join(extracted(opened, SPLIT, ranges, verify=verify))
         assert found == CONTENTS[2][200:] + CONTENTS[2][95:106] + CONTENTS[2][:1]
         with open_lob(opened, "s0.t0.c2.r5", verify=verify) as empty:
@@ -194,10 +194,12 @@ def test_a_compressed_lob_without_a_digest_is_proven_by_its_entry(tmp_path: Path
     bare = re.compile(rb' CHECKSUM(TYPE)?="[^"]*"')
     path = edited(package, lambda mets: bare.sub(b"", mets), {})
     with Package(package) as opened:
-        assert b"".join(extracted(opened, "s0.t0.c2.r1", [parsed("0-1")], warned=len)) == CONTENTS[0][:2]
+        assert (
+            b"".join(extracted(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len)) == CONTENTS[0][:2]
+        )
     miscounted(path, "")
     with Package(package) as opened, pytest.raises(SourceError, match="has CRC-32"):
-        list(extracted(opened, "s0.t0.c2.r1", [parsed("0-1")], warned=len))
+        list(extracted(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len))
 
 
 def test_a_compressed_lob_that_no_cell_names_is_restored_too(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from metspack.files import reading
 from metspack.files.byteranges import Medium
 from metspack.packages.package import Package
 from metspack.restoring.joining import JoinedLob, extracted, open_lob
-from metspack.restoring.ranges import parsed
+from metspack.sizes import parsed_range
 from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.packages import forge
@@ -41,7 +41,7 @@ def part(root: Path, number: int) -> Path:
 
 def all_of(root: Path, lob: str = SPLIT, *ranges: str, verify: bool = True) -> bytes:
     with Package(root) as package:
-        return b"".join(extracted(package, lob, [parsed(each) for each in ranges], verify=verify))
+        return b"".join(extracted(package, lob, [parsed_range(each) for each in ranges], verify=verify))
 
 
 def damaged(root: Path, number: int) -> None:
@@ -88,7 +88,7 @@ def test_ranges_come_one_after_the_other_and_may_overlap(root: Path) -> None:
 
 def test_a_range_outside_is_refused_before_anything_is_yielded(root: Path) -> None:
     with Package(root) as package, pytest.raises(ConfigError, match="which has 46 bytes"):
-        extracted(package, SPLIT, [parsed("0-3"), parsed("40-46")])
+        extracted(package, SPLIT, [parsed_range("0-3"), parsed_range("40-46")])
 
 
 def test_the_file_seeks_as_files_do(root: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_touched_part_is_verified_whole_before_a_byte_of_it_is_given(root: Pat
         all_of(root, SPLIT, "20-20")
     assert all_of(root, SPLIT, "20-20", verify=False) == WHOLE[20:21]
     with Package(root) as package:
-        blocks = extracted(package, SPLIT, [parsed("10-20")])
+        blocks = extracted(package, SPLIT, [parsed_range("10-20")])
         assert next(blocks) == WHOLE[10:16]
         with pytest.raises(SourceError):
             next(blocks)
@@ -391,6 +391,6 @@ def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], dra
             if data:
                 first = draw.draw(st.integers(0, len(data) - 1))
                 last = draw.draw(st.integers(first, len(data) - 1))
-                ranges = [parsed(f"{first}-{last}"), parsed(f"-{last + 1}")]
+                ranges = [parsed_range(f"{first}-{last}"), parsed_range(f"-{last + 1}")]
                 found = b"".join(extracted(package, lob.id, ranges, verify=verify))
                 assert found == data[first : last + 1] + data[-last - 1 :]

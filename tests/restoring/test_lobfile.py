@@ -16,7 +16,7 @@ from metspack.packages.cells import found_in, opened_archive
 from metspack.packages.package import Package
 from metspack.restoring.joining import extracted, open_lob
 from metspack.restoring.lobfile import ArchivedLob, found, listed
-from metspack.restoring.ranges import parsed
+from metspack.sizes import parsed_range
 from tests.laws import law
 from tests.packages import forge
 from tests.restoring import splitting
@@ -88,7 +88,7 @@ def test_any_reads_are_slices(root: Path, places: list[tuple[int, int]], verify:
 
 def test_an_empty_one_is_empty(tmp_path: Path) -> None:
     with Package(archived(tmp_path / "package", b"")) as package:
-        for ranges in ((), [parsed("0-")]):
+        for ranges in ((), [parsed_range("0-")]):
             assert b"".join(extracted(package, LOB, ranges)) == b""
         with open_lob(package, LOB) as file:
             assert file.read() == b""
@@ -97,7 +97,7 @@ def test_an_empty_one_is_empty(tmp_path: Path) -> None:
 def test_an_empty_one_that_should_not_be_is_told(tmp_path: Path) -> None:
     root = archived(tmp_path / "package", b"", digest=forge.md5(b"x"))
     with Package(root) as package:
-        for ranges in ((), [parsed("0-")]):
+        for ranges in ((), [parsed_range("0-")]):
             with pytest.raises(SourceError, match="another MD5 than its cell says"):
                 list(extracted(package, LOB, ranges))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from metspack.model import Budgets
-    from metspack.restoring.ranges import ByteRange
+    from metspack.sizes import ByteRange
 
 _USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
 
@@ -88,9 +88,9 @@ def cat(  # noqa: PLR0917 -- a command's options
 
     `metspack cat out s0.t2.c4.r14 --range 2100-3599 > piece`
     """
-    from metspack.restoring.ranges import parsed  # noqa: PLC0415 -- commands load what they need
+    from metspack.sizes import parsed_range  # noqa: PLC0415 -- commands load what they need
 
-    asked = [parsed(each) for each in ranges or ()]
+    asked = [parsed_range(each) for each in ranges or ()]
     if shard is not None:
         if package is not None:
             raise ConfigError("OUT and --shard cannot be combined", hint=_USE)
@@ -119,10 +119,7 @@ def _of_package(
 def _of_shard(
     path: Path, root: Path, unit: str | None, lob: str | None, ranges: list[ByteRange]
 ) -> Iterator[bytes]:
-    from metspack.restoring.shards.reading import (  # noqa: PLC0415
-        concatenated,
-        read_shard,
-    )
+    from metspack.restoring.shards.reading import concatenated, read_shard  # noqa: PLC0415
 
     shard = read_shard(path, root=root, unit=unit, lob=lob)
     cuts = [shard.cut(each.within(shard.size)) for each in ranges]

@@ -276,10 +276,7 @@ def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
 
 
 def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
-    from metspack.reporting import (  # noqa: PLC0415
-        json,
-        text,
-    )
+    from metspack.reporting import json, text  # noqa: PLC0415
 
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):

@@ -115,10 +115,7 @@ def _verify(
     source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
 ) -> Verification:
     """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
-    from metspack.inspecting.verification import (  # noqa: PLC0415
-        Verifier,
-        failures,
-    )
+    from metspack.inspecting.verification import Verifier, failures  # noqa: PLC0415
 
     with Verifier(source, accepted, progress) as verifier:
         for verdict in failures(source, verifier):

@@ -95,7 +95,12 @@ class _ShardListing:
             yield shard(self._package.objid, each, base=self._base)
 
     def _check_lobs(self) -> Iterator[HeldLob]:
-        from metspack.restoring.shards.writing import held, misplaced, unlisted, unrelated  # noqa: PLC0415
+        from metspack.restoring.shards.writing import (  # noqa: PLC0415
+            held,
+            misplaced,
+            unlisted,
+            unrelated,
+        )
 
         lob = None if self._lob is None else held(self._package, self._lob)
         for fault in self._package.faults if lob is None else ():
@@ -130,10 +135,7 @@ class _ShardListing:
 
 
 def _write(found: Iterable[Shard], form: str) -> None:
-    from metspack.restoring.shards.writing import (  # noqa: PLC0415
-        doms_document,
-        to_json,
-    )
+    from metspack.restoring.shards.writing import doms_document, to_json  # noqa: PLC0415
 
     for text in doms_document(found) if form == "doms" else map(to_json, found):
         for line in text.splitlines():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
-from metspack.restoring.ranges import ByteRange, parsed
+from metspack.sizes import ByteRange, parsed_range
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from metspack.restoring.ranges import ByteRange, parsed
     ],
 )
 def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: range) -> None:
-    assert parsed(text).within(size) == offsets
+    assert parsed_range(text).within(size) == offsets
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: r
 )
 def test_what_is_no_range_is_refused(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
-        parsed(text)
+        parsed_range(text)
     assert "2100-3599" in caught.value.hint
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_range_is_refused(text: str, said: str) -> None:
 )
 def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        parsed(text).within(size)
+        parsed_range(text).within(size)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
@@ -70,7 +70,7 @@ def test_a_range_is_read_back_from_its_text(first: int, more: int) -> None:
         ByteRange(first=first, last=None),
         ByteRange(first=None, last=first + 1),
     ):
-        assert parsed(str(each)) == each
+        assert parsed_range(str(each)) == each
 
 
 @given(st.binary(min_size=1, max_size=50), st.data())
@@ -79,7 +79,7 @@ def test_a_range_within_a_lob_is_pythons_slice(data: bytes, draw: st.DataObject)
     last = draw.draw(st.integers(first, len(data) - 1))
 
     def of(text: str) -> bytes:
-        offsets = parsed(text).within(len(data))
+        offsets = parsed_range(text).within(len(data))
         return data[offsets.start : offsets.stop]
 
     assert of(f"{first}-{last}") == data[first : last + 1]
