@@ -47,7 +47,11 @@ class ByteRange:
 
 
 def parsed_range(text: str) -> ByteRange:
-    """Return the range that a text stands for; raises ``ConfigError`` for one that stands for none."""
+    """Return the range that a text stands for; raises ``ConfigError`` for one that stands for none.
+
+    ``2100-3599`` is from the first to the last byte, inclusive, counted from 0; ``2100-`` goes to the end;
+    ``-500`` is the last 500 bytes (RFC 9110 §14.1.2, for one range).
+    """
     found = _RANGE.fullmatch(text.strip())
     if found is None or not (found[1] or found[2]):
         raise ConfigError(f"{text[:100]!r} is not a range of bytes", hint=_HINT)

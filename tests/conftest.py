@@ -39,7 +39,7 @@ settings.load_profile("metspack")
 gc.disable()
 
 
-_LONG = {"test_wheel.py", "test_transcripts.py", "test_forms.py"}
+_LONG = {"test_wheel.py", "test_transcripts.py", "test_archive_forms.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

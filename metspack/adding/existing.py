@@ -11,6 +11,7 @@ from pathlib import Path
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading
+from metspack.layouts.names import SIARD
 from metspack.mets import dialects, is_mets_name, reader
 from metspack.mets.dialects.interface import Dialect, ExistingPackage
 
@@ -128,7 +129,7 @@ def _found(root: Path) -> tuple[str, str, str]:
 
 def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
     for path in sorted((root / folder).glob(kind.archives)):
-        if path.suffix.lower() == ".siard" and path.is_file():
+        if path.suffix.lower() == SIARD and path.is_file():
             yield str(path.relative_to(root))
 
 

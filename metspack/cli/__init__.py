@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
 
-EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_SOURCE = 3
 EXIT_TARGET = 4
@@ -85,12 +84,12 @@ def _exit_code() -> int:
 def _called() -> int:
     from typer import TyperException  # noqa: PLC0415
 
-    from metspack.cli.app import app  # noqa: PLC0415
+    from metspack.cli.app import command  # noqa: PLC0415
     from metspack.cli.config.layers import refusal  # noqa: PLC0415
 
     code: object = None
     try:
-        code = app(prog_name="metspack", standalone_mode=False)
+        code = command(prog_name="metspack", standalone_mode=False)
     except TyperException as error:
         raise refusal(error) from None
     except SystemExit as leaving:

@@ -101,3 +101,6 @@ _add(shards.shards, *_LONG)
 _add(roundtrip.roundtrip, *_LONG)
 _add(sample.sample, ConfigGroup)
 app.add_typer(config.app, name="config")
+
+command = typer.main.get_command(app)
+"""All of it as one command, made once."""

@@ -11,6 +11,7 @@ from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
+from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.ips import (
     REPRESENTATIONS,
@@ -136,7 +137,7 @@ class DataFiles:
 
     def archives(self) -> list[DataFile]:
         """Return the first SIARD archives among the files, two at the most."""
-        return [each for each in self.files() if each.path.lower().endswith(".siard")][:2]
+        return [each for each in self.files() if each.path.lower().endswith(SIARD)][:2]
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""

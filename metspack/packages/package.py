@@ -13,6 +13,7 @@ from pathlib import Path
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import SourceError
 from metspack.files.tempdb import Closable
+from metspack.layouts.names import SIARD
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import Budgets, Digest
 from metspack.packages.files import open_part
@@ -340,7 +341,7 @@ def _found(path: Path) -> tuple[Path, str]:
             f"{path} holds no mets.xml, so it is not a package",
             hint="Name the folder that metspack build made.",
         )
-    if path.suffix.lower() == ".siard" and path.is_file():
+    if path.suffix.lower() == SIARD and path.is_file():
         beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
         raise SourceError(
             f"{path} is a SIARD archive; expected a package",

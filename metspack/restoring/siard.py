@@ -24,6 +24,7 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
+from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
@@ -115,7 +116,7 @@ def restore_archive(
 
 def is_archive_name(target: Path) -> bool:
     """Return whether a target is named as an archive, not as a folder."""
-    return target.suffix.lower() == ".siard"
+    return target.suffix.lower() == SIARD
 
 
 class _RestoreWork:

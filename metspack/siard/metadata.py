@@ -126,9 +126,7 @@ class Metadata:
     description: str
     data_owner: str
     origin_timespan: str
-    producer: str
     product: str
-    archival_date: str
     lob_folder: str | None
     digests: tuple[Digest, ...]
     unread_digests: tuple[str, ...]
@@ -165,9 +163,7 @@ def of(root: Element) -> Metadata:
         description=_text(root, "description"),
         data_owner=_text(root, "dataOwner"),
         origin_timespan=_text(root, "dataOriginTimespan"),
-        producer=_text(root, "producerApplication"),
         product=_text(root, "databaseProduct"),
-        archival_date=_text(root, "archivalDate"),
         lob_folder=folder_value(root, "lobFolder"),
         digests=read_digests,
         unread_digests=unread,

@@ -170,7 +170,7 @@ def test_manifests_list_the_packed_files(tmp_path: Path, dialect: str) -> None:
 
 def test_a_manifest_of_lobs_does_not_go_with_packing(tmp_path: Path) -> None:
     wanted = replace(options("recommendation", "zip", "siard22"), lob_manifest=True)
-    with pytest.raises(ConfigError, match=r"those are packed"):
+    with pytest.raises(ConfigError, match=r"which are packed"):
         built(tmp_path, wanted)
 
 

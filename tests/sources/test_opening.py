@@ -117,7 +117,7 @@ def test_a_list_that_names_a_file_twice_loses_nothing(tmp_path: Path) -> None:
     )
     made = built(tmp_path / "l.csv", tmp_path / "out", base=tmp_path / "scans")
     assert made.files == 2
-    assert any("s0.t0.c1.r2 has those of s0.t0.c1.r1" in each for each in made.warnings)
+    assert any("s0.t0.c1.r2 and s0.t0.c1.r1" in each for each in made.warnings)
     found = [name for name, data in tree(tmp_path / "out").items() if data == b"one"]
     assert len(found) == 2
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.links import swaps
+from metspack.layouts.names import SIARD
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
@@ -121,7 +122,7 @@ class Files:
             if len(self._siblings) >= _FOLDERS_KEPT:
                 self._siblings.clear()
             if self._archives is None:
-                archives = self._catalogue.rows(_ARCHIVES, b".siard")
+                archives = self._catalogue.rows(_ARCHIVES, SIARD.encode())
                 self._archives = {shown(path).rpartition("/")[2] for (path,) in archives}
             prefix = key[0]
             below = self._catalogue.rows(

@@ -11,6 +11,7 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
 from metspack.cli.options.package import Accept
 from metspack.errors import ConfigError
+from metspack.layouts.names import SIARD
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _check(
     if not siard:
         if into is not None:
             raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
-        if output.suffix.lower() == ".siard":
+        if output.suffix.lower() == SIARD:
             raise ConfigError(
                 f"{output} is the name of an archive, but LOBs are restored as files",
                 hint="Add --siard for an archive, or name a folder.",
@@ -127,7 +128,7 @@ def _check(
                 hint="An archive holds all its LOBs, with their right digests"
                 + (": leave --only out." if name == "--only" else "; metspack convert has --accept."),
             )
-    if into == "folder" and output.suffix.lower() == ".siard":
+    if into == "folder" and output.suffix.lower() == SIARD:
         raise ConfigError(
             f"{output} is the name of an archive, but --into folder makes a folder",
             hint="Name the folder for the archive and its LOBs, without .siard at the end.",
@@ -162,7 +163,7 @@ def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
         *([f"{counted(restored.inside, 'LOB')} {inside}"] if restored.inside else ()),
     ]
     console.out(", ".join(words))
-    if siard and output.suffix.lower() == ".siard":
+    if siard and output.suffix.lower() == SIARD:
         console.out(
             f"Published; every LOB was proven. The archive has {counted(restored.size or 0, 'byte')}, "
             f"SHA-256 {restored.sha256}"

@@ -363,7 +363,7 @@ def test_copying_refuses_to_replace_what_is_there_and_writes_nothing(tmp_path: P
         occupied.symlink_to("nowhere")
     else:
         occupied.write_bytes(bytes(size + (kind == "longer")))
-    with pytest.raises(TargetError, match=r"Northwind-full\.siard is there already") as refused:
+    with pytest.raises(TargetError, match=r"Northwind-full\.siard already exists") as refused:
         copy_sample("northwind", tmp_path)
     assert "another folder" in refused.value.hint
     assert list(tmp_path.iterdir()) == [occupied]
