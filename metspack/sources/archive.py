@@ -391,8 +391,7 @@ def named(table: Table, cell: str) -> str:
 
 def extension_of(file: str) -> str:
     """Return the extension of a cell's ``file`` without the dot, ``bin`` when it has none."""
-    found = _EXTENSION.search(file.rstrip())
-    return found[1] if found else "bin"
+    return found[1] if (found := _EXTENSION.search(file.rstrip())) else "bin"
 
 
 def declared_type(table: Table, path: str) -> str | None:
