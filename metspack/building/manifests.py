@@ -1,4 +1,4 @@
-"""Sidecar files of SIARD 2.2 for an archive with LOBs outside: mapping.txt and manifest.txt."""
+"""Manifests of a package, and SIARD 2.2's own two files: mapping.txt and manifest.txt."""
 
 from __future__ import annotations
 

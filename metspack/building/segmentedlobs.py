@@ -83,8 +83,8 @@ class SegmentedLobs(tempdb.Scratch):
         """
         with (
             Sharing() as sharing,
-            writing.NewFile(assignment.path(staging.work, _LISTED)) as listed,
-            writing.NewFile(assignment.path(staging.work, _AGAIN)) as again,
+            writing.NewFile(assignment.slice_path(staging.work, _LISTED)) as listed,
+            writing.NewFile(assignment.slice_path(staging.work, _AGAIN)) as again,
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
@@ -99,12 +99,12 @@ class SegmentedLobs(tempdb.Scratch):
                 if claimed == {lob.place.id}:
                     self.counted.lobs += 1
                     self.counted.bytes += lob.size
-                    listed.write(assignment.line(lob, None))
+                    listed.write(assignment.slice_line(lob, None))
                 elif claimed == {""}:
                     self.counted.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
-                    again.write(assignment.line(lob, None))
+                    again.write(assignment.slice_line(lob, None))
                 else:
                     others = ", ".join(sorted(claimed - {lob.place.id}))
                     raise SourceError(
@@ -147,7 +147,7 @@ class SegmentedLobs(tempdb.Scratch):
         accepted = options.accepted
         identifying = Identifying(staging.work / "probe") if options.identify else None
         with OpenHoldings(self._archive.holdings()) as shelf, tempdb.explained(_WHAT):
-            for lob, _ in assignment.entries(assignment.path(staging.work, _LISTED)):
+            for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
                     self._read_parts(lob, passage, progress)
@@ -158,7 +158,7 @@ class SegmentedLobs(tempdb.Scratch):
                     passage.end()
                     self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
-            for lob, _ in assignment.entries(assignment.path(staging.work, _AGAIN)):
+            for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _AGAIN)):
                 passage = Passage(lob, shelf, (), accepted)
                 for _block in passage.portion():
                     pass

@@ -217,7 +217,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _room(task, spot) as room:
-                    entries = assignment.entries(assignment.path(task.work, spot.number))
+                    entries = assignment.slice_entries(assignment.slice_path(task.work, spot.number))
                     for file in placer.place(entries, room.lobs):
                         placements.add(file)
                         if file.part_of:

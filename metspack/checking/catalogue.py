@@ -1,4 +1,4 @@
-"""Catalogue of a check: METS documents, files and cells of a package, in a temporary database on disk.
+"""The catalogue of a check, a temporary database of METS, files and cells; and nearest names, pure.
 
 Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
 sort as manifests do.

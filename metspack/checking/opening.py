@@ -1,4 +1,4 @@
-"""Opening of the package to check: a folder, a METS file, or a zip or tar file."""
+"""Packages to be checked: opened by path, widened to the folder of their files, mounted in one tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output for a person: results on stdout, everything else on stderr."""
+"""Output for a person: results, errors, progress; and the log of a run as JSON lines."""
 
 from __future__ import annotations
 

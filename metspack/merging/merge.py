@@ -104,7 +104,7 @@ class _MergeWork:
         self.objid = ids.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
         self.warnings = [*found.unproven]
-        self.options = replace(options, objid=self.objid, dialect_options=self._adopt(options))
+        self.options = replace(options, objid=self.objid)
         self.archive = self._archive()
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
@@ -161,14 +161,15 @@ class _MergeWork:
     def write(self) -> Merged:
         """Write the whole package in the staging folder; return its result."""
         staging = self.staging
-        dialect = self._dialect()
         files, size = self.found.amounts()
-        footprint, ips = dialect.footprint, len(self.containers)
+        footprint, ips = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
             staging,
             files=files + footprint.files_per_ip * ips,
             bytes_=size + footprint.per_lob * files + footprint.per_ip * ips,
         )
+        self.options = replace(self.options, dialect_options=self._adopt(self.options))
+        dialect = self._dialect()
         staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
         folder = dialect.data_folder(self.objid)

@@ -1,8 +1,8 @@
 """Links between METS documents (``mptr``): direction, style, and equality of OBJIDs.
 
-Three styles are about, and what RODA reads: the recommendation (0.16) names a child by the ID of a file
-entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in structMaps of their
-own; CSIP's text on large packages (2018) by ``urn:<NID>:<OBJID>``; representations are named by location.
+Three styles are in use, besides the one that RODA reads: the recommendation (0.16) names a child by the ID of
+a file entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in structMaps of
+their own; CSIP's text on large packages (2018) by ``urn:<NID>:<OBJID>``; representations by their location.
 Pure.
 """
 

@@ -1,4 +1,4 @@
-"""LOBs of a package as METS describes them: whole or in parts, with sizes and digests."""
+"""LOBs as METS lists them: whole or in parts, sizes, digests; and the selection of some; pure."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ _ZIP = tuple(ZipExtent.__dataclass_fields__)
 _FILE = tuple(FileExtent.__dataclass_fields__)
 
 
-def path(work: Path, number: int) -> Path:
+def slice_path(work: Path, number: int) -> Path:
     """Return the path of a segment's slice; ``number`` is the segment's in the order of the plan."""
     return work / f"slice-{number}.jsonl"
 
 
-def line(lob: LobRef, part: Part | None) -> bytes:
+def slice_line(lob: LobRef, part: Part | None) -> bytes:
     """Return a LOB, or a part of one, as a line of a slice."""
     cell, place = lob.cell, lob.place
     proofs = lob.proofs
@@ -91,7 +91,7 @@ def _extent(fields: list[Any]) -> Extent:
     return FileExtent(**dict(zip(_FILE, (root, tuple(names), *stamp), strict=True)))
 
 
-def entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:
+def slice_entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:
     """Yield the LOBs and parts of a slice, as ``line`` wrote them."""
     with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
         for each in lines:
@@ -250,9 +250,9 @@ class _CourseWriter:
             course.keys.append(key)
             if goes_on:
                 course.joined.add(number)
-            self._open[key] = number, writing.NewFile(path(self._work, number))
+            self._open[key] = number, writing.NewFile(slice_path(self._work, number))
         number, file = self._open[key]
-        file.write(line(lob, part))
+        file.write(slice_line(lob, part))
         course.files += 1
         if not goes_on:
             course.split += part is not None

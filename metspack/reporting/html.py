@@ -1,4 +1,4 @@
-"""A check's report as one HTML page: no scripts, nothing from outside, the same bytes for the same check."""
+"""The report as one HTML page, with the lines of METS that findings point at."""
 
 from __future__ import annotations
 

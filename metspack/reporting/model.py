@@ -1,4 +1,4 @@
-"""Value objects of reports: the frame of a check, and the figures of its pictures and tables."""
+"""Value objects of reports: the frame of a check, its figures, and a finding as lines and as JSON."""
 
 from __future__ import annotations
 

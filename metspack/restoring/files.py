@@ -128,9 +128,9 @@ def restore_files(
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        with writing.NewFile(assignment.path(staging.work, 0)) as found:
+        with writing.NewFile(assignment.slice_path(staging.work, 0)) as found:
             for lob in _find_lobs(source, sharing, progress, tally):
-                found.write(assignment.line(lob, None))
+                found.write(assignment.slice_line(lob, None))
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -215,7 +215,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        entries = assignment.entries(assignment.path(staging.work, 0))
+        entries = assignment.slice_entries(assignment.slice_path(staging.work, 0))
         for file in placing.place(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         shelf.check_unchanged()

@@ -192,7 +192,7 @@ class _RestoreWork:
                 if stays(lob):
                     found.inside.add(column_of(lob.place))
                     found.stay += 1
-                    staying_lobs.write(assignment.line(lob, None))
+                    staying_lobs.write(assignment.slice_line(lob, None))
                     found.unmoved += lob.size
                     continue
                 found.outside.add(column_of(lob.place))
@@ -204,9 +204,9 @@ class _RestoreWork:
                 if kept not in moving:
                     number = found.slices[kept] = len(found.slices)
                     moving[kept] = files.enter_context(
-                        writing.NewFile(assignment.path(self.staging.work, number))
+                        writing.NewFile(assignment.slice_path(self.staging.work, number))
                     )
-                moving[kept].write(assignment.line(lob, None))
+                moving[kept].write(assignment.slice_line(lob, None))
                 found.lobs += 1
                 found.split += len(lob.extents) > 1
                 found.bytes += lob.size
@@ -219,7 +219,7 @@ class _RestoreWork:
             return
         self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
         with OpenHoldings(self.source.holdings()) as shelf:
-            for lob, _ in assignment.entries(self.staging.work / "stay.jsonl"):
+            for lob, _ in assignment.slice_entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, shelf):
                     pass
 
@@ -235,7 +235,7 @@ class _RestoreWork:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
-            for lob, _ in assignment.entries(assignment.path(self.staging.work, number)):
+            for lob, _ in assignment.slice_entries(assignment.slice_path(self.staging.work, number)):
                 name = self._entry(lob.cell)
                 yield Added(name=name, blocks=self._proven(lob, shelf), size=lob.size, method=method)
 
@@ -327,7 +327,7 @@ class _RestoreWork:
             )
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
-                entries = assignment.entries(assignment.path(self.staging.work, number))
+                entries = assignment.slice_entries(assignment.slice_path(self.staging.work, number))
                 for each in placing.place(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
             shelf.check_unchanged()

@@ -98,9 +98,10 @@ def _changed(held: HeldMedium) -> SourceError:
 
 
 PART_DIGEST = "dbptk-part-digest"
-"""Faults that may be accepted: a digest that is only the last part's, as DBPTK writes it for split LOBs."""
+"""A digest that is only the last part's, as DBPTK writes it for split LOBs."""
 
 ACCEPTABLE = (PART_DIGEST,)
+"""Faults that may be accepted."""
 
 
 def accepted(given: Collection[str]) -> frozenset[str]:

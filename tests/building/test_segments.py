@@ -52,7 +52,7 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
     with Archive(source) as archive:
         holdings = archive.holdings()
         for index, lob in enumerate(archive.lobs()):
-            assignment.path(folder / "work", index).write_bytes(assignment.line(lob, None))
+            assignment.slice_path(folder / "work", index).write_bytes(assignment.slice_line(lob, None))
     return [
         SegmentTask(
             segments=(

@@ -55,6 +55,6 @@ PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[LobRef, Part | None]]
 ) -> None:
-    path = assignment.path(tmp_path_factory.mktemp("work"), 7)
-    path.write_bytes(b"".join(assignment.line(lob, part) for lob, part in entries))
-    assert list(assignment.entries(path)) == entries
+    path = assignment.slice_path(tmp_path_factory.mktemp("work"), 7)
+    path.write_bytes(b"".join(assignment.slice_line(lob, part) for lob, part in entries))
+    assert list(assignment.slice_entries(path)) == entries

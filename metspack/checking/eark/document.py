@@ -1,4 +1,4 @@
-"""Handlers for the elements of a METS document, called while it is parsed.
+"""A METS document as its requirements see it: elements as they are parsed, and the outline of it all.
 
 Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
 document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.

@@ -1,4 +1,4 @@
-"""Broken requirements of one document, each kept once with its first place and a count."""
+"""The requirements by their ids, what each demands, and those that a document does not meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check of every METS of a package against the E-ARK standards that it follows."""
+"""A package against CSIP, E-ARK SIP and CITS SIARD: each of its METS documents, its folders, its archive."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 -- the vocabulary has dashes of two kinds
-"""Requirements of the E-ARK standards, and how far each is checked. Pure."""
+"""Requirements of CSIP, E-ARK SIP and CITS SIARD as values, and the vocabularies of CSIP; pure."""
 
 from __future__ import annotations
 

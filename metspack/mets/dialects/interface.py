@@ -384,7 +384,7 @@ class Dialect(ABC):
     def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
         """Write all that a child IP is beside its LOBs; returns each file's digests, with METS's, by path.
 
-        The digests are those of ``placing.algorithms``. Raises ``TargetError`` and ``ConfigError``.
+        The digests are those of ``filetable.algorithms``. Raises ``TargetError`` and ``ConfigError``.
         """
 
     @abstractmethod

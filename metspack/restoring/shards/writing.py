@@ -1,4 +1,4 @@
-"""Write LOBs as shards: stretches of files, for tools that know neither METS nor SIARD.
+"""Write LOBs as shards, once their parts, files and relations are as METS says.
 
 The pattern "Data Shards" of the DOMS data models: a shard is a virtual file that refers to the files
 which hold its bytes, with offset and length in each, and is related to each of them (``consistsOf``).

@@ -157,7 +157,7 @@ def check_documentation(root: Path) -> None:
     """Raise ``ConfigError`` unless a folder's files can be a package's documentation."""
     if not root.is_dir():
         raise ConfigError(
-            f"the documentation {root} is no folder",
+            f"the documentation {root} is not a folder",
             hint="Name the folder that holds it: --documentation DIR.",
         )
     for names in below(root):

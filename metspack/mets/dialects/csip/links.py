@@ -59,7 +59,7 @@ def check_objid(terms: Terms, objid: str) -> None:
     folder_name(objid)
     if terms.link_style == "csip-large" and not _URN.fullmatch(objid):
         raise ConfigError(
-            f"the OBJID {objid!r} is no URN, and csip-large names packages by URN alone",
+            f"the OBJID {objid!r} is not a URN, and csip-large names packages by URN alone",
             hint="Give one with --id urn:..., leave --id out, or take another --link-style.",
         )
 

@@ -107,30 +107,30 @@ class Terms:
         _one_of("link style", self.link_style, LINK_STYLES)
         if not _REPRESENTATION.fullmatch(self.representation) or len(self.representation) > _LONGEST:
             raise ConfigError(
-                f"{self.representation!r} is no name of a representation",
+                f"{self.representation!r} is not a name for a representation",
                 hint="It is the name of one folder, of letters, digits and . _ -, such as rep1.",
             )
         if self.version is None:
             raise ConfigError(
-                "an E-ARK package of a database wants a SIARD archive, and there is none (CSIP114)",
+                "an E-ARK package of a database requires a SIARD archive, and there is none (CSIP114)",
                 hint="LOBs alone are packaged by the recommendation's dialect: leave --dialect out.",
             )
         is_siard = self.profile == "cits-siard" and self.package_type == "SIP"
         if (self.profile == "sip" or is_siard) and not agents.submitter:
             clause = "CITS SIARD, REF_SIP_1" if is_siard else "E-ARK SIP, SIP15"
             raise ConfigError(
-                f"the profile {self.profile} wants a submitting agent in a SIP ({clause}), and none is named",
+                f"the profile {self.profile} requires a submitting agent in a SIP ({clause}); none is named",
                 hint='Say who submits the package: --submitter "National Archives".',
             )
         if self.profile == "sip" and self.package_type != "SIP":
             raise ConfigError(
                 f"the profile sip does not go with the package type {self.package_type}",
-                hint="E-ARK SIP's SIP4 wants SIP: leave --type out, or take another --profile.",
+                hint="E-ARK SIP (SIP4) requires SIP: leave --type out, or take another --profile.",
             )
         if self.profile == "cits-siard" and self.content_type != CITS_SIARD:
             raise ConfigError(
                 f"the profile cits-siard does not go with the content information type {self.content_type}",
-                hint=f"CITS SIARD's SIARD_3 wants {CITS_SIARD}: leave --content-type out, or take another "
+                hint=f"CITS SIARD (SIARD_3) requires {CITS_SIARD}: leave --content-type out, or take another "
                 "--profile.",
             )
         self._check_version()

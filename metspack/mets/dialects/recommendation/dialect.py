@@ -54,7 +54,7 @@ _DIVS = {"SIARD central file": "div of the archive", "child IPs": "div of the ch
 
 
 def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
-    """Return the key of an element of a parent METS, as ``growing`` asks for it."""
+    """Return the key of an element of a parent METS, as ``GrowingDocument`` asks for it."""
     within = above[-1] if above else ""
     if name in {"mets:mets", "mets:metsHdr"}:
         return name

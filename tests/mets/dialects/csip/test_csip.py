@@ -129,7 +129,7 @@ def test_every_profile_and_layout_checks_without_a_finding_and_is_valid(
 
 @pytest.mark.parametrize("profile", ["cits-siard", "sip"])
 def test_a_sip_of_a_profile_that_asks_for_it_is_submitted_by_somebody(tmp_path: Path, profile: str) -> None:
-    with pytest.raises(ConfigError, match=f"the profile {profile} wants a submitting agent in a SIP"):
+    with pytest.raises(ConfigError, match=f"the profile {profile} requires a submitting agent in a SIP"):
         built(tmp_path, csip(profile=profile))
 
 
@@ -288,7 +288,7 @@ def test_what_a_person_adds_is_in_the_package_and_in_its_mets(tmp_path: Path) ->
 def test_lobs_without_an_archive_are_left_to_the_other_dialect(tmp_path: Path) -> None:
     (tmp_path / "content/schema0/table0/lob2").mkdir(parents=True)
     (tmp_path / "content/schema0/table0/lob2/record0.bin").write_bytes(b"x")
-    with pytest.raises(ConfigError, match="wants a SIARD archive"):
+    with pytest.raises(ConfigError, match="requires a SIARD archive"):
         build.build(tmp_path / "content", tmp_path / "out", replace(OPTIONS, objid=None))
 
 
@@ -322,9 +322,9 @@ def test_the_layout_is_that_of_the_archives_version_unless_another_is_asked_for(
         (csip(profile="dip"), "no profile 'dip'"),
         (csip(package_type="AIC"), "no package type 'AIC'"),
         (csip(link_style="own"), "no link style 'own'"),
-        (csip(link_style="csip-large"), "is no URN"),
-        (csip(representation="a/b"), "no name of a representation"),
-        (csip(representation=".."), "no name of a representation"),
+        (csip(link_style="csip-large"), "is not a URN"),
+        (csip(representation="a/b"), "is not a name for a representation"),
+        (csip(representation=".."), "is not a name for a representation"),
         (replace(OPTIONS, objid="a/b"), "cannot be the name of a folder"),
         (replace(OPTIONS, objid="con"), "cannot be the name of a folder"),
         (replace(OPTIONS, objid="n" * 250), "cannot be the name of a folder"),
