@@ -45,7 +45,8 @@ EARK_VALIDATOR = (
     Known(
         rule="CSIP63",
         said_of=(_NEW,),
-        why="fails every fileGrp unless its type is OTHER: the condition wants an attribute there and not; "
+        why="fails every fileGrp unless its type is OTHER: the condition requires an attribute "
+        "there and not; "
         "CSIP63 asks OTHERCONTENTINFORMATIONTYPE of type OTHER alone",
     ),
     Known(
@@ -73,14 +74,15 @@ EARK_VALIDATOR = (
     Known(
         rule="CSIP114",
         said_of=(_OLD,),
-        why="wants USE to be Representations exactly; CSIP114 wants it to begin so, with the name of the "
+        why="requires USE to be exactly Representations; CSIP114 requires it to begin so, with "
+        "the name of the "
         "representation behind it",
     ),
     Known(
         rule="SIP2",
         said_of=_BOTH,
         profiles=_SIPS,
-        why="wants the profile's address of before 2.2.0, E-ARK-SIP.xml; SIP2 of 2.2.0 wants "
+        why="requires the profile's address from before 2.2.0, E-ARK-SIP.xml; SIP2 of 2.2.0 requires "
         "E-ARK-SIP-v2-2-0.xml, and CITS SIARD and CSIP have addresses of their own",
     ),
     Known(
@@ -124,14 +126,14 @@ COMMONS_IP = (
         rule="SIP15",
         said_of=_IPS,
         profiles=("csip",),
-        why="true: E-ARK SIP wants a submitting agent, CSIP does not; --submitter names it",
+        why="true: E-ARK SIP requires a submitting agent, CSIP does not; --submitter names it",
     ),
     Known(
         rule="AIP9",
         said_of=(CHILD, PACKED_CHILD),
         profiles=("aip",),
-        why="wants the IDs of files to begin with the letters ID. The E-ARK AIP's text on package "
-        "identifiers wants a prefix of whatever letters, because an xml:id cannot begin with a digit "
+        why="requires the IDs of files to begin with the letters ID. The E-ARK AIP's text on package "
+        "identifiers requires a prefix of whatever letters, because an xml:id cannot begin with a digit "
         "(CSIP67): that is s in s0.t2.c4.r1. This ID is the LOB's in both dialects (recommendation 0.16), in "
         "PREMIS and for cat, so it stays",
     ),
