@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metspack import layouts
+from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS, FolderStyle, Layout, LobName, PartName, SegmentName, safe_extension
 from metspack.locations.statement import located
 from metspack.model import LobPlace, Part
@@ -111,3 +113,10 @@ def test_the_three_levels_name_the_file_in_both_styles(
         assert found is not None
         assert not found.inside
         assert list(found.segments) == [*above, *steps]
+
+
+def test_a_layout_is_found_by_its_name() -> None:
+    assert [layouts.named(name).name for name in LAYOUTS] == list(LAYOUTS)
+    with pytest.raises(ConfigError, match="unknown layout 'flat'") as refused:
+        layouts.named("flat")
+    assert refused.value.hint == "Layouts are lobseg, siard22."
