@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002, ARG003 -- a base method that refuses, or has a plain answer, looks at no argument
 """The interface of dialects: how child and parent IPs are described, added to and merged, and where all lies.
 
 Paths have ``/`` and lie below the package's root, the folder that holds parent and children.
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 from metspack.digests import Hashers
+from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.mets.filetable import PlacedFile
 from metspack.model import Format
@@ -317,6 +319,14 @@ class MergedContent:
     documentation: Sequence[Names] = ()
 
 
+def _refusal(what: str) -> ConfigError:
+    """Return the answer of a dialect to what it does not do: it need not add to packages, nor merge them."""
+    return ConfigError(
+        f"packages of this dialect cannot be {what}",
+        hint="metspack convert makes them anew in another dialect.",
+    )
+
+
 class Dialect(ABC):
     """One way to describe a package; a frozen value that holds what all its METS say alike.
 
@@ -342,17 +352,17 @@ class Dialect(ABC):
         """Return the dialect that describes a package; raises ``ConfigError`` for what it cannot do."""
 
     @classmethod
-    def options(cls, given: Mapping[str, object]) -> DialectOptions | None:  # noqa: ARG003 -- there may be none
+    def options(cls, given: Mapping[str, object]) -> DialectOptions | None:
         """Return its own options of values by name (``DialectFacts.options``), defaults for the others."""
         return None
 
     @classmethod
-    def layout(cls, version: str | None) -> Layout:  # noqa: ARG003 -- of any version
+    def layout(cls, version: str | None) -> Layout:
         """Return the layout of segments when none is asked for; ``version`` is SIARD's, None without."""
         return lobseg.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:  # noqa: ARG003
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
         """Return what is to be said of a layout that was asked for."""
         return ()
 
@@ -394,7 +404,7 @@ class Dialect(ABC):
     # --- an archive that is added to a package ----------------------------------------------------------
 
     @classmethod
-    def find(cls, root: Path) -> tuple[str, str] | None:  # noqa: ARG003 -- there is none to be found
+    def find(cls, root: Path) -> tuple[str, str] | None:
         """Return folder and name of the parent's METS in a package that can be added to, None without one."""
         return None
 
@@ -404,14 +414,14 @@ class Dialect(ABC):
 
         Raises ``ConfigError`` for an option that does not fit the package.
         """
-        raise NotImplementedError
+        raise _refusal("added to")
 
     def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:
         """Return the parent's documents that an addition writes anew, in the order they take their places.
 
         Their paths are below the package's root.
         """
-        raise NotImplementedError
+        raise _refusal("added to")
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         """Write the parent's documents anew below ``package``, with one more archive in them.
@@ -419,7 +429,7 @@ class Dialect(ABC):
         The archive lies there already. Raises ``SourceError`` when a document is not as metspack writes it,
         ``TargetError``.
         """
-        raise NotImplementedError
+        raise _refusal("added to")
 
     # --- parent and children put together: of dialects whose facts say that they merge ------------------
 
@@ -435,15 +445,15 @@ class Dialect(ABC):
 
         ``representation`` is the name of the one that was divided, None when nothing says it.
         """
-        raise NotImplementedError
+        raise _refusal("merged")
 
     def data_folder(self, objid: str) -> str:
         """Return the folder of the data of the merged package with an OBJID."""
-        raise NotImplementedError
+        raise _refusal("merged")
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
         """Write all that a merged package is beside its data; returns each file's digests by path.
 
         Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
         """
-        raise NotImplementedError
+        raise _refusal("merged")
