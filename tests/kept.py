@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 _FOLDER = TemporaryDirectory(prefix="metspack-tests-")
 _MADE: dict[object, Path] = {}
@@ -17,8 +17,7 @@ def copied(key: object, target: Path, make: Callable[[Path], object]) -> Path:
     It must be the same wherever it is made.
     """
     if key not in _MADE:
-        made = Path(_FOLDER.name) / str(len(_MADE)) / target.name
-        made.parent.mkdir()
+        made = Path(mkdtemp(dir=_FOLDER.name)) / target.name
         make(made)
         _MADE[key] = made
     return Path(shutil.copytree(_MADE[key], target))

@@ -43,23 +43,32 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture
-def opened_otherwise() -> Iterator[list[str]]:
-    """Opens, by any means of Python, that were not asked for through ``os.open``."""
-    found: list[str] = []
-    watching = [True]
+@pytest.fixture(scope="module")
+def watching() -> Iterator[list[list[str]]]:
+    """The lists to which opens that were not asked for through ``os.open`` are added."""
+    lists: list[list[str]] = []
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         # os.open has no mode, open() of a path has one; open() of a descriptor opens nothing.
-        if not watching or event != "open" or not isinstance(arguments[0], str | bytes) or not arguments[1]:
+        if not lists or event != "open" or not isinstance(arguments[0], str | bytes) or not arguments[1]:
             return
         caller = sys._getframe(1).f_code.co_filename
         if caller.startswith(PACKAGE):
-            found.append(f"{caller}: {arguments[0]!r}")
+            for each in lists:
+                each.append(f"{caller}: {arguments[0]!r}")
 
-    sys.addaudithook(hook)
+    sys.addaudithook(hook)  # it stays for the life of the process, and is called at each open: one is enough
+    yield lists
+    lists.clear()
+
+
+@pytest.fixture
+def opened_otherwise(watching: list[list[str]]) -> Iterator[list[str]]:
+    """Opens, by any means of Python, that were not asked for through ``os.open``."""
+    found: list[str] = []
+    watching.append(found)
     yield found
-    watching.clear()  # a hook stays for the life of the process
+    watching.remove(found)
 
 
 def resolved(path: Path, grants: Grants) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -84,11 +85,10 @@ HARMLESS = {
 }
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
-    """Yield every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node, ast.unparse(node.func)
+@cache
+def calls(tree: ast.AST) -> tuple[tuple[ast.Call, str], ...]:
+    """Return every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
+    return tuple((node, ast.unparse(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
 def outside(*places: str) -> Iterator[tuple[str, ast.Module]]:

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from tests.adding.packages import (
     siard,
     stats,
 )
-from tests.laws import law
+from tests.laws import law, spread
 from tests.official import mets_faults, premis_faults
 from tests.trees import names, tree
 
@@ -317,8 +318,9 @@ def test_the_layout_is_the_packages_unless_said(tmp_path: Path, dialect: str, la
     assert list(api.roundtrip(out)) == []
 
 
-@pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
-@pytest.mark.parametrize("kind", ["SIP", "AIP", "DIP"])
+@pytest.mark.parametrize(
+    ("style", "kind"), spread(product(["aip", "csip-large", "recommendation"], ["SIP", "AIP", "DIP"]), 4)
+)
 def test_links_are_in_the_style_of_the_package(tmp_path: Path, style: str, kind: str) -> None:
     out = package(tmp_path, "csip", **csip(link_style=style, package_type=kind, roda_ancestors=True))
     add(out, siard(tmp_path, "Orders", *SECOND))

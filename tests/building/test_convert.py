@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
-from tests.laws import law
+from tests.laws import law, spread
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.shared_data import shared
@@ -55,16 +56,20 @@ def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [
-        ("sample", "Northwind.siard"),
-        ("sample", "Northwind-full.siard"),
-        ("northwind", "Northwind.siard"),
-        ("siard", "sql2008", "sql2008.siard"),
-    ],
-    ids="-".join,
+    ("parts", "style"),
+    spread(
+        product(
+            (
+                ("sample", "Northwind-full.siard"),
+                ("siard", "sql2008", "sql2008.siard"),
+                ("northwind", "Northwind.siard"),
+            ),
+            FolderStyle,
+        ),
+        3,
+    ),
+    ids=lambda each: each.value if isinstance(each, FolderStyle) else "-".join(each),
 )
-@pytest.mark.parametrize("style", FolderStyle, ids=lambda style: style.value)
 def test_there_and_back_gives_the_first_package(
     parts: tuple[str, ...], style: FolderStyle, tmp_path: Path
 ) -> None:

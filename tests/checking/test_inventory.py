@@ -16,7 +16,7 @@ from metspack.files.walking import Lot
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.findings import ordered
-from tests.laws import law
+from tests.laws import law, spread
 from tests.packages import forge
 from tests.packages.cases import Case, cases
 
@@ -56,7 +56,7 @@ def found(package: Path, jobs: int, roots: Iterable[Path] = ()) -> list[Finding]
     return ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs))
 
 
-@pytest.mark.parametrize("case", LINKED, ids=[each.id for each in LINKED])
+@pytest.mark.parametrize("case", spread(LINKED, 3), ids=lambda each: each.id)
 def test_a_walk_that_ends_late_finds_the_same(case: Case, tmp_path: Path, late: type[Late]) -> None:
     package = case.made(tmp_path)
     roots = [package.with_name(each) for each in case.roots]

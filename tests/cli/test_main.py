@@ -211,11 +211,12 @@ def _planning(folder: Path) -> bool:
 
 
 def _group(leader: int) -> list[int]:
-    """Return the processes of a session but its leader."""
+    """Return the running processes of a session but its leader; one that has ended may wait to be reaped."""
     found = subprocess.run(
-        ["ps", "-o", "pid=", "-s", str(leader)], capture_output=True, text=True, check=False
-    ).stdout.split()
-    return [int(each) for each in found if int(each) != leader]
+        ["ps", "-o", "pid=,stat=", "-s", str(leader)], capture_output=True, text=True, check=False
+    ).stdout.splitlines()
+    running = [int(number) for number, state in map(str.split, found) if not state.startswith("Z")]
+    return [each for each in running if each != leader]
 
 
 def _gone(leader: int) -> bool:

@@ -1,22 +1,12 @@
-import gc
 import os
 import socket
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from metspack.errors import SourceError
 from metspack.files import reading
-
-
-@pytest.fixture(autouse=True)
-def _no_descriptor_is_left_open() -> Iterator[None]:
-    gc.collect()  # what other tests dropped
-    before = os.listdir("/dev/fd")
-    yield
-    assert os.listdir("/dev/fd") == before
 
 
 @pytest.fixture

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +23,6 @@ from tests.adding.packages import OPTIONS, SECOND, siard
 from tests.trees import names, put_in_the_way
 
 Command = Callable[[], object]
-
-
-@pytest.fixture(autouse=True)
-def _no_descriptor_is_left_open() -> Iterator[None]:
-    gc.collect()  # what other tests dropped
-    before = os.listdir("/dev/fd")
-    yield
-    assert os.listdir("/dev/fd") == before
 
 
 CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))

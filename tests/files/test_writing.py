@@ -1,5 +1,4 @@
 import errno
-import gc
 import json
 import os
 import posix
@@ -15,14 +14,6 @@ from metspack.errors import TargetError
 from metspack.files import writing
 from metspack.files.writing import Journal, NewFile
 from tests.trees import put_in_the_way
-
-
-@pytest.fixture(autouse=True)
-def _no_descriptor_is_left_open() -> Iterator[None]:
-    gc.collect()  # what other tests dropped
-    before = os.listdir("/dev/fd")
-    yield
-    assert os.listdir("/dev/fd") == before
 
 
 @pytest.fixture(autouse=True)

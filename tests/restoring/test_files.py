@@ -10,6 +10,7 @@ import sqlite3
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
-from tests.laws import THOROUGH
+from tests.laws import THOROUGH, spread
 from tests.packages import forge
 from tests.restoring import damages, splitting
 from tests.shared_data import shared
@@ -153,8 +154,11 @@ def before_text(siard: Path, name: str) -> bytes:
         return archive.read(name)
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("parts", SMALL, ids=lambda parts: parts[-1])
+@pytest.mark.parametrize(
+    ("parts", "layout"),
+    spread(product(SMALL, sorted(LAYOUTS)), 3),
+    ids=lambda each: each[-1] if isinstance(each, tuple) else each,
+)
 def test_an_archive_with_one_folder_beside_it_gives_the_same_package_again(
     parts: tuple[str, ...], layout: str, tmp_path: Path
 ) -> None:

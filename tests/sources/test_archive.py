@@ -280,15 +280,15 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 
 def test_any_number_is_named(tmp_path: Path) -> None:
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 10_050)])
+    path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 2_050)])
     error = refusal(path)
-    assert error.message == f"{path}: 10,050 LOBs not found"
-    assert len(error.details) == 10_050
+    assert error.message == f"{path}: 2,050 LOBs not found"
+    assert len(error.details) == 2_050
     assert "Tried: " in error.details[0]
-    assert error.details[-1] == "table s.t row 10,050, cell c1 (s0.t0.c1.r10050), file 'a': LOB not found"
+    assert error.details[-1] == "table s.t row 2,050, cell c1 (s0.t0.c1.r2050), file 'a': LOB not found"
     assert list(error.details)[1:3] == error.details[1:3]
     with pytest.raises(IndexError):
-        error.details[10_050]
+        error.details[2_050]
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 -- our own
     assert (again.message, again.hint) == (error.message, error.hint)
     assert again.details == tuple(error.details)

@@ -18,6 +18,7 @@ import pytest
 from metspack import checking
 from tests import siards
 from tests.cli.conftest import Commands, Program
+from tests.kept import copied
 from tests.official import mets_faults
 from tests.shared_data import shared
 from tests.trees import names, tree
@@ -75,6 +76,17 @@ def limits(archive: Path) -> tuple[str, ...]:
     return ("--max-files", "500") if archive.stat().st_size > 1_000_000 else SMALL
 
 
+def built(metspack: Commands, archive: Path, folder: Path) -> Path:
+    """Build an archive, with an agent whose name must be escaped."""
+    options = (*limits(archive), "--agent", 'Archive "A" & B <x>')
+
+    def build(out: Path) -> None:
+        outcome = metspack("build", archive, "-o", out, *options)
+        assert outcome.code == 0, outcome.err
+
+    return copied(archive, folder / "out", build)
+
+
 def test_northwind_gives_the_segments_of_the_recommendations_example(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -126,8 +138,7 @@ def test_the_example_archive_gives_exactly_the_expected_plan(metspack: Commands,
 def test_every_tool_an_archivist_has_accepts_the_package(
     metspack: Commands, archive: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    assert metspack("build", archive, "-o", out, *limits(archive)).code == 0
+    out = built(metspack, archive, tmp_path)
     files = {name for name in tree(out) if not name.endswith("/")}
     for algorithm in ("md5", "sha256"):
         lines = (out / f"manifest-{algorithm}.txt").read_text(encoding="utf-8").splitlines()
@@ -153,8 +164,7 @@ def test_every_tool_an_archivist_has_accepts_the_package(
 def test_every_mets_is_valid_and_every_link_leads_somewhere(
     metspack: Commands, archive: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    assert metspack("build", archive, "-o", out, *limits(archive), "--agent", 'Archive "A" & B <x>').code == 0
+    out = built(metspack, archive, tmp_path)
     faults = [fault for document in all_mets(out) for fault in mets_faults(document)]
     assert not faults, "\n".join(faults)
     parent = parsed(out / "mets.xml")
