@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb, writing
 from metspack.files.staging import Partial
+from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import SplitLob, SplitPart
@@ -30,7 +30,6 @@ from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.sources.pronom import Identifying
 
 _PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
-_FIRST_PART = re.compile(r"_part0*1|\.0+")
 _WHAT = "the LOBs of the folder"
 _LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be compared with their cells
 _EXAMPLES = 3
@@ -271,7 +270,7 @@ def is_split(lob: LobRef) -> bool:
     if len(lob.extents) > 1 or isinstance(extent, ZipExtent):
         return len(lob.extents) > 1
     name, whole = extent.path[-1], _named(lob.cell)
-    return name.startswith(whole) and _FIRST_PART.fullmatch(name[len(whole) :]) is not None
+    return name.startswith(whole) and splitparts.is_first(name[len(whole) :])
 
 
 def _named(cell: LobCell) -> str:

@@ -1,4 +1,4 @@
-"""Names of segment folders, and of a SIARD archive and its parts, with the limits of their numbers; pure.
+"""Names of segment folders, of a SIARD archive and its parts, and of the parts of a LOB; pure.
 
 Builder and checker read names by the same patterns; what gives LOBs their names are the layouts.
 """
@@ -15,6 +15,9 @@ DIGITS = "[0-9]{1,255}"
 
 PART_DIGITS = "[0-9]{3,9}"
 """The number of an archive's part in a name (SIARD 2.2 S_8.2-0); with more digits it is a date."""
+
+LOB_PART_DIGITS = "[0-9]{1,18}"
+"""The number of a LOB's part in a name: as 64-bit integers hold it, with zeros before it or none."""
 
 LOBSEG = re.compile(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
 """A segment's folder in the recommendation (0.28 §5.1): what comes before its number, and the number."""
@@ -41,7 +44,25 @@ ARCHIVE_BYTES = re.compile(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
 PART = re.compile(rf"(.+)_part({PART_DIGITS})", re.DOTALL)
 """A part of a file of any name."""
 
+LAST = "z"
+"""The number of a LOB's last part in the recommendation (0.28 §5.3)."""
 
-def part_suffix(number: int) -> str:
+LOB_PART_SUFFIX = rf"\.({LOB_PART_DIGITS}|{LAST})|_part({LOB_PART_DIGITS})"
+"""The suffix of a part: numbers from 0 and ``LAST`` (recommendation 0.28 §5.3), or from 1 (SIARD 2.2)."""
+
+LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
+"""A part of a LOB: the name of the whole, and the part's number in one way or the other."""
+
+WRITTEN_LOB_PART = "_part((?!000)[0-9]{3}|[1-9][0-9]{3,17})"
+"""The suffix of SIARD 2.2 as it is written (S_8.1.1-0): with three digits, or as many as the number has."""
+
+
+def part_suffix(number: int, width: int = 3) -> str:
     """Return the suffix of a part, numbers from 1 (SIARD 2.2 S_8.1.1-0, S_8.2-0): ``_part001``."""
-    return f"_part{number:03d}"
+    return f"_part{number:0{width}d}"
+
+
+def whole_of(part: str) -> str:
+    """Return the name of the LOB that a file is a part of, the name itself if it is none of a part."""
+    found = LOB_PART.fullmatch(part)
+    return part if found is None else found[1]

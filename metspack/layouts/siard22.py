@@ -26,7 +26,7 @@ _CONTAINER = re.compile(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
 _FOLDER = re.compile(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
 _FILE = re.compile(
     rf"t{NUMBER}_c{FROM_1}((?:_[ua][1-9][0-9]{{0,17}})*)_r{FROM_1}"
-    r"\.([A-Za-z0-9]{1,10})(?:_part((?!000)[0-9]{3}|[1-9][0-9]{3,17}))?"
+    rf"\.([A-Za-z0-9]{{1,10}})(?:{names.WRITTEN_LOB_PART})?"
 )
 
 

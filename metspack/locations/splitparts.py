@@ -57,17 +57,22 @@ SIARD22 = Style(
     first=1,
     last=None,
     folder=re.compile(names.SEG.pattern + _PACKED),
-    spelled=_SOME(lambda n: tuple(dict.fromkeys(f"_part{n:0{width}d}" for width in (3, 1, 2, 4)))),
+    spelled=_SOME(lambda n: tuple(dict.fromkeys(names.part_suffix(n, width) for width in (3, 1, 2, 4)))),
 )
 LOBSEG = Style(
     first=0,
-    last=".z",
+    last=f".{names.LAST}",
     folder=re.compile(names.LOBSEG.pattern + _PACKED, re.DOTALL),
     spelled=_SOME(lambda n: tuple(dict.fromkeys(f".{n:0{width}d}" for width in (1, 2, 3, 4)))),
 )
 STYLES = (SIARD22, LOBSEG)
 FIRST_SUFFIXES = tuple(style.suffix(style.first) for style in STYLES)
 """The suffixes of first parts, which lie beside a whole LOB only by mistake."""
+
+
+def is_first(suffix: str) -> bool:
+    """Return whether a suffix is that of a first part, in any spelling that is looked for."""
+    return any(suffix in style.spelled(style.first) for style in STYLES)
 
 
 def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = False) -> tuple[Extent, ...]:

@@ -17,6 +17,7 @@ from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import HeldMedium
 from metspack.layouts import LAYOUTS
+from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT
 from metspack.mets import links
@@ -38,7 +39,6 @@ from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
-_SUFFIX = re.compile(r"(?:\.(?:[0-9]+|z)|_part[0-9]{3,18})$")
 ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 
@@ -141,7 +141,7 @@ class ListedLobs:
         """
         place = place_of(held.id.removeprefix(self.prefix))
         name = held.parts[0].name
-        extension = extension_of(_SUFFIX.sub("", name) if held.is_split else name)
+        extension = extension_of(whole_of(name) if held.is_split else name)
         return LobRef(
             cell=LobCell(place=place, file=name, length=None, digest=None),
             size=held.size,

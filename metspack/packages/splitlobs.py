@@ -11,13 +11,11 @@ import re
 from collections.abc import Sequence
 
 from metspack.errors import SourceError
+from metspack.layouts import names
 from metspack.mets.links import are_same
 from metspack.packages.lobs import HeldPart, HeldWhole, Mapped
 
 _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
-_SUFFIX = re.compile(
-    r".*(?:\.(?P<dotted>[0-9]{1,18})|\.(?P<end>z)|_part(?P<part>[0-9]{1,18}))", re.ASCII | re.DOTALL
-)
 _GET = "Get the part from another copy of the package; metspack check tells what else is wrong with it."
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
@@ -185,20 +183,23 @@ def _check_names(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> None:
 
     Names of any other form say nothing.
     """
-    found = [_SUFFIX.fullmatch(part.path[-1]) for part in parts]
-    suffixes = [each for each in found if each is not None]
-    if len(suffixes) < len(parts) or len({each["part"] is None for each in suffixes}) > 1:
+    found = [names.LOB_PART.fullmatch(part.path[-1]) for part in parts]
+    suffixes = [each.group(2, 3) for each in found if each is not None]
+    if len(suffixes) < len(parts) or len({from_1 is None for _from_0, from_1 in suffixes}) > 1:
         return
-    for position, (part, suffix) in enumerate(zip(parts, suffixes, strict=True)):
-        last = position == len(parts) - 1
-        number = int(suffix["part"]) - 1 if suffix["part"] else int(suffix["dotted"] or position)
-        if number != position or (suffix["end"] and not last):
+    for position, (part, (from_0, from_1)) in enumerate(zip(parts, suffixes, strict=True)):
+        is_last = position == len(parts) - 1
+        if from_0 == names.LAST:
+            fits = is_last
+        else:
+            fits = position == (int(from_0) if from_1 is None else int(from_1) - 1)
+        if not fits:
             raise _error(
                 lob,
                 f"part {position} is {part.id} ({part.source}), but its file is called {part.path[-1]!r}",
                 _REPAIR,
             )
-    if suffixes[-1]["dotted"] and sum(part.size for part in parts) != whole.size:
+    if suffixes[-1][0] not in {None, names.LAST} and sum(part.size for part in parts) != whole.size:
         raise _error(
             lob, f"its last part, .z, is missing; found {parts[-1].path[-1]!r} ({parts[-1].id}) last", _GET
         )

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from metspack.errors import SourceError
 from metspack.files import reading, walking
+from metspack.layouts.interface import FROM_1, NUMBER
+from metspack.layouts.names import LAST, LOB_PART_SUFFIX
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import FileExtent, LobPlace
@@ -23,13 +25,12 @@ from metspack.sources.foundlobs import Finds, FoundLob, Placed, extension_of
 from metspack.uris import shown
 
 _CONTENT = "content"
-_FROM_0 = "(0|[1-9][0-9]{0,17})"
-_FROM_1 = "([1-9][0-9]{0,17})"
 _FOLDERS = re.compile(
-    rf"schema{_FROM_0}/table{_FROM_0}/lob{_FROM_1}((?:/[ua]{_FROM_1.replace('(', '(?:')})*)", re.ASCII
+    rf"schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua]{FROM_1.replace('(', '(?:')})*)", re.ASCII
 )
-_SUFFIX = r"\.([0-9]{1,18}|z)|_part([0-9]{1,18})"
-_FILE = re.compile(rf"(record{_FROM_0}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{_SUFFIX})?", re.ASCII)
+_FILE = re.compile(
+    rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
+)
 _LAST = 1 << 60
 """The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
@@ -144,9 +145,9 @@ def _named_or_none(name: str) -> _FileName | None:
         return None
     whole, record, lobseg, siard22 = found.groups()
     number = lobseg or siard22
-    part = -1 if number is None else _LAST if number == "z" else int(number)
+    part = -1 if number is None else _LAST if number == LAST else int(number)
     if number and part != _LAST:
-        style = splitparts.LOBSEG if siard22 is None else splitparts.SIARD22
+        style = splitparts.SIARD22 if siard22 else splitparts.LOBSEG
         if name.removeprefix(whole) not in style.spelled(part):
             return None
     return _FileName(whole=whole, row=int(record) + 1, part=part, siard22=siard22 is not None)
@@ -174,11 +175,11 @@ def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
     for (one, before), (other, after) in pairwise(zip(names, files, strict=True)):
         if one.part == other.part:
             return f"{shown(before)} and {shown(after)} are the same part"
-    for expected, (name, file) in enumerate(zip(names, files, strict=True), 1 if siard22 else 0):
+    style = splitparts.SIARD22 if siard22 else splitparts.LOBSEG
+    for expected, (name, file) in enumerate(zip(names, files, strict=True), style.first):
         # Part z takes the place of any number but the first.
         if name.part != expected and not (name.part == _LAST and expected):
-            suffix = f"_part{expected:03d}" if siard22 else f".{expected}"
-            return f"the part {shown(whole + suffix)} is missing; found {shown(file)}"
+            return f"the part {shown(whole + style.suffix(expected))} is missing; found {shown(file)}"
     if not siard22 and names[-1].part != _LAST:
         return f"the last part {shown(whole + '.z')} is missing; found {shown(files[-1])}"
     return ""

@@ -8,6 +8,7 @@ from metspack.building.segmentedfolder import segment_folder
 from metspack.checking.archives.forms import is_named
 from metspack.layouts import LAYOUTS, names
 from metspack.layouts.names import ARCHIVE, ARCHIVE_BYTES, LOBSEG, PART, SEG, SEGMENT, SEGMENT_GROUP
+from metspack.locations import splitparts
 from metspack.locations.candidates import is_lob_folder
 from tests.layouts.places import place
 
@@ -78,6 +79,54 @@ def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> 
 def test_what_is_no_archive(name: str) -> None:
     assert ARCHIVE.fullmatch(name) is None
     assert ARCHIVE_BYTES.fullmatch(name.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "numbers"),
+    [
+        ("record14.bin.0", "record14.bin", ("0", None)),
+        ("record14.bin.012", "record14.bin", ("012", None)),
+        ("record14.bin.z", "record14.bin", ("z", None)),
+        ("t2_c4_r6.bin_part001", "t2_c4_r6.bin", (None, "001")),
+        ("t2_c4_r6.bin_part1", "t2_c4_r6.bin", (None, "1")),
+        ("t2_c4_r6.bin_part1000", "t2_c4_r6.bin", (None, "1000")),
+        ("a.bin_part" + "9" * 18, "a.bin", (None, "9" * 18)),
+        ("a.bin." + "9" * 18, "a.bin", ("9" * 18, None)),
+        ("a.0_part001", "a.0", (None, "001")),
+        ("a.bin", "a.bin", None),
+        ("a.bin.Z", "a.bin.Z", None),
+        ("a.bin_part", "a.bin_part", None),
+        ("a.bin_part٣", "a.bin_part٣", None),
+        ("a.bin_part001\n", "a.bin_part001\n", None),
+        ("a.bin_part" + "1" * 19, "a.bin_part" + "1" * 19, None),
+        ("a.bin." + "1" * 19, "a.bin." + "1" * 19, None),
+    ],
+)
+def test_a_lob_and_its_parts(name: str, whole: str, numbers: tuple[str | None, str | None] | None) -> None:
+    found = names.LOB_PART.fullmatch(name)
+    assert (found and found.group(2, 3)) == numbers
+    assert names.whole_of(name) == whole
+
+
+@pytest.mark.parametrize("number", [1, 9, 999, 1000, 10**18 - 1])
+def test_parts_that_are_written_are_those_that_are_read(number: int) -> None:
+    suffix = names.part_suffix(number)
+    assert re.fullmatch(names.WRITTEN_LOB_PART, suffix)
+    found = names.LOB_PART.fullmatch(f"a.bin{suffix}")
+    assert found is not None
+    assert found.group(1, 3) == ("a.bin", f"{number:03d}")
+
+
+@pytest.mark.parametrize(
+    "suffix", ["_part001", "_part1", "_part01", "_part0001", ".0", ".00", ".000", ".0000"]
+)
+def test_first_parts(suffix: str) -> None:
+    assert splitparts.is_first(suffix)
+
+
+@pytest.mark.parametrize("suffix", ["", "_part002", "_part00001", ".1", ".z", ".00000", "_part001.zip"])
+def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
+    assert not splitparts.is_first(suffix)
 
 
 def test_the_metadata_of_an_unpacked_archive_stands_for_it() -> None:

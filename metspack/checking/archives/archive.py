@@ -22,6 +22,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
@@ -111,12 +112,16 @@ AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path IS NOT NUL
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
 AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place = e.xml_id) ORDER BY c.id
 """
-_BESIDE = """
-SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c.inside AND c.path = CASE
-    WHEN substr(d.path, -2) = CAST('.0' AS BLOB) THEN substr(d.path, 1, length(d.path) - 2)
-    WHEN substr(d.path, -8) = CAST('_part001' AS BLOB) THEN substr(d.path, 1, length(d.path) - 8) END
+_WHOLES = " ".join(
+    f"WHEN substr(d.path, -{len(suffix)}) = CAST('{suffix}' AS BLOB) "
+    f"THEN substr(d.path, 1, length(d.path) - {len(suffix)})"
+    for suffix in FIRST_SUFFIXES
+)
+_BESIDE = f"""
+SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c.inside
+AND c.path = CASE {_WHOLES} END
 WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
-"""
+"""  # noqa: S608 -- suffixes of parts
 # Which groups of files hold LOBs is seen from those that cells name; a METS with the archive has other files.
 _PUT_GROUPS = """
 INSERT INTO lob_group SELECT DISTINCT e.mets, e.grp FROM cell c JOIN entry e ON e.path = c.path

@@ -19,7 +19,8 @@ from metspack.siard import metadata
 
 _MAPPING = b"mapping.txt"
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
-_PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+(?:_part\d+)?")
+_PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
+"""A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
 
 
 def judge_package(outline: Outline, found: list[Representation], faults: Faults) -> None:
