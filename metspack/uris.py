@@ -75,6 +75,12 @@ class Reference:
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 """The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
 
+CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
+"""A character of a URI (RFC 3986, 2), as a pattern."""
+
+URN = re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
+"""A URN: its NID has 2 to 32 characters, and no hyphen at either end (RFC 8141, 2)."""
+
 _ALL_PLAIN = re.compile(rf"(?:{PLAIN.pattern}\n)*+")
 _FIRST_COLON = re.compile(r"([^/?#:]*):")
 _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)

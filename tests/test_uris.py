@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from metspack.errors import MetspackError, SourceError
 from metspack.uris import (
+    URN,
     Kind,
     Reference,
     ReferenceRefused,
@@ -453,3 +454,33 @@ def test_plain_paths_are_those_without_anything_to_decode() -> None:
     assert are_plain(["a", "content/lob4/record0.bin", "a.b-c/_d"])
     for odd in ["", "a\nb", "a/", "/a", "a//b", "a/../b", ".a", "a%20b", "a:b", "é", "a b", "a\\b", "a\n"]:
         assert not are_plain(["a", odd, "b"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("urn:isbn:0-395-36341-1", True),
+        ("URN:UUID:3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11", True),
+        ("urn:ab:x", True),
+        ("urn:" + "a" * 32 + ":x", True),
+        ("urn:a-b:x", True),
+        ("urn:12:x", True),
+        ("urn:ab:a%20b/c?+d?=e#f", True),
+        ("urn:a:x", False),
+        ("urn:" + "a" * 33 + ":x", False),
+        ("urn:-ab:x", False),
+        ("urn:ab-:x", False),
+        ("urn:sa.dk:x", False),
+        ("urn:ab:", False),
+        ("urn:ab", False),
+        ("urn::x", False),
+        ("urn:ab:x y", False),
+        ("urn:ab:%2", False),
+        ("urn:ab:é", False),
+        ("urn:i\u017fbn:x", False),
+        ("urn:ab:x\n", False),
+        ("uuid:ab:x", False),
+    ],
+)
+def test_what_is_a_urn(text: str, expected: bool) -> None:
+    assert (URN.fullmatch(text) is not None) is expected

@@ -29,6 +29,10 @@ OBJIDS = [
     (f"urn:uuid:{UUID}", f"URN:UUID:{UUID.upper()}", True, "RFC 8141, 3.1, and RFC 9562, 4"),
     (UUID, UUID.upper(), True, "RFC 9562, 4"),
     (UUID.upper(), f"urn:uuid:{UUID}", True, "RFC 9562, 4"),
+    ("urn:uuid:Abc", "URN:UUID:Abc", True, "RFC 8141, 3.1: the NID, whatever is behind it"),
+    ("urn:uuid:Abc", "urn:uuid:abc", False, "RFC 8141, 3.1; RFC 9562, 4 speaks of UUIDs, and that is none"),
+    ("Abc", "urn:uuid:Abc", True, "CSIP 2018: with or without, on either side"),
+    ("urn:uuid:" + UUID[:-1] + "A", "urn:uuid:" + UUID[:-1] + "a", True, "RFC 9562, 4: in one letter alone"),
     (f"uuid-{UUID}", f"uuid-{UUID.upper()}", False, "METS 1.12, OBJID: a string that has a UUID in it"),
     (f"urn:uuid:{UUID}", f"urn:x:urn:uuid:{UUID.upper()}", True, "CSIP 2018, before an OBJID that is a URN"),
 ]
@@ -45,8 +49,9 @@ def test_when_an_href_names_the_package_with_an_objid(
 
 def test_bare_takes_the_urn_prefix_away() -> None:
     assert bare(" urn:sa.dk:ID.AVID.RA.18005.rep0.seg0 ") == "ID.AVID.RA.18005.rep0.seg0"
-    assert bare("URN:UUID:3A487CE5-63CF") == bare("urn:uuid:3a487ce5-63cf") == "3a487ce5-63cf"
-    assert bare("urn:x:urn:uuid:AB") == "ab"
+    assert bare(f"URN:UUID:{UUID.upper()}") == bare(f"urn:uuid:{UUID}") == UUID
+    assert bare(f"urn:x:urn:uuid:{UUID.upper()}") == UUID
+    assert bare("URN:UUID:3A487CE5-63CF") == "3A487CE5-63CF"
     assert bare("urn:x") == "urn:x"
     assert bare("ID_Northwind") == "ID_Northwind"
 

@@ -17,6 +17,7 @@ from metspack.checking.mets.schema import Blocks
 from metspack.files import tempdb
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
+from metspack.uris import CHARACTERS, URN
 
 _METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"})
 
@@ -43,11 +44,10 @@ _OTHERS = {
 }
 _LOCATED = frozenset(_OTHERS["LOCTYPE"][1])
 _BY_PATH = frozenset({"FLocat", "mdRef"})  # their hrefs are paths, judged where the files are looked for
-_CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
 _FORMS = {
-    "URL": re.compile(rf"{_CHARACTERS}*"),
-    "PURL": re.compile(rf"https?://{_CHARACTERS}+", re.IGNORECASE),
-    "URN": re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,31}}:{_CHARACTERS}+", re.IGNORECASE),
+    "URL": re.compile(rf"{CHARACTERS}*"),
+    "PURL": re.compile(rf"https?://{CHARACTERS}+", re.IGNORECASE),
+    "URN": URN,
     "DOI": re.compile(
         r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE
     ),

@@ -179,10 +179,13 @@ def test_the_nearest_objid_is_told_and_how_it_differs(tmp_path: Path, wrong: str
 
 
 def test_links_by_objid_over_three_generations(tmp_path: Path) -> None:
-    aip(tmp_path / "1/top", "urn:uuid:A1", children=["urn:uuid:b1", "urn:uuid:b2"])
-    aip(tmp_path / "2/b1", "urn:uuid:B1", parent="urn:uuid:a1", children=["urn:uuid:c1"])
-    aip(tmp_path / "2/b2", "urn:uuid:b2")
-    aip(tmp_path / "3/c1", "urn:uuid:c1", parent="urn:uuid:b1")
+    a1, b1, b2, c1 = (
+        f"urn:uuid:{each}487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11" for each in ("3a", "3b", "4b", "3c")
+    )
+    aip(tmp_path / "1/top", a1.replace("3a", "3A"), children=[b1, b2])
+    aip(tmp_path / "2/b1", b1.replace("3b", "3B"), parent=a1, children=[c1])
+    aip(tmp_path / "2/b2", b2)
+    aip(tmp_path / "3/c1", c1, parent=b1)
     roots = [tmp_path / each for each in "23"]
     run = check(tmp_path / "1/top", Level.LINKS, roots=roots)
     assert sorted(codes(run)) == ["L011"] * 3 + ["L029"]
