@@ -34,6 +34,20 @@ CHECKSUMTYPE). Of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
 """
 
 
+MANIFESTS = {algorithm: f"manifest-{name}.txt" for algorithm, name in _HASHLIB_NAMES.items()}
+"""The names of a package's manifests by their algorithms, as BagIt has them (RFC 8493, 2.1.3)."""
+
+MANIFEST_ALGORITHMS = ("MD5", "SHA-256")
+"""The algorithms of the manifests that a package has, always both."""
+
+_MANIFEST = re.compile(r"manifest-[a-z0-9-]+\.txt", re.IGNORECASE | re.ASCII)
+
+
+def is_manifest(name: str) -> bool:
+    """Return whether a file is called like a manifest, in either letter case and of any algorithm."""
+    return _MANIFEST.fullmatch(name) is not None
+
+
 class Hasher(Protocol):
     """One digest being computed, with the interface of hashlib."""
 

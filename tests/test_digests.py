@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.digests import OCTETS, Hashers, algorithm_name, hasher, in_form_of, parsed
+from metspack.digests import (
+    MANIFEST_ALGORITHMS,
+    MANIFESTS,
+    OCTETS,
+    Hashers,
+    algorithm_name,
+    hasher,
+    in_form_of,
+    is_manifest,
+    parsed,
+)
 from metspack.model import Digest
 
 NAMES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
@@ -166,3 +176,28 @@ def test_hex_of_digits_alone_has_no_letter_case_and_gives_lower() -> None:
 
 def test_where_no_digest_stands_none_is_exchanged() -> None:
     assert in_form_of("none", None, Digest(algorithm="MD5", value=MD5)) == "none"
+
+
+def test_manifests_are_called_after_their_algorithms() -> None:
+    assert [MANIFESTS[each] for each in MANIFEST_ALGORITHMS] == ["manifest-md5.txt", "manifest-sha256.txt"]
+    assert sorted(MANIFESTS.values()) == [
+        *("manifest-md5.txt", "manifest-sha1.txt", "manifest-sha256.txt"),
+        *("manifest-sha384.txt", "manifest-sha512.txt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, True) for name in MANIFESTS.values()),
+        ("Manifest-SHA256.TXT", True),
+        ("manifest-sha3-256.txt", True),
+        ("manifest.txt", False),
+        ("tagmanifest-md5.txt", False),
+        ("manifest-.txt", False),
+        ("manifest-md5.txt\n", False),
+        ("a/manifest-md5.txt", False),
+    ],
+)
+def test_what_is_called_like_a_manifest(name: str, expected: bool) -> None:
+    assert is_manifest(name) is expected

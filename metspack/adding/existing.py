@@ -11,8 +11,8 @@ from pathlib import Path
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading
-from metspack.layouts.names import SIARD
-from metspack.mets import dialects, is_mets_name, reader
+from metspack.layouts.names import is_archive
+from metspack.mets import REPRESENTATIONS_FOLDER, dialects, is_mets_name, reader
 from metspack.mets.dialects.interface import Dialect, ExistingPackage
 
 _MADE_BY = "metspack"
@@ -40,7 +40,7 @@ class _ParentHeader:
         """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
         self.checksum = self.checksum or checksum
         self.href = self.href or href
-        if "/" in href and is_mets_name(href) and not href.startswith("representations/"):
+        if "/" in href and is_mets_name(href) and not href.startswith(f"{REPRESENTATIONS_FOLDER}/"):
             self.child = self.child or href
 
 
@@ -129,7 +129,7 @@ def _found(root: Path) -> tuple[str, str, str]:
 
 def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
     for path in sorted((root / folder).glob(kind.archives)):
-        if path.suffix.lower() == SIARD and path.is_file():
+        if is_archive(path.name) and path.is_file():
             yield str(path.relative_to(root))
 
 

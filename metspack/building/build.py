@@ -16,7 +16,7 @@ from metspack.building.relocation import Relocation
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
@@ -397,7 +397,7 @@ class BuildWork:
             return files
         work = staging.work / "pack-parent"
         writing.make_directory(work)
-        with packing.open_pack(staging.package, ip, work, filetable.MANIFESTS) as pack:
+        with packing.open_pack(staging.package, ip, work, MANIFEST_ALGORITHMS) as pack:
             pack.take(self._parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
 

@@ -7,7 +7,6 @@ the archive are proven by it while they are read; each LOB by its cell in any ca
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -16,9 +15,11 @@ from pathlib import Path
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.containers.ipreader import OpenPacks
+from metspack.digests import is_manifest
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.staging import check_target
+from metspack.layouts.names import is_archive
 from metspack.mets import is_mets_name, packages
 from metspack.model import Budgets
 from metspack.packages import source as packages_source
@@ -31,7 +32,6 @@ _SEVERAL = (
     "Only a package of one archive can be converted. Restore each and build a package of it: metspack "
     "restore OUT --siard --archive NAME -o NAME.siard, then metspack build."
 )
-_MANIFEST = re.compile(r"manifest-.*\.txt", re.IGNORECASE)
 
 
 def convert_package(
@@ -93,7 +93,7 @@ def _check_never_had_mets(folder: Path) -> None:
             found = Path(place, name)
             if is_mets_name(name):
                 what = str(found)
-            elif place == str(folder) and _MANIFEST.fullmatch(name) and (line := _mets_in(found)):
+            elif place == str(folder) and is_manifest(name) and (line := _mets_in(found)):
                 what = f"{found}, which lists {line}"
             else:
                 continue
@@ -116,7 +116,7 @@ def _mets_in(manifest: Path) -> str:
 
 def _archive(folder: Path) -> Path:
     """Return the one archive in a folder without METS; raises ``SourceError``."""
-    found = sorted(each for each in folder.glob("*.siard") if each.is_file())
+    found = sorted(each for each in folder.iterdir() if is_archive(each.name) and each.is_file())
     if len(found) == 1:
         return found[0]
     names = f": {', '.join(each.name for each in found[:3])}" if found else ""

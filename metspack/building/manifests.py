@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metspack.building import placing
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.layouts import Layout, siard22
+from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.mets.filetable import PlacedFile
 
-NAMES = {"MD5": "manifest-md5.txt", "SHA-256": "manifest-sha256.txt"}
+NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
+"""The manifests that are written, by their algorithms."""
 
 
 def write(
@@ -72,9 +74,6 @@ def _path(line: bytes) -> bytes:
     return line.partition(b"  ")[2].rstrip(b"\n")
 
 
-MAPPING = "mapping.txt"
-"""The file that maps segment folders to the places where they are kept (SIARD 2.2 S_8.1.2-0)."""
-
 MANIFEST = "manifest.txt"
 """The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
@@ -85,7 +84,7 @@ def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, 
     """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is not a URI."""
     if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
-            f"the dialect {dialect} has no {MAPPING} and no {MANIFEST}",
+            f"the dialect {dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
             hint=f"{why}: leave --write-mapping and --write-manifest out.",
         )
     if manifest and is_packed:
@@ -95,7 +94,7 @@ def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, 
         )
     if (mapping is not None or manifest) and layout is not siard22.LAYOUT:
         raise ConfigError(
-            f"{MAPPING} and {MANIFEST} are files of SIARD 2.2's layout, not of {layout.name}",
+            f"{mappingtxt.NAME} and {MANIFEST} are files of SIARD 2.2's layout, not of {layout.name}",
             hint="Say --layout siard22, or leave --write-mapping and --write-manifest out.",
         )
     if mapping is not None and not _URI.fullmatch(mapping):
@@ -126,7 +125,7 @@ def write_sidecars(
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
-        files[MAPPING] = _write_file(package, MAPPING, lines, algorithms)
+        files[mappingtxt.NAME] = _write_file(package, mappingtxt.NAME, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))

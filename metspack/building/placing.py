@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import writing
 from metspack.layouts import Layout
-from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements, placed_file
+from metspack.mets.filetable import PlacedFile, Placements, placed_file
 from metspack.model import LobRef, Part
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
@@ -52,7 +52,7 @@ class Placing:
         self._prefix = prefix
         self._checksum = checksum
         self._of_whole = (checksum, *algorithms)
-        self._of_file = (*MANIFESTS, checksum)
+        self._of_file = (*MANIFEST_ALGORITHMS, checksum)
         self._joined = joined
         self._accepted = accepted
         self._identifying = identifying
@@ -157,7 +157,7 @@ def write_manifest_fragments(
 
 def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
     """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
-    for algorithm in MANIFESTS:
+    for algorithm in MANIFEST_ALGORITHMS:
         with writing.NewFile(fragment(work, number, algorithm)) as file:
             file.write(manifest_line(pack.digest(algorithm).value, path))
 

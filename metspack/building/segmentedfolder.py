@@ -5,7 +5,6 @@ Paths are relative to the folder, with ``/``. What is known of each file is kept
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from metspack import uris
+from metspack.digests import is_manifest
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
 from metspack.files.walking import Entry
@@ -20,10 +20,9 @@ from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent
+from metspack.siard import metadata
 from metspack.uris import ReferenceRefused, shown
 
-_MANIFEST = re.compile(r"manifest-(?:md5|sha1|sha256|sha384|sha512)\.txt")
-_UNPACKED = "header/metadata.xml"
 _LISTED = 100
 _WHAT = "the files of the folder"
 
@@ -115,22 +114,22 @@ class SegmentedFolder(tempdb.Scratch):
         """Return the METS documents and manifests in the folder, sorted, up to a hundred."""
         sql = (
             "SELECT path FROM file WHERE lower(path) = ?1 OR lower(path) LIKE '%/' || ?1 "
-            "OR path GLOB 'manifest-*.txt' ORDER BY path"
+            "OR path LIKE 'manifest-%' ORDER BY path"
         )
         names = (
             path
             for (path,) in self._database.execute(sql, (PLAIN_METS,))
-            if is_mets_name(path) or _MANIFEST.fullmatch(path)
+            if is_mets_name(path) or is_manifest(path)
         )
         return [path for path, _ in zip(names, range(_LISTED), strict=False)]
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: files, the wholes of parts, unpacked ones."""
-        sql = "SELECT path FROM file WHERE segment IS NULL OR path LIKE '%/header/metadata.xml' ORDER BY path"
+        sql = "SELECT path FROM file WHERE segment IS NULL OR path LIKE '%/' || ? ORDER BY path"
         names: dict[str, None] = {}
-        for (path,) in self._database.execute(sql):
+        for (path,) in self._database.execute(sql, (metadata.NAME,)):
             folder, _, below = path.partition("/")
-            if below == _UNPACKED:
+            if below == metadata.NAME:
                 names[folder] = None
             elif not below and (found := ARCHIVE.fullmatch(path)):
                 names[found[1]] = None

@@ -11,7 +11,7 @@ from metspack import uris
 from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder
 from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb, writing
 from metspack.files.staging import Partial
@@ -19,7 +19,7 @@ from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import SplitLob, SplitPart
-from metspack.mets.filetable import COLUMNS, MANIFESTS, PlacedFile
+from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.planning import assignment
 from metspack.planning.sharedlobs import Sharing
@@ -142,7 +142,7 @@ class SegmentedLobs(tempdb.Scratch):
         Of the options it takes ``accepted``, and ``identify`` for the formats of LOBs.
         Raises ``SourceError`` for a LOB that is not what its cell says, and for files that changed.
         """
-        algorithms = tuple(each for each in self._algorithms if each not in MANIFESTS)
+        algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
         accepted = options.accepted
         identifying = Identifying(staging.work / "probe") if options.identify else None
         with OpenHoldings(self._archive.holdings()) as shelf, tempdb.explained(_WHAT):

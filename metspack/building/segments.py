@@ -18,10 +18,9 @@ from metspack import processes
 from metspack.building import placing
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Destination, Folder, Pack, Packing
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, writing
 from metspack.layouts import Layout
-from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
     ChildContent,
     ChildMets,
@@ -282,7 +281,7 @@ def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackR
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
-    with task.packing.open_pack(task.package, spot.ip, work, filetable.MANIFESTS) as pack:
+    with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
         yield _PackRoom(task, spot, task.packing, pack, work)
     writing.remove(work)
 

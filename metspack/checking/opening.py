@@ -14,7 +14,7 @@ from metspack.checking.links.roots import Roots
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files.byteranges import Below
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.mets.links import bare
@@ -59,7 +59,7 @@ def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
         names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
         return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
-    if path.name.lower().endswith(SIARD):
+    if is_archive(path.name):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
             hint=f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}.",

@@ -29,7 +29,7 @@ from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import ConfigError, TargetError
 from metspack.files import journal
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import is_archive
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 
@@ -307,7 +307,7 @@ def weight(path: Path | Sequence[Path]) -> int:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size
                 # An archive is read as a file, and its entries once more.
-                total += 2 * size if name.lower().endswith(SIARD) else size
+                total += 2 * size if is_archive(name) else size
     return total
 
 

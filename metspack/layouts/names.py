@@ -57,6 +57,16 @@ WRITTEN_LOB_PART = "_part((?!000)[0-9]{3}|[1-9][0-9]{3,17})"
 """The suffix of SIARD 2.2 as it is written (S_8.1.1-0): with three digits, or as many as the number has."""
 
 
+def is_archive(name: str) -> bool:
+    """Return whether a file's name or path is that of an archive which is one file."""
+    return name[-len(SIARD) :].lower() == SIARD
+
+
+def stem_of(archive: str) -> str:
+    """Return an archive's name without the extension, the name itself if it has another."""
+    return archive[: -len(SIARD)] if is_archive(archive) else archive
+
+
 def part_suffix(number: int, width: int = 3) -> str:
     """Return the suffix of a part, numbers from 1 (SIARD 2.2 S_8.1.1-0, S_8.2-0): ``_part001``."""
     return f"_part{number:0{width}d}"

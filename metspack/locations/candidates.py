@@ -14,7 +14,7 @@ from typing import Protocol
 
 from metspack import textlength
 from metspack.errors import SourceError
-from metspack.layouts.names import DIGITS, SIARD
+from metspack.layouts.names import DIGITS, stem_of
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Convention, Made
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.uris import Kind, ReferenceRefused, Repair
@@ -228,7 +228,7 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
     if found is None:
         return []
     alike = [
-        (not name.startswith(siard.removesuffix(SIARD)), name)
+        (not name.startswith(stem_of(siard)), name)
         for name in siblings
         if name != segment and (other := _LOB_FOLDER.fullmatch(name)) is not None and other[2] == found[2]
     ]
@@ -240,7 +240,7 @@ def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> li
 
     ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of this one.
     """
-    others = {stem for name in archives if name != siard for stem in (name, name.removesuffix(SIARD))}
+    others = {stem for name in archives if name != siard for stem in (name, stem_of(name))}
     starts = tuple(f"{stem}_{word}" for stem in others for word in ("lob", "documents"))
     return [name for name in names if is_lob_folder(name) and not name.startswith(starts)]
 

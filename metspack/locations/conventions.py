@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from metspack.layouts.names import SEG
+from metspack.layouts.names import SEG, SIARD
 from metspack.locations.statement import (
     Levels,
     Place,
@@ -272,7 +272,7 @@ def _truest_outside(database: Sequence[Reference], folder: Reference) -> Convent
     if not any(each.segments for each in database):
         return Convention.H if folder.segments[:1] == ("..",) else Convention.A
     above = database[0].segments
-    dbptk = above[0] == ".." and above[-1].endswith(".siard_lobs") and not folder.is_folder
+    dbptk = above[0] == ".." and above[-1].endswith(f"{SIARD}_lobs") and not folder.is_folder
     return Convention.D if dbptk else Convention.A
 
 

@@ -20,7 +20,7 @@ from unicodedata import normalize
 
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import is_archive
 from metspack.locations.candidates import lob_folders
 from metspack.locations.statement import Place
 from metspack.model import FileExtent
@@ -265,7 +265,7 @@ class Granted:
                 self._siblings.clear()
             # A folder may be packed as a zip file in its place.
             listed = dict.fromkeys(name.removesuffix(".zip") for name in self._listed(root, path))
-            archives = [name for name in listed if name.endswith(SIARD)]
+            archives = [name for name in listed if is_archive(name)]
             self._siblings[key] = lob_folders(listed, archives, siard)
         return self._siblings[key]
 

@@ -11,10 +11,9 @@ from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import is_archive
 from metspack.mediatypes import DEFAULT
 from metspack.merging.ips import (
-    REPRESENTATIONS,
     GivenIp,
     check_fixity,
     damaged,
@@ -22,7 +21,7 @@ from metspack.merging.ips import (
     said_of_mets,
     stated,
 )
-from metspack.mets import CSIP_METS
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
@@ -90,7 +89,7 @@ class DataFile:
     @property
     def names(self) -> tuple[str, ...]:
         """Its names from the container's folder."""
-        return (REPRESENTATIONS, self.container.representations[0], _DATA, *self.path.split("/"))
+        return (REPRESENTATIONS_FOLDER, self.container.representations[0], _DATA, *self.path.split("/"))
 
 
 class DataFiles:
@@ -137,7 +136,7 @@ class DataFiles:
 
     def archives(self) -> list[DataFile]:
         """Return the first SIARD archives among the files, two at the most."""
-        return [each for each in self.files() if each.path.lower().endswith(SIARD)][:2]
+        return [each for each in self.files() if is_archive(each.path)][:2]
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
@@ -164,7 +163,7 @@ class DataFiles:
         parent = self._containers[0]
         found: dict[str, SplitFormat] = {}
         for names, *row, line, mets in self._beside("/".join(("", *PREMIS))):
-            if names[:1] != (REPRESENTATIONS,) or names[2:] != PREMIS:
+            if names[:1] != (REPRESENTATIONS_FOLDER,) or names[2:] != PREMIS:
                 continue
             said = stated(*row, by=f"{self._mets[mets]} line {line}")
             try:
@@ -186,7 +185,7 @@ class DataFiles:
                 pass
         if not container.representations:
             return
-        below = (REPRESENTATIONS, container.representations[0], CSIP_METS)
+        below = (REPRESENTATIONS_FOLDER, container.representations[0], CSIP_METS)
         listed = self._tables.file_at(container.number, (container.ip.name, *below))
         if listed is not None:
             *row, line = listed
@@ -223,7 +222,7 @@ class DataFiles:
             what, clause = f"the ID {identifier!r}", "IDs are unique in the METS of a representation"
         first = self._containers[other[0]]
         raise SourceError(
-            f"{first.folder} and {container.folder} both have {what} in {REPRESENTATIONS}/"
+            f"{first.folder} and {container.folder} both have {what} in {REPRESENTATIONS_FOLDER}/"
             f"{container.representations[0]}/{_DATA}",
             hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
         )
@@ -233,7 +232,7 @@ class DataFiles:
     def _find(self, number: int, container: GivenIp) -> None:
         """Compare the files of a container with those listed; count those that are left out."""
         for path in container.ip.files():
-            if path[:1] == (REPRESENTATIONS,) and path[2:3] == (_DATA,):
+            if path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (_DATA,):
                 self._check_listed(number, container, path)
             elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
                 self.left_out += 1
@@ -266,7 +265,7 @@ def _is_kept(path: tuple[str, ...]) -> bool:
 
 
 def _is_made_anew(path: tuple[str, ...]) -> bool:
-    own = path[2:] if path[:1] == (REPRESENTATIONS,) else path
+    own = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
     return (
         path[0] in _OF_EVERY_IP
         or own[:2] == _PRESERVATION
@@ -278,7 +277,7 @@ def _is_made_anew(path: tuple[str, ...]) -> bool:
 def _data_path(path: str | None, folder: str) -> str | None:
     """Return the path below the data folder of a file in a container's ``folder``; None for other files."""
     names = [] if path is None else path.split("/")
-    if names[:2] != [folder, REPRESENTATIONS] or names[3:4] != [_DATA] or names[-1] == CSIP_METS:
+    if names[:2] != [folder, REPRESENTATIONS_FOLDER] or names[3:4] != [_DATA] or names[-1] == CSIP_METS:
         return None
     return "/".join(names[4:])
 

@@ -15,7 +15,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
-from metspack.mets import CSIP_METS
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.links import are_same, bare
 from metspack.model import Digest
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
@@ -24,7 +24,6 @@ from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import located
 from metspack.uris import shown
 
-REPRESENTATIONS = "representations"
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
 Names = tuple[str, ...]
@@ -98,10 +97,10 @@ class IpFiles:
     def representations(self) -> Names:
         """Return the names of the folders below ``representations``."""
         if self.tree.is_packed:
-            found = (each for each in self.files() if each[0] == REPRESENTATIONS)
+            found = (each for each in self.files() if each[0] == REPRESENTATIONS_FOLDER)
             return tuple(sorted({each[1] for each in found if len(each) > 2}))  # noqa: PLR2004 -- a file in it
         try:
-            with os.scandir(self.path / REPRESENTATIONS) as entries:
+            with os.scandir(self.path / REPRESENTATIONS_FOLDER) as entries:
                 return tuple(sorted(each.name for each in entries if each.is_dir(follow_symlinks=False)))
         except FileNotFoundError:
             return ()

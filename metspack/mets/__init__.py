@@ -10,6 +10,9 @@ CSIP_METS = "METS.xml"
 PLAIN_METS = "mets.xml"
 """The METS of a package after the recommendation on large LOBs (0.28), parent and children."""
 
+REPRESENTATIONS_FOLDER = "representations"
+"""The folder of an IP's representations, a folder each (CSIP 2.2.0, CSIPSTR9)."""
+
 METS_NAMES = (PLAIN_METS, CSIP_METS)
 """Both, in the order in which a folder that has both is read."""
 

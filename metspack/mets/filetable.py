@@ -6,12 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import tempdb
 from metspack.model import Format
-
-MANIFESTS = ("MD5", "SHA-256")
-"""The algorithms of the two manifests, always both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +32,7 @@ class PlacedFile:
 
 def algorithms(checksum: str) -> tuple[str, ...]:
     """Return the algorithms that a package's files are hashed with: the manifests', and that of METS."""
-    return tuple(dict.fromkeys((*MANIFESTS, checksum)))
+    return tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, checksum)))
 
 
 def placed_file(

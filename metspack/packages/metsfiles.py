@@ -6,14 +6,14 @@ import re
 
 from metspack import digests, uris
 from metspack.layouts.names import ARCHIVE
-from metspack.mets import is_mets_name, reader
+from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name, reader
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
+from metspack.siard import metadata
 
-_METADATA = ("header", "metadata.xml")
+_METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18
 _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
-_REPRESENTATIONS = "representations"
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
@@ -101,7 +101,7 @@ def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
 
 def is_representation(path: tuple[str, ...]) -> bool:
     """Return whether a METS is that of a representation in a package (CSIP)."""
-    return path[-3:-2] == (_REPRESENTATIONS,)
+    return path[-3:-2] == (REPRESENTATIONS_FOLDER,)
 
 
 def split_lob(mptr: Mptr) -> str | None:

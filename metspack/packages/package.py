@@ -418,7 +418,7 @@ def chosen(
         path
         for path in found
         if (only and all(each.startswith(name(path)) for each in only))
-        or (archive is not None and name(path) == links.prefix(f"{archive}.siard"))
+        or (archive is not None and name(path) == links.prefix(f"{archive}{SIARD}"))
     ]
     if archive is not None and not meant:
         names = ", ".join(name(path).removesuffix(".") for path in found)

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from metspack.checking import Code
 from metspack.checking.links.graph import LinkState
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import is_archive
 from metspack.model import Finding, Severity
 from metspack.reporting.model import Frame, line, parts, printable, sampled
 from metspack.reporting.store import FindingStore
@@ -70,7 +70,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     folders.setdefault("", "mets.xml")
 
     def owner(path: str) -> str:
-        if path.lower().endswith(SIARD):
+        if is_archive(path):
             return path
         folder = path
         while folder not in folders:

@@ -19,14 +19,14 @@ from metspack import uris
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import FolderStyle, lobseg, siard22
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
-from metspack.mets.filetable import MANIFESTS, PlacedFile, Placements
+from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
@@ -150,7 +150,7 @@ class _RestoreWork:
 
     def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
         """Write the archive under its own name, what ``write`` puts beside it, and manifests of all."""
-        siard = f"{self._name}.siard"
+        siard = f"{self._name}{SIARD}"
         with closing(Placements()) as placements:
             hashers = write(siard, placements)
             placements.add(_listed(siard, hashers))
@@ -280,14 +280,14 @@ class _RestoreWork:
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
         if not self.found.outside:
-            return rewriting.copy(self.source, target, MANIFESTS, work=work)
+            return rewriting.copy(self.source, target, MANIFEST_ALGORITHMS, work=work)
         return rewriting.rewrite(
             self.source,
             moved,
             target,
             work=work,
             values=lambda table: self._values(table, file),
-            algorithms=MANIFESTS,
+            algorithms=MANIFEST_ALGORITHMS,
             added=added,
         )
 
@@ -354,7 +354,7 @@ class _RestoreWork:
 
 
 def _listed(path: str, hashers: Hashers) -> PlacedFile:
-    md5, sha256 = (hashers.digest(each).value for each in MANIFESTS)
+    md5, sha256 = (hashers.digest(each).value for each in MANIFEST_ALGORITHMS)
     return PlacedFile(
         id="", path=path, size=hashers.size, media_type="", checksum=md5, md5=md5, sha256=sha256
     )

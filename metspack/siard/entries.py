@@ -17,10 +17,8 @@ from metspack.errors import SourceError
 from metspack.files import reading, tempdb, walking
 from metspack.files.byteranges import Stamp
 from metspack.model import FileExtent, ZipExtent
+from metspack.siard import metadata
 from metspack.uris import shown
-
-METADATA = "header/metadata.xml"
-"""The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
 
 Extent = TypeVar("Extent", bound=ZipExtent | FileExtent)
 """The extent of an entry, to be read with the tree that gave it."""
@@ -269,11 +267,11 @@ def wrapping_root(tree: AnyTree) -> str | None:
     None when the root itself holds it (SIARD 2.2 P_4.2-1), and when no folder or more than one does.
     What lies beside that folder is not looked at (``__MACOSX/``, a folder of LOBs).
     """
-    if tree.extent(METADATA) is not None:
+    if tree.extent(metadata.NAME) is not None:
         return None
     roots = [
-        name.removesuffix(METADATA)
+        name.removesuffix(metadata.NAME)
         for name in tree.names()
-        if name.endswith(f"/{METADATA}") and name.count("/") == METADATA.count("/") + 1
+        if name.endswith(f"/{metadata.NAME}") and name.count("/") == metadata.NAME.count("/") + 1
     ]
     return roots[0] if len(roots) == 1 else None

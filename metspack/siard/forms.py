@@ -8,10 +8,10 @@ from pathlib import Path
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Stretch
-from metspack.layouts.names import PART, part_suffix
+from metspack.layouts.names import PART, is_archive, part_suffix
 from metspack.model import Budgets
-from metspack.siard import entries
-from metspack.siard.entries import METADATA, AnyTree, FolderEntries, WrappedTree
+from metspack.siard import entries, metadata
+from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
 
 _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 
@@ -36,11 +36,11 @@ class Opened:
 
 def is_unpacked(path: Path) -> bool:
     """Return whether a folder is an unpacked archive, or holds one folder further down."""
-    return (path / METADATA).is_file() or len(_below(path)) == 1
+    return (path / metadata.NAME).is_file() or len(_below(path)) == 1
 
 
 def _below(path: Path) -> list[Path]:
-    return [each for each in path.glob(f"*/{METADATA}") if each.is_file()]
+    return [each for each in path.glob(f"*/{metadata.NAME}") if each.is_file()]
 
 
 def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
@@ -71,12 +71,12 @@ def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
 
 def _root(container: ZipContainer, path: Path) -> str:
     """Return the folder that wraps the archive, "" when none does."""
-    if container.extent(METADATA) is not None:
+    if container.extent(metadata.NAME) is not None:
         return ""
     root = entries.wrapping_root(container)
     if root is None:
         raise SourceError(
-            f"{path} is a zip archive without {METADATA}, so it is not a SIARD archive", hint=_WRAPPED
+            f"{path} is a zip archive without {metadata.NAME}, so it is not a SIARD archive", hint=_WRAPPED
         )
     return root
 
@@ -102,13 +102,13 @@ def _unpacked(path: Path) -> Opened:
 
 
 def _inside(folder: Path) -> str:
-    found = sorted(path.name for path in folder.glob("*.siard") if path.is_file())
+    found = sorted(path.name for path in folder.iterdir() if is_archive(path.name) and path.is_file())
     if found:
         return (
             f"It holds {', '.join(found[:3])}: name the file, {folder / found[0]}; or, where the LOBs lie in "
             "segments already, describe the folder with --keep-segments --in-place."
         )
-    return f"It holds neither {METADATA} nor a .siard file."
+    return f"It holds neither {metadata.NAME} nor a .siard file."
 
 
 def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:

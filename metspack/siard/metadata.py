@@ -13,6 +13,7 @@ from metspack.siard import offsets
 from metspack.siard.offsets import Element
 
 NAME = "header/metadata.xml"
+"""The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
 """The document's place in the archive (SIARD 2.2 P_4.2-5)."""
 
 VERSIONS = ("1.0", "2.0", "2.1", "2.2")

@@ -13,7 +13,7 @@ from metspack import safexml
 from metspack.errors import ConfigError, SourceError
 from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.files.tempdb import Closable
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import stem_of
 from metspack.locations import errors
 from metspack.locations.candidates import Convention
 from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved, LobUnresolved, Losses
@@ -133,7 +133,7 @@ class Archive(Closable):
     @property
     def stem(self) -> str:
         """The name of the .siard file, or of the folder, without ``.siard``."""
-        return Path(self.name).stem if self.container else self.name.removesuffix(SIARD)
+        return Path(self.name).stem if self.container else stem_of(self.name)
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
         for folder in (*grants.lob_roots, *grants.drives.values()):

@@ -280,7 +280,7 @@ def test_lobs_that_no_cell_names_are_left_out_and_told(tmp_path: Path) -> None:
     assert "2 LOBs that METS lists and no cell names: left out" in built.warnings
 
 
-@pytest.mark.parametrize("holds", [(), ("A.siard", "B.siard")])
+@pytest.mark.parametrize("holds", [(), ("A.siard", "B.siard"), ("A.SIARD", "B.Siard")])
 def test_a_folder_that_is_no_package(holds: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from metspack.building import placing
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
-from metspack.mets import filetable
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings, Passage
@@ -128,7 +127,7 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
             placements.add(placed_file(path))
         assert [each.path for each in placements.files()] == paths == list(placements.ids())
         placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
-    for algorithm in filetable.MANIFESTS:
+    for algorithm in MANIFEST_ALGORITHMS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
         assert [line.partition("  ")[2] for line in lines] == sorted(
             (*(f"seg/{path}" for path in paths), *beside), key=str.encode
@@ -139,7 +138,7 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
 
 
 def hashed(data: bytes) -> Hashers:
-    hashers = Hashers(filetable.MANIFESTS)
+    hashers = Hashers(MANIFEST_ALGORITHMS)
     hashers.update(data)
     return hashers
 

@@ -154,7 +154,7 @@ def test_other_prefixes_labels_and_no_manifests(package: Path) -> None:
 def test_an_unlabelled_link_to_another_parent_is_found(package: Path) -> None:
     forge.edit(package / CHILD, 'LABEL="parent IP"><', 'LABEL="above"><')
     forge.edit(package / CHILD, "IP parent identifier", "up")
-    forge.edit(package / CHILD, forge.PARENT_OBJID, "urn:x:other")
+    forge.edit(package / CHILD, forge.PARENT_OBJID, "urn:xx:other")
     forge.seal(package)
     assert codes(check(package)) == ["L020"]
 

@@ -22,10 +22,9 @@ from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.containers import ipwriter, zipwriter
 from metspack.containers.ipwriter import Packing
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, MetspackError
 from metspack.mets.dialects.interface import Software
-from metspack.mets.filetable import MANIFESTS
 from metspack.model import Limits
 from tests import siards
 from tests.trees import names, tree
@@ -181,7 +180,9 @@ def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
 
 def pack_of(folder: Path, form: str, files: Iterable[tuple[str, bytes]]) -> Path:
     (folder / "work").mkdir()
-    with Packing(form=form, created=CREATED).open_pack(folder, "ip", folder / "work", MANIFESTS) as pack:
+    with Packing(form=form, created=CREATED).open_pack(
+        folder, "ip", folder / "work", MANIFEST_ALGORITHMS
+    ) as pack:
         for name, data in files:
             pack.below("").put(name, iter([data]), len(data))
         pack.finish()

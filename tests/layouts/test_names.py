@@ -129,6 +129,25 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
     assert not splitparts.is_first(suffix)
 
 
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("a.siard", "a"),
+        ("A.SIARD", "A"),
+        ("b/a.Siard", "b/a"),
+        ("a.b.siard", "a.b"),
+        ("a.siard_part001", None),
+        ("a.siard.zip", None),
+        ("a.\u017fiard", None),
+        ("asiard", None),
+        ("", None),
+    ],
+)
+def test_an_archive_in_one_file_is_told_in_either_letter_case(name: str, stem: str | None) -> None:
+    assert names.is_archive(name) is (stem is not None)
+    assert names.stem_of(name) == (name if stem is None else stem)
+
+
 def test_the_metadata_of_an_unpacked_archive_stands_for_it() -> None:
     assert is_named(b"data/a.siard/header/metadata.xml", filed=False)
     assert is_named(b"data/A.SIARD/header/metadata.xml", filed=False)

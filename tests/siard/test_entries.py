@@ -19,7 +19,6 @@ from metspack.files import tempdb, walking
 from metspack.files.byteranges import Stamp
 from metspack.model import FileExtent, ZipExtent
 from metspack.siard.entries import (
-    METADATA,
     AnyTree,
     ArchiveEntries,
     FolderEntries,
@@ -27,6 +26,7 @@ from metspack.siard.entries import (
     contents,
     wrapping_root,
 )
+from metspack.siard.metadata import NAME as METADATA
 from tests.laws import law
 from tests.shared_data import shared
 

@@ -193,6 +193,11 @@ def test_a_folder(tmp_path: Path) -> None:
     assert hint.startswith(f"It holds a.siard, b.siard: name the file, {tmp_path / 'a.siard'}; or")
 
 
+def test_a_folder_with_an_archive_in_capital_letters(tmp_path: Path) -> None:
+    siard(tmp_path / "A.SIARD")
+    assert refusal(tmp_path).hint.startswith(f"It holds A.SIARD: name the file, {tmp_path / 'A.SIARD'}; or")
+
+
 def test_no_zip_file(tmp_path: Path) -> None:
     (tmp_path / "s.siard").write_bytes(b"<siardArchive/>" * 10)
     assert "zip" in refusal(tmp_path / "s.siard").message

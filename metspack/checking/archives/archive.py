@@ -23,6 +23,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.locations.splitparts import FIRST_SUFFIXES
+from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
@@ -139,10 +140,11 @@ AND NOT instr(char(10) || e.grp, char(10) || 'Schemas')
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 # METS documents of its own representations (CSIP) make no parent of a package.
-_WITHOUT_ARCHIVE = """
+_WITHOUT_ARCHIVE = f"""
 SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 FROM mets c WHERE c.parent = 1
-    AND lower(CAST(substr(c.folder, length(m.folder) + 1, 16) AS TEXT)) <> 'representations/')
-"""
+    AND lower(CAST(substr(c.folder, length(m.folder) + 1, {len(REPRESENTATIONS_FOLDER) + 1}) AS TEXT))
+    <> '{REPRESENTATIONS_FOLDER}/')
+"""  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _IN_ENTRY = """

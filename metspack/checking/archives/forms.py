@@ -19,7 +19,8 @@ from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.model import Budgets, Finding, ZipExtent
 from metspack.packages.files import path_of
-from metspack.siard.entries import METADATA, ArchiveEntries
+from metspack.siard import metadata
+from metspack.siard.entries import ArchiveEntries
 
 _LISTED = """
 SELECT DISTINCT s.path FROM siard s
@@ -37,9 +38,10 @@ _BELOW = """
 SELECT path FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
 UNION ALL SELECT CAST(path || '/' AS BLOB) FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
 """
-_NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/header/metadata\.xml", re.DOTALL | re.IGNORECASE)
-_METADATA = f"/{METADATA}".encode()
-_FILED = re.compile(rb".+/header/metadata\.xml", re.DOTALL)
+_INNER = re.escape(metadata.NAME).encode()
+_NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)
+_METADATA = f"/{metadata.NAME}".encode()
+_FILED = re.compile(rb".+/" + _INNER, re.DOTALL)
 
 
 Entries = ArchiveEntries[ZipExtent]
@@ -143,7 +145,7 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:
         found = ", ".join(sorted(folders))
-        yield Code.VERSION_FOLDER.at(shown(form.path), 0, METADATA, found=found, expected=version)
+        yield Code.VERSION_FOLDER.at(shown(form.path), 0, metadata.NAME, found=found, expected=version)
     for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
         said = _VERSION.search(kind or "")
         if said is not None and said[1] != version:

@@ -14,19 +14,19 @@ from metspack.layouts.names import SIARD
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
-from metspack.mets import links
+from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
 
-_ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND substr(path, -6) = ?"
+_ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
-_SHARED = re.compile(rb"(?:^|/)(representations/[^/]+/data/.+)", re.DOTALL)
-_TOGETHER = """
-INSERT OR IGNORE INTO together SELECT substr(path, instr(path, x'2f726570726573656e746174696f6e732f') + 1),
-    path, size FROM disk
-    WHERE kind = 'f' AND CAST(path AS TEXT) GLOB '?*/representations/*/data/*' ORDER BY path
-"""
+_SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
+_TOGETHER = f"""
+INSERT OR IGNORE INTO together
+    SELECT substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1), path, size FROM disk
+    WHERE kind = 'f' AND CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*' ORDER BY path
+"""  # noqa: S608 -- the name of a folder
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 _NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
 
@@ -122,7 +122,7 @@ class Files:
             if len(self._siblings) >= _FOLDERS_KEPT:
                 self._siblings.clear()
             if self._archives is None:
-                archives = self._catalogue.rows(_ARCHIVES, SIARD.encode())
+                archives = self._catalogue.rows(_ARCHIVES, SIARD)
                 self._archives = {shown(path).rpartition("/")[2] for (path,) in archives}
             prefix = key[0]
             below = self._catalogue.rows(

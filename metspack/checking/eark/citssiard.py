@@ -15,9 +15,9 @@ from metspack.checking.options import Looking
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD
+from metspack.locations import mappingtxt
 from metspack.siard import metadata
 
-_MAPPING = b"mapping.txt"
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
 _PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
@@ -123,5 +123,5 @@ class Database:
         beside = {path.rpartition(b"/")[0] for path in self._archives(each)}
         for path in self._holdings.files(each.folder + b"data/"):
             folder, _, name = path.rpartition(b"/")
-            if name == _MAPPING and folder not in beside:
+            if name == mappingtxt.NAME.encode() and folder not in beside:
                 faults.add("SIARD_19b", line, quoted(shown(path)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.faults import Faults, quoted
-from metspack.mets import CSIP_METS, is_mets_name
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
 _NOT_REFERRED = """
@@ -68,7 +68,7 @@ class CataloguedFiles:
 
 
 METS = CSIP_METS.encode()
-FOLDER = b"representations/"
+FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
 _LIKE = re.compile(r"[^0-9a-z]+")
 
 

@@ -15,6 +15,7 @@ from metspack.checking.eark.document import (
     StatedFileGroup,
 )
 from metspack.checking.eark.faults import Demands, Faults, quoted
+from metspack.mets import REPRESENTATIONS_FOLDER
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
@@ -144,7 +145,7 @@ class Structure:
             canonical = _CANONICAL.get(division.label.casefold())
             if canonical is not None:
                 self._judge_known(division, canonical)
-            elif division.titles or division.label.casefold().startswith("representations/"):
+            elif division.titles or division.label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
                 self._judge_representation(division)
         self._depth -= 1
 

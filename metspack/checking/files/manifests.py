@@ -12,19 +12,11 @@ from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import Content
-from metspack.digests import OCTETS, algorithm_name
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, algorithm_name
 from metspack.errors import MetspackError
 from metspack.model import Finding
 from metspack.packages.files import path_of
 
-EXPECTED = ("manifest-md5.txt", "manifest-sha256.txt")
-_ALGORITHMS = {
-    "manifest-md5.txt": "MD5",
-    "manifest-sha1.txt": "SHA-1",
-    "manifest-sha256.txt": "SHA-256",
-    "manifest-sha384.txt": "SHA-384",
-    "manifest-sha512.txt": "SHA-512",
-}
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
 _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
@@ -66,14 +58,14 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield a finding for each missing manifest; a child checked alone need not have one."""
     if catalogue.row(_CHILD_ALONE) is not None:
         return
-    for name in EXPECTED:
+    for name in map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS):
         if catalogue.row("SELECT 1 FROM disk WHERE path = ?", path_of((name,))) is None:
             yield Code.MANIFEST_MISSING.at(name, expected=name)
 
 
 def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Put the package's manifests into the catalogue; yield the findings on their form."""
-    for name, algorithm in _ALGORITHMS.items():
+    for algorithm, name in MANIFESTS.items():
         path = path_of((name,))
         kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
         if kind is None:

@@ -10,6 +10,7 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
 from metspack.cli.options.package import Accept
+from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError
 from metspack.layouts.names import SIARD
 from metspack.sizes import counted
@@ -171,5 +172,5 @@ def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
         return
     console.out(
         "Published; every LOB was proven. Any time later: "
-        f"cd {shlex.quote(str(output))} && sha256sum -c manifest-sha256.txt"
+        f"cd {shlex.quote(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
     )

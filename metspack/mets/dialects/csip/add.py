@@ -11,7 +11,17 @@ from typing import Any
 
 from metspack.errors import ConfigError
 from metspack.files import reading
-from metspack.mets import CSIP_METS, descriptive, filetable, ids, packages, premis, reader, writer
+from metspack.mets import (
+    CSIP_METS,
+    REPRESENTATIONS_FOLDER,
+    descriptive,
+    filetable,
+    ids,
+    packages,
+    premis,
+    reader,
+    writer,
+)
 from metspack.mets.dialects.csip import links, terms
 from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
@@ -20,7 +30,7 @@ from metspack.mets.dialects.csip.package import CsipPackage
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
 from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
 from metspack.mets.filetable import PlacedFile
-from metspack.mets.links import Mptr
+from metspack.mets.links import SPLITLOB, Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
 from metspack.mets.writer import GrowingDocument
 
@@ -33,7 +43,7 @@ _HEADER, _PREMIS, _DESCRIPTION = "mets:metsHdr", "mdRef of PREMIS", "mets:dmdSec
 _FILES = "mets:fileSec"
 _CSIP, _CSIP_ROOT, _METADATA = "structMap CSIP", "div of the structMap CSIP", "div of metadata"
 _CHILDREN, _CHILDREN_ROOT, _WITHIN = "structMap of children", "div of children", "div of a representation"
-_SPLIT, _SPLIT_ROOT = "structMap SPLITLOB", "div of the structMap SPLITLOB"
+_SPLIT, _SPLIT_ROOT = f"structMap {SPLITLOB}", f"div of the structMap {SPLITLOB}"
 _ENTITY, _EVENT = "object of the IP", "premis:event"
 _ADDITION = "modification"
 
@@ -126,7 +136,7 @@ def _link_style(package: ExistingPackage) -> str:
 
 
 def _representation(package: ExistingPackage, wanted: str | None) -> str:
-    folder = package.root / package.folder / "representations"
+    folder = package.root / package.folder / REPRESENTATIONS_FOLDER
     taken = {each.name.casefold() for each in folder.iterdir()}
     if wanted is None:
         return next(name for n in range(1, len(taken) + 2) if (name := f"rep{n}") not in taken)

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
-from metspack.mets import CSIP_METS, descriptive, premis, writer
+from metspack.layouts.names import SIARD
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, descriptive, premis, writer
 from metspack.mets.dialects.csip import add, links
 from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole
@@ -48,7 +49,7 @@ class Csip(CsipPackage, Dialect):
 
     mets: ClassVar[str] = CSIP_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=40)
-    archives: ClassVar[str] = f"representations/*/{DATA}/*"
+    archives: ClassVar[str] = f"{REPRESENTATIONS_FOLDER}/*/{DATA}/*"
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -119,7 +120,7 @@ class Csip(CsipPackage, Dialect):
 
     def archive_path(self, objid: str, name: str) -> str:
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
-        return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}.siard"
+        return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}{SIARD}"
 
     @classmethod
     def parent_folder(cls, objid: str) -> str:

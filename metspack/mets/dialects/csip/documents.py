@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metspack.mets import CSIP_METS, premis
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis
 from metspack.mets.descriptive import Description
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
@@ -87,7 +87,7 @@ class CsipDocuments:
     @property
     def representation(self) -> str:
         """The representation's folder in every IP."""
-        return f"representations/{self.terms.representation}"
+        return f"{REPRESENTATIONS_FOLDER}/{self.terms.representation}"
 
     def label(self, part: str) -> str:
         """Return what people call the part of the database that an IP holds."""

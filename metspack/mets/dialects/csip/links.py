@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from metspack.errors import ConfigError
-from metspack.mets import CSIP_METS, ids
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, ids
 from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 from metspack.uris import URN
 
@@ -139,8 +139,8 @@ def children_map(terms: Terms, own: str) -> LinkMap:
             "csip-large": {
                 "type": "PHYSICAL",
                 "label": many,
-                "div": "representations",
-                "within": f"representations/{terms.representation}",
+                "div": REPRESENTATIONS_FOLDER,
+                "within": f"{REPRESENTATIONS_FOLDER}/{terms.representation}",
                 "child": "child IP",
                 "kind": "representation child",
             },

@@ -15,6 +15,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.layouts import siard22
+from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, filetable, ids, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
@@ -48,8 +49,8 @@ _CHILD = "child IP"
 _CHILDREN = "fileGrp of children"
 _MAP = "structMap PHYSICAL"
 _ROOT = "div of the structMap PHYSICAL"
-_SPLIT_MAP = "structMap SPLITLOB"
-_SPLIT_ROOT = "div of the structMap SPLITLOB"
+_SPLIT_MAP = f"structMap {SPLITLOB}"
+_SPLIT_ROOT = f"div of the {_SPLIT_MAP}"
 _DIVS = {"SIARD central file": "div of the archive", "child IPs": "div of the children"}
 
 
@@ -199,7 +200,7 @@ class Recommendation(Dialect):
 
     def archive_path(self, objid: str, name: str) -> str:  # noqa: ARG002 -- the root is the parent's
         """Return the archive's path: in the root."""
-        return f"{name}.siard"
+        return f"{name}{SIARD}"
 
     @classmethod
     def parent_folder(cls, objid: str) -> str:  # noqa: ARG003 -- whoever it is
