@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
 
-from metspack.digests import Hashers
+from metspack.checking.similarity import nearest
 from metspack.files import tempdb
 from metspack.layouts.names import SEGMENT
 from metspack.mets.links import bare
-from metspack.model import Digest
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
@@ -305,72 +304,3 @@ def nearest_file(catalogue: Catalogue, path: bytes) -> str:
         _NEAR,
     )
     return nearest(shown(path), (shown(name) for (name,) in names))
-
-
-def nearest(text: str, candidates: Iterable[str]) -> str:
-    """Return the candidate most like ``text``, "" if none is like it; letter case counts least."""
-    # Only a person waits for this, and difflib is slow to import.
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    known = list(candidates)
-    cased = (each for each in known if each.casefold() == text.casefold())
-    found = get_close_matches(text, known, n=1, cutoff=0.7)
-    return next(cased, found[0] if found else "")
-
-
-_LETTERS = ("", "one letter off", "two letters off")
-_LONGEST = 400
-
-
-def likeness(text: str, other: str) -> str:
-    """Return how ``other`` differs from ``text`` (``two letters off``), nothing when it is very different."""
-    if text == other:
-        return ""
-    if text.casefold() == other.casefold():
-        return "differs only in case"
-    if unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", other):
-        return "differs only in its Unicode form"
-    if bare(text) == bare(other):
-        return "differs only in its URN prefix"
-    if max(len(text), len(other)) > _LONGEST:
-        return ""
-    off = _letters_off(text, other)
-    return _LETTERS[off] if off < len(_LETTERS) else ""
-
-
-def _letters_off(text: str, other: str) -> int:
-    """Return how many letters must be changed, added or taken away (Levenshtein)."""
-    before = list(range(len(other) + 1))
-    for row, letter in enumerate(text, start=1):
-        now = [row]
-        for column, another in enumerate(other, start=1):
-            now.append(min(before[column] + 1, now[-1] + 1, before[column - 1] + (letter != another)))
-        before = now
-    return before[-1]
-
-
-_SAID = {
-    b"\n": "it matches once every CRLF is an LF: line ends were converted",
-    b"\r\n": "it matches once every LF is a CRLF: line ends were converted",
-}
-
-
-def line_end_likeness(blocks: Iterable[bytes], expected: Digest) -> str:
-    """Return a note that bytes have a digest once their line ends are converted; "" if they do not."""
-    hashers = {end: Hashers((expected.algorithm,)) for end in _SAID}
-    for block in _whole_ends(blocks):
-        unix = block.replace(b"\r\n", b"\n")
-        hashers[b"\n"].update(unix)
-        hashers[b"\r\n"].update(unix.replace(b"\n", b"\r\n"))
-    found = (said for end, said in _SAID.items() if hashers[end].digest(expected.algorithm) == expected)
-    return next(found, "")
-
-
-def _whole_ends(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the bytes so that no CRLF is cut in two."""
-    rest = b""
-    for block in chain(blocks, (b"",)):
-        whole = rest + block
-        keep = len(whole) - 1 if block and whole.endswith(b"\r") else len(whole)
-        rest = whole[keep:]
-        yield whole[:keep]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from metspack import processes, textlength
-from metspack.checking import catalogue as checking_catalogue
-from metspack.checking import grouping
+from metspack.checking import grouping, similarity
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
@@ -307,7 +306,7 @@ class Fixity:
         self._likenesses += 1
         try:
             with self._places.content(path) as content:
-                return checking_catalogue.line_end_likeness(content.chunks(), expected)
+                return similarity.line_end_likeness(content.chunks(), expected)
         except (OSError, MetspackError):  # it could be read a moment ago; a hint is not worth more words
             return ""
 

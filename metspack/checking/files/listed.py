@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, likeness, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
+from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from metspack import uris
-from metspack.checking.catalogue import Catalogue, likeness, nearest, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import Mounting, MountOutcome, Wanted
@@ -17,6 +17,7 @@ from metspack.checking.links.upward import Upward
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
+from metspack.checking.similarity import likeness, nearest
 from metspack.containers.ipreader import SUFFIXES
 from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name
 from metspack.mets.links import By, bare

@@ -9,8 +9,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack.checking.catalogue import Row, fault, folder_of, likeness, nearest, shown
+from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
+from metspack.checking.similarity import likeness, nearest
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
@@ -59,11 +60,11 @@ class Roots:
     A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
     """
 
-    def __init__(self, roots: Sequence[Path], shelf: OpenPacks, budgets: Budgets, *, own: int) -> None:
+    def __init__(self, roots: Sequence[Path], packs: OpenPacks, budgets: Budgets, *, own: int) -> None:
         self._roots = tuple(roots)
         self._budgets = budgets
         self.own = own
-        self._shelf = shelf
+        self._packs = packs
         self._database: sqlite3.Connection | None = None
         self._claims: dict[str, str] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
@@ -123,7 +124,7 @@ class Roots:
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         try:
-            for item in PackedTree(self._shelf, self._below(root, path)).walk():
+            for item in PackedTree(self._packs, self._below(root, path)).walk():
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
@@ -154,7 +155,7 @@ class Roots:
 
     def _tree(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
-            return PackedTree(self._shelf, self._below(root, pack), folder)
+            return PackedTree(self._packs, self._below(root, pack), folder)
         return FolderTree(self._roots[root], names_of(folder))
 
     def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:

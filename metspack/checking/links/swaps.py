@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metspack.checking.catalogue import Catalogue, Row, likeness, shown
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
+from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets.links import bare

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metspack import uris
-from metspack.checking.catalogue import Catalogue, Row, likeness, shown
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.mounting import Mounting
 from metspack.checking.links.roots import Roots
 from metspack.checking.opening import CheckedTree
+from metspack.checking.similarity import likeness
 from metspack.mets.links import By, bare
 from metspack.model import Finding
 

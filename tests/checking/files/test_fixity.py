@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Level, catalogue, check, options
+from metspack.checking import Level, check, options, similarity
 from metspack.checking.files import fixity
 from metspack.files import reading
 from metspack.model import Digest, Finding
@@ -131,7 +131,7 @@ def test_line_ends_are_converted_as_if_all_bytes_came_at_once(pieces: list[bytes
     for end, word in ((b"\n", "CRLF is an LF"), (b"\r\n", "LF is a CRLF")):
         expected = Digest(algorithm="CRC32", value=computed("CRC32", converted(data, end)))
         other = converted(data, b"\n" if end == b"\r\n" else b"\r\n")
-        said = catalogue.line_end_likeness(blocks, expected)
+        said = similarity.line_end_likeness(blocks, expected)
         assert said
         assert word in said or other == converted(data, end)
 

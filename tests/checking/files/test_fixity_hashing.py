@@ -110,7 +110,7 @@ def test_a_hint_that_cannot_be_had_is_left_out(package: Path, monkeypatch: pytes
         raise FileNotFoundError
 
     with_hints, _ = outcome(package, Level.FIXITY, 1)
-    monkeypatch.setattr("metspack.checking.catalogue.line_end_likeness", lost)
+    monkeypatch.setattr("metspack.checking.similarity.line_end_likeness", lost)
     without, _ = outcome(package, Level.FIXITY, 1)
     assert [each.code for each in without] == [each.code for each in with_hints]
     assert without != with_hints

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking.catalogue import likeness
+from metspack.checking.similarity import likeness
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
 
