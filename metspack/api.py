@@ -114,7 +114,7 @@ def merge(
 
     The dialect is csip, whatever the options say. Raises as ``build`` does; then nothing is left there.
     """
-    options = _stated(replace(options or PackageOptions(), dialect=dialects.that_merge()[0]))
+    options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
     return merge_ips(paths, target, options, progress)
 
 

@@ -82,10 +82,10 @@ class SizeClass:
         if self.below == 1:
             return "empty"
         if self.below is None:
-            return f"{_rounded(self.least)} and more"
+            return f"{rounded(self.least)} and more"
         if self.least == 1:
-            return f"below {_rounded(self.below)}"
-        return f"{_rounded(self.least)} to {_rounded(self.below)}"
+            return f"below {rounded(self.below)}"
+        return f"{rounded(self.least)} to {rounded(self.below)}"
 
 
 class Histogram:
@@ -115,7 +115,8 @@ class Histogram:
             )
 
 
-def _rounded(number: int) -> str:
+def rounded(number: int) -> str:
+    """Return a size in its largest decimal unit, rounded down: ``4 GB``."""
     power = 0
     while number >= 1000:  # noqa: PLR2004 -- a unit is a thousand of the one before
         number, power = number // 1000, power + 1

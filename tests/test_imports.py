@@ -27,6 +27,7 @@ PURE = {
     "layouts.siard22",
     "locations.candidates",
     "locations.conventions",
+    "checking.similarity",
     "checking.eark.csip",
     "checking.eark.requirements",
     "checking.eark.siard",
@@ -68,8 +69,8 @@ EFFECTS = {
 BUILDERS = {
     "adding",
     "building.options",
-    "building.warnings",
     "building.relocation",
+    "planning.assignment",
     "planning.division",
     "planning.planfile",
     "building.draft",

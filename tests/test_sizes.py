@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
-from metspack.sizes import count, counted, shown, size
+from metspack.sizes import count, counted, rounded, shown, size
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,11 @@ def test_what_is_shown_can_be_given(number: int) -> None:
 )
 def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expected: str) -> None:
     assert counted(number, *words) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (4_000_000_000, "4 GB"), (10**12, "1 TB"), (1999, "1 kB")],
+)
+def test_sizes_are_rounded_down_to_a_unit(number: int, expected: str) -> None:
+    assert rounded(number) == expected

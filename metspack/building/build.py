@@ -10,7 +10,6 @@ from pathlib import Path
 from metspack import layouts
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
-from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
 from metspack.building.relocation import Relocation
 from metspack.building.segments import SegmentTask, TaskPlaced
@@ -24,13 +23,13 @@ from metspack.layouts import FolderStyle, Layout
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
-from metspack.planning import assignment, columnsinside, planfile
+from metspack.planning import assignment, planfile
 from metspack.planning.assignment import Column, Course
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
-from metspack.sources import opening
+from metspack.sources import opening, rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
@@ -174,18 +173,18 @@ class BuildWork:
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
             if self.archive is not None and self.options.check_message_digest:
-                self.warnings += building_warnings.words(self.archive, self.progress, rewritten=True)
+                self.warnings += rewriting.digest_warnings(self.archive, self.progress, rewritten=True)
             placed = self.place(staging, course)
             if self.archive is not None:
-                columnsinside.keep(self.archive, self.stays, departures)
+                assignment.keep_columns(self.archive, self.stays, departures)
                 siard = self._write_archive(self.archive, staging, course, departures, placed)
             else:
                 siard = None
         journal.record(event="rewritten")
         spots = [self.spot(course, number) for number in course.ordered()]
         checked = self.describe(staging, siard, spots, placed)
-        remarked = building_warnings.remarks(
-            self.source, course, placed, self.sharing, added=self.options.add_digests
+        remarked = segments.warnings(
+            self.source, course, placed, self.sharing, is_added=self.options.add_digests
         )
         return Built(
             target=staging.target,
@@ -229,15 +228,15 @@ class BuildWork:
 
     def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
-        found = columnsinside.chosen(self.source, least, self.progress)
+        found = assignment.columns_inside(self.source, least, self.progress)
         if self.archive is not None and least is not None:
-            self.warnings += columnsinside.words(self.archive, found, least)
+            self.warnings += assignment.words_on_columns(self.archive, found, least)
         self.kept = sum(found.values())
         return frozenset(found)
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        lobs = columnsinside.moving(self.source, self.stays, self.progress)
+        lobs = assignment.moving_lobs(self.source, self.stays, self.progress)
         return assignment.assign(
             lobs,
             self.division,
@@ -316,7 +315,7 @@ class BuildWork:
             corrected=segments.corrected(placed),
             stays=self.stays,
         )
-        target = self._parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
+        target = self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         writing.make_directories(target.parent)
         return relocation.write(
             target,
@@ -335,7 +334,7 @@ class BuildWork:
     ) -> dict[str, Hashers]:
         """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.algorithm
-        root = self._parent_root(staging)
+        root = self._make_parent_root(staging)
         files = manifests.write_sidecars(
             root,
             staging.work,
@@ -363,7 +362,7 @@ class BuildWork:
         described: SiardFile | None = None
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
-            with ZipContainer.opened(self._parent_root(staging) / path, self.options.budgets) as written:
+            with ZipContainer.opened(self._make_parent_root(staging) / path, self.options.budgets) as written:
                 zip64 = written.zip64
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
@@ -382,7 +381,7 @@ class BuildWork:
         """Return the folder that the parent is packed from, "" when it is not."""
         return "" if self.packing is None else self.dialect.parent_folder(self.objid)
 
-    def _parent_root(self, staging: Partial) -> Path:
+    def _make_parent_root(self, staging: Partial) -> Path:
         """Return the folder in which the parent is written: one that does not stay, when it is packed."""
         if not self._parent_folder():
             return staging.package
@@ -398,7 +397,7 @@ class BuildWork:
         work = staging.work / "pack-parent"
         writing.make_directory(work)
         with packing.open_pack(staging.package, ip, work, MANIFEST_ALGORITHMS) as pack:
-            pack.take(self._parent_root(staging), ip, files)
+            pack.take(self._make_parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
 
     def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:

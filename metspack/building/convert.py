@@ -82,8 +82,8 @@ def _has_mets(folder: Path) -> bool:
     """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
     if any(is_mets_name(each.name) for each in folder.iterdir()) or packages.top(folder) is not None:
         return True
-    with closing(OpenPacks(Budgets())) as shelf:
-        return packages.packed_top(folder, shelf) is not None
+    with closing(OpenPacks(Budgets())) as packs:
+        return packages.packed_top(folder, packs) is not None
 
 
 def _check_never_had_mets(folder: Path) -> None:

@@ -12,7 +12,7 @@ from metspack.building.options import PackageOptions
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
 from metspack.model import Segment
-from metspack.planning import columnsinside, planfile
+from metspack.planning import assignment, planfile
 from metspack.planning.division import planned
 from metspack.planning.planfile import PlanHeader
 from metspack.planning.sharedlobs import Sharing
@@ -89,10 +89,10 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
         division = build.division(options, source if isinstance(source, Archive) else None)
-        stays = columnsinside.chosen(source, options.min_size, progress)
+        stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
             lob
-            for lob in columnsinside.moving(source, stays, progress)
+            for lob in assignment.moving_lobs(source, stays, progress)
             if sharing.is_first(lob, division.layout.container(lob.place))
         )
         for event in planned(own, division.limits, split=division.split, layout=division.layout):
@@ -108,7 +108,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         name = given or ids.package_name(source.stem)
         dialect, objid = _identity(options, name, archive)
         warnings = () if archive is None else archive.conventions()
-        words = () if archive is None else columnsinside.words(archive, stays, options.min_size or 0)
+        words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
             header=planfile.header(name, source, division, options.min_size),
             dialect=dialect,

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from metspack.building import manifests, placing, segments, selfcheck
 from metspack.building import options as building_options
-from metspack.building import warnings as building_warnings
 from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
 from metspack.building.segmentedlobs import SegmentedLobs
@@ -30,6 +29,7 @@ from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSp
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
+from metspack.sources import rewriting
 from metspack.sources.archive import Archive
 
 _FINDINGS = 20
@@ -103,7 +103,7 @@ class _InPlaceWork:
             spots = self._spots(package)
             self._check_space(spots, package)
             if options.check_message_digest:
-                self.warnings += building_warnings.words(archive, self.progress, rewritten=False)
+                self.warnings += rewriting.digest_warnings(archive, self.progress, rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
             lobs.read(self.staging, options, self.progress)
             children = self._write_children(lobs, spots, package)

@@ -35,7 +35,7 @@ class Placing:
 
     def __init__(
         self,
-        shelf: OpenHoldings,
+        holdings: OpenHoldings,
         layout: Layout,
         *,
         checksum: str,
@@ -47,7 +47,7 @@ class Placing:
         joined: Callable[[Passage], None],
         prefix: str = "",
     ) -> None:
-        self._shelf = shelf
+        self._holdings = holdings
         self._layout = layout
         self._prefix = prefix
         self._checksum = checksum
@@ -88,7 +88,7 @@ class Placing:
                 )
 
     def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
-        return Passage(lob, self._shelf, algorithms, self._accepted, self._identifying)
+        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying)
 
     def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         passage = self._passage(lob, (*self._of_file, *self._of_whole))

@@ -145,25 +145,25 @@ class SegmentedLobs(tempdb.Scratch):
         algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
         accepted = options.accepted
         identifying = Identifying(staging.work / "probe") if options.identify else None
-        with OpenHoldings(self._archive.holdings()) as shelf, tempdb.explained(_WHAT):
+        with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_WHAT):
             for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _LISTED)):
                 if is_split(lob):
-                    passage = Passage(lob, shelf, (self._checksum, *algorithms), accepted, identifying)
+                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted, identifying)
                     self._read_parts(lob, passage, progress)
                 else:
-                    passage = Passage(lob, shelf, self._algorithms, accepted, identifying)
+                    passage = Passage(lob, holdings, self._algorithms, accepted, identifying)
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
                     self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
             for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _AGAIN)):
-                passage = Passage(lob, shelf, (), accepted)
+                passage = Passage(lob, holdings, (), accepted)
                 for _block in passage.portion():
                     pass
                 passage.end()
                 self._note(passage)
-            shelf.check_unchanged()
+            holdings.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
             for statement in (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,8 +32,13 @@ from metspack.mets.dialects.interface import (
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import Format
 from metspack.planning import assignment
+from metspack.planning.assignment import Course
+from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
+from metspack.sizes import counted
+from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
+from metspack.sources.opening import Source
 from metspack.sources.pronom import Identifying
 
 
@@ -201,9 +206,9 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     checksum = task.dialect.checksum_type
     children: list[ChildMets] = []
     try:
-        with OpenHoldings(task.holdings) as shelf:
+        with OpenHoldings(task.holdings) as holdings:
             placer = Placing(
-                shelf,
+                holdings,
                 task.layout,
                 checksum=checksum,
                 algorithms=(task.add_digests,) if task.add_digests else (),
@@ -215,14 +220,14 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 prefix=task.prefix,
             )
             for spot in task.segments:
-                with closing(Placements()) as placements, _room(task, spot) as room:
+                with closing(Placements()) as placements, _open_target(task, spot) as target:
                     entries = assignment.slice_entries(assignment.slice_path(task.work, spot.number))
-                    for file in placer.place(entries, room.lobs):
+                    for file in placer.place(entries, target.lobs):
                         placements.add(file)
                         if file.part_of:
                             proven.note_part(file, spot.objid)
-                    children.append(room.describe(placements))
-            shelf.check_unchanged()
+                    children.append(target.describe(placements))
+            holdings.check_unchanged()
         proven.close()
     except BaseException:
         proven.discard()
@@ -236,7 +241,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     )
 
 
-class _FolderRoom:
+class _FolderTarget:
     """A segment that becomes a folder of the package."""
 
     def __init__(self, task: SegmentTask, spot: SegmentSpot) -> None:
@@ -249,7 +254,7 @@ class _FolderRoom:
         return describe(placements, self._spot, self._task)
 
 
-class _PackRoom:
+class _PackTarget:
     """A segment that becomes one file: its LOBs go there at once, its documents by way of ``work``."""
 
     def __init__(
@@ -274,15 +279,15 @@ class _PackRoom:
 
 
 @contextmanager
-def _room(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderRoom | _PackRoom]:
+def _open_target(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderTarget | _PackTarget]:
     """Open the folder or packed file that a segment is placed in, for the length of a block."""
     if task.packing is None:
-        yield _FolderRoom(task, spot)
+        yield _FolderTarget(task, spot)
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
     with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
-        yield _PackRoom(task, spot, task.packing, pack, work)
+        yield _PackTarget(task, spot, task.packing, pack, work)
     writing.remove(work)
 
 
@@ -312,3 +317,32 @@ def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -
 def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
     """Place segments with up to ``jobs`` processes; yields the results as ``processes`` does."""
     return processes.results(place, tasks, jobs, progress.advance)
+
+
+def warnings(
+    source: Source, course: Course, placed: Sequence[TaskPlaced], sharing: Sharing, *, is_added: bool
+) -> Iterator[str]:
+    """Yield warnings about the LOBs; ``is_added`` is whether cells without a digest got one."""
+    archive = source if isinstance(source, Archive) else None
+    if course.undigested and archive is not None and not is_added:
+        yield (
+            f"{counted(course.undigested, 'LOB')} without a digest in the cell: proven by the CRC-32 of "
+            "the zip entry where there is one and, where the cell has one, the length"
+        )
+    notes: Counter[str] = Counter()
+    for task in placed:
+        notes.update(task.notes)
+    for what, number in sorted(notes.items()):
+        yield f"{what}: {number:,}"
+    yield from sharing.words()
+    if archive is None:
+        yield "there is no SIARD archive, so nothing tells how many LOBs there should be"
+        return
+    yield from archive.conventions()
+    if archive.metadata.version == "1.0" and course.files:
+        yield (
+            "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
+            "versions find the LOBs"
+        )
+    for value in archive.metadata.unread_digests:
+        yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"

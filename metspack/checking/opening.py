@@ -53,12 +53,12 @@ class PackageToCheck:
         return f"{self.tree.shown}/{self.mets or METS_NAMES[0]}"
 
 
-def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
+def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     """Return the package at a path; raises ``SourceError`` if there is nothing to check."""
     if path.is_dir():
         names = {name for name in os.listdir(path) if is_mets_name(name)}
         mets = _chosen(names) or _beside(path)
-        return _folder(path, path, number, mets) if mets else _packed_beside(path, number, shelf)
+        return _folder(path, path, number, mets) if mets else _packed_beside(path, number, packs)
     if is_archive(path.name):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
@@ -70,7 +70,7 @@ def package(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
             hint="Give a package's folder, its METS file, or a zip or tar file that holds the package.",
         )
     if os.fsencode(path.name).lower().endswith(SUFFIXES):
-        return _packed(path, number, shelf)
+        return _packed(path, number, packs)
     return _folder(path, path.parent, number, path.name)
 
 
@@ -84,13 +84,13 @@ def _beside(path: Path) -> str | None:
     return None if found is None else "/".join(found)
 
 
-def _packed_beside(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
+def _packed_beside(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     """Return the package whose IPs are packed side by side in a folder; without a METS if there are none."""
-    found = mets_packages.packed_top(path, shelf)
+    found = mets_packages.packed_top(path, packs)
     if found is None:
         return _folder(path, path, number, None)
     pack, folder = found
-    tree = PackedTree(shelf, Below(root=path, segments=(pack,)), os.fsencode(folder))
+    tree = PackedTree(packs, Below(root=path, segments=(pack,)), os.fsencode(folder))
     return replace(
         _folder(path, path, number, f"{folder}/{CSIP_METS}"),
         top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), tree=tree),
@@ -102,13 +102,13 @@ def _chosen(names: set[str]) -> str | None:
     return named[0] if named else None
 
 
-def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
+def _packed(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     """Return the package in a zip or tar file: the one whose METS lies under the fewest folders."""
     where = Below(root=path, segments=())
     try:
         documents = sorted(
             (item.name.count(b"/"), folder_of(item.name), item.name)
-            for item in PackedTree(shelf, where).walk()
+            for item in PackedTree(packs, where).walk()
             if item.kind == "f" and is_mets_name(item.name)
         )
     except PackedError as error:
@@ -118,7 +118,7 @@ def _packed(path: Path, number: int, shelf: OpenPacks) -> PackageToCheck:
     return PackageToCheck(
         number=number,
         root=path,
-        tree=PackedTree(shelf, where, within),
+        tree=PackedTree(packs, where, within),
         mets=_chosen(names),
         shown=str(path),
         within=within,

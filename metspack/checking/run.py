@@ -150,12 +150,12 @@ class Checking(Iterator[Finding]):
 
     def _checked(self) -> Iterator[Finding]:
         several = len(self._paths) > 1
-        with closing(OpenPacks(self._looking.budgets)) as shelf, ExitStack() as stack:
-            packages = [package(path, number, shelf) for number, path in enumerate(self._paths)]
+        with closing(OpenPacks(self._looking.budgets)) as packs, ExitStack() as stack:
+            packages = [package(path, number, packs) for number, path in enumerate(self._paths)]
             granted = [root(path) for path in self._granted]
             packages = [widened(each, granted, self._looking.budgets) for each in packages]
             places = (*(each.root for each in packages), *granted)
-            roots = Roots(places, shelf, self._looking.budgets, own=len(packages))
+            roots = Roots(places, packs, self._looking.budgets, own=len(packages))
             stack.enter_context(closing(roots))
             if several or granted:
                 yield from roots.search()

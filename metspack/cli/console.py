@@ -47,7 +47,7 @@ _open: list[writing.Log] = []
 
 @dataclass(frozen=True, kw_only=True)
 class LogGroup(Group):
-    """Where a long run tells of itself."""
+    """The log of a long run."""
 
     log: Annotated[
         Path | None,

@@ -84,22 +84,22 @@ class Verifier(Closable):
         self._accepted = accepted
         self._progress = progress or Silent()
         self._holdings = source.holdings()
-        self._shelf = OpenHoldings(self._holdings)
+        self._opened = OpenHoldings(self._holdings)
 
     def verify(self, lob: LobRef) -> Verdict:
         """Read a LOB, count it, and return the verdict."""
-        passage = Passage(lob, self._shelf_of(lob), (), self._accepted)
+        passage = Passage(lob, self._opened_for(lob), (), self._accepted)
         verdict = self._read(lob, passage)
         self._count(verdict)
         return verdict
 
-    def _shelf_of(self, lob: LobRef) -> OpenHoldings:
+    def _opened_for(self, lob: LobRef) -> OpenHoldings:
         held = survey.holdings(self._source, lob, self._holdings)
         if held is not self._holdings:
-            self._shelf.check_unchanged()
+            self._opened.check_unchanged()
             self._holdings = held
-            self._shelf = OpenHoldings(held)
-        return self._shelf
+            self._opened = OpenHoldings(held)
+        return self._opened
 
     def _read(self, lob: LobRef, passage: Passage) -> Verdict:
         try:
@@ -140,11 +140,11 @@ class Verifier(Closable):
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the source was changed while it was read."""
-        self._shelf.check_unchanged()
+        self._opened.check_unchanged()
 
     def close(self) -> None:
         """Close what is open."""
-        self._shelf.close()
+        self._opened.close()
 
 
 def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:

@@ -53,10 +53,10 @@ class IpFiles:
         return cls(path=path, name=path.resolve().name, tree=FolderTree(path))
 
     @classmethod
-    def packed(cls, path: Path, shelf: OpenPacks) -> Self:
+    def packed(cls, path: Path, packs: OpenPacks) -> Self:
         """Return the IP that is packed in a zip or tar file."""
         file = Below(root=path.parent, segments=(path.name,))
-        return cls(path=path, name=path.stem, tree=PackedTree(shelf, file))
+        return cls(path=path, name=path.stem, tree=PackedTree(packs, file))
 
     def _inner(self, names: Names) -> bytes:
         return path_of((self.name, *names) if self.tree.is_packed else names)
@@ -116,16 +116,16 @@ class IpFiles:
         )
 
 
-def ips(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
+def ips(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
     """Yield the IP at a path, or the IPs side by side in a folder, sorted by name.
 
     Raises ``SourceError`` when there is none.
     """
     found: list[IpFiles]
     if path.is_dir():
-        found = [IpFiles.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, shelf))
+        found = [IpFiles.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, packs))
     elif path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
-        found = [IpFiles.packed(path, shelf)]
+        found = [IpFiles.packed(path, packs)]
     else:
         raise SourceError(
             f"{path} is neither a folder nor a zip or tar file",
@@ -140,12 +140,12 @@ def ips(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
     yield from found
 
 
-def _beside(path: Path, shelf: OpenPacks) -> Iterator[IpFiles]:
+def _beside(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
     for each in sorted(path.iterdir()):
         if (each / CSIP_METS).is_file():
             yield IpFiles.in_folder(each)
         elif each.is_file() and os.fsencode(each.suffix.lower()) in SUFFIXES:
-            yield IpFiles.packed(each, shelf)
+            yield IpFiles.packed(each, packs)
 
 
 def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
@@ -180,15 +180,15 @@ class GivenIp:
         return self.folder / CSIP_METS
 
 
-def read_ips(paths: Sequence[Path], shelf: OpenPacks, tables: MetsTables) -> tuple[GivenIp, ...]:
+def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tuple[GivenIp, ...]:
     """Read the METS of the IPs in some folders into ``tables``; return the IPs, the parent first.
 
     Its children are in the order in which its METS names them. Each path is that of an IP, a folder or
-    packed, or of a folder that holds IPs side by side. Packed ones stay open in ``shelf``. Raises
+    packed, or of a folder that holds IPs side by side. Packed ones stay open in ``packs``. Raises
     ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, GivenIp] = {}
-    for ip in (each for path in paths for each in ips(path, shelf)):
+    for ip in (each for path in paths for each in ips(path, packs)):
         container = _read_ip(ip, tables)
         other = found.setdefault(bare(container.objid), container)
         if other is not container:

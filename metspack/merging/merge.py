@@ -57,8 +57,8 @@ def merge_ips(
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    with closing(OpenPacks(options.budgets)) as shelf, MetsTables(options.budgets) as tables:
-        containers = read_ips(paths, shelf, tables)
+    with closing(OpenPacks(options.budgets)) as packs, MetsTables(options.budgets) as tables:
+        containers = read_ips(paths, packs, tables)
         with tempdb.explained("the files of the containers"):
             found = DataFiles(containers, tables)
         with stage(target) as staging:

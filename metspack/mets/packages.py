@@ -44,22 +44,22 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
     return None if here is None else (here, CSIP_METS)
 
 
-def packed_top(root: Path, shelf: OpenPacks, budgets: Budgets | None = None) -> tuple[str, str] | None:
+def packed_top(root: Path, packs: OpenPacks, budgets: Budgets | None = None) -> tuple[str, str] | None:
     """Return file and folder of the packed IP in ``root`` that has no parent there, as ``top`` does.
 
     Only zip and tar files are asked that hold the METS of the folder which they are named after.
     """
-    packs = dict(_packs(root, shelf))
+    files = dict(_packed_ips(root, packs))
 
     def blocks(folder: str) -> Iterator[bytes]:
-        content = shelf.opened(packs[folder]).content(_mets(folder))
+        content = packs.opened(files[folder]).content(_mets(folder))
         yield from () if content is None else content.blocks()
 
-    here = _top(list(packs), blocks, budgets or Budgets())
-    return None if here is None else (packs[here].segments[0], here)
+    here = _top(list(files), blocks, budgets or Budgets())
+    return None if here is None else (files[here].segments[0], here)
 
 
-def _packs(root: Path, shelf: OpenPacks) -> Iterator[tuple[str, Below]]:
+def _packed_ips(root: Path, packs: OpenPacks) -> Iterator[tuple[str, Below]]:
     """Yield the packed IPs in a folder, by their own folders."""
     with os.scandir(root) as entries:
         names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
@@ -68,7 +68,7 @@ def _packs(root: Path, shelf: OpenPacks) -> Iterator[tuple[str, Below]]:
         if os.fsencode(suffix.lower()) in SUFFIXES:
             path = Below(root=root, segments=(name,))
             with suppress(MetspackError):
-                if shelf.opened(path).content(_mets(folder)) is not None:
+                if packs.opened(path).content(_mets(folder)) is not None:
                     yield folder, path
 
 

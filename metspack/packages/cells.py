@@ -153,7 +153,7 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
 
     Raises ``SourceError`` for an archive that the METS names and that cannot be read.
     """
-    for path, place in packages_package.places(package, lob):
+    for path, place in packages_package.candidate_cells(package, lob):
         with opened_archive(package, path) as archive:
             found = found_in(archive, place)
         if found is not None:

@@ -111,8 +111,8 @@ class PackedTree:
 
     is_packed = True
 
-    def __init__(self, shelf: OpenPacks, file: Below, folder: bytes = b"") -> None:
-        self._shelf = shelf
+    def __init__(self, packs: OpenPacks, file: Below, folder: bytes = b"") -> None:
+        self._packs = packs
         self.file = file
         self._prefix = folder + b"/" if folder else b""
 
@@ -125,7 +125,7 @@ class PackedTree:
     def walk(self) -> Generator[Item, None, None]:
         """Yield all files and folders, also those that only the names of files tell of; also links."""
         above: list[bytes] = []
-        for item in self._shelf.opened(self.file).items(self._prefix):
+        for item in self._packs.opened(self.file).items(self._prefix):
             name = item.name[len(self._prefix) :]
             if not name:
                 continue
@@ -141,7 +141,7 @@ class PackedTree:
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
         """Open a file; its damage is a ``PackedError`` while its blocks are read."""
-        found = self._shelf.opened(self.file).content(self._prefix + path)
+        found = self._packs.opened(self.file).content(self._prefix + path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
@@ -151,11 +151,11 @@ class PackedTree:
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is a file at a path."""
-        return self._shelf.opened(self.file).content(self._prefix + path) is not None
+        return self._packs.opened(self.file).content(self._prefix + path) is not None
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file."""
-        return self._shelf.opened(self.file).location(self._prefix + path)
+        return self._packs.opened(self.file).location(self._prefix + path)
 
 
 class MountedTree:
@@ -210,7 +210,7 @@ class PackageFiles(MountedTree):
     def __init__(self, root: Path, budgets: Budgets) -> None:
         super().__init__(FolderTree(root))
         self._root = root
-        self._shelf = OpenPacks(budgets)
+        self._packs = OpenPacks(budgets)
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
@@ -236,7 +236,7 @@ class PackageFiles(MountedTree):
                     continue
                 inner = path_of(names[length:])
                 for folder in (os.fsencode(name), b""):
-                    tree = PackedTree(self._shelf, file, folder)
+                    tree = PackedTree(self._packs, file, folder)
                     if tree.is_there(inner):
                         self.mount(path_of(names[:length]), tree)
                         return tree, inner
@@ -248,7 +248,7 @@ class PackageFiles(MountedTree):
         with suppress(OSError):
             os.close(reading.opened(file.root, file.segments))
             try:
-                self._shelf.opened(file)
+                self._packs.opened(file)
             except PackedError as error:
                 raise PackedError(f"{file}: {error.message}", hint=error.hint) from None
             return True
@@ -272,7 +272,7 @@ class PackageFiles(MountedTree):
 
     def close(self) -> None:
         """Close what is open."""
-        self._shelf.close()
+        self._packs.close()
 
 
 def location(root: Path, names: Names, inside: Inside | None) -> Location:

@@ -13,7 +13,7 @@ from pathlib import Path
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import SourceError
 from metspack.files.tempdb import Closable
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import Budgets, Digest
 from metspack.packages.files import open_part
@@ -334,14 +334,14 @@ def _found(path: Path) -> tuple[Path, str]:
                 return path, name
         if (found := packages.top(path)) is not None:
             return path, "/".join(found)
-        with closing(OpenPacks(Budgets())) as shelf:
-            if (packed := packages.packed_top(path, shelf)) is not None:
+        with closing(OpenPacks(Budgets())) as packs:
+            if (packed := packages.packed_top(path, packs)) is not None:
                 return path, f"{packed[1]}/{CSIP_METS}"
         raise SourceError(
             f"{path} holds no mets.xml, so it is not a package",
             hint="Name the folder that metspack build made.",
         )
-    if path.suffix.lower() == SIARD and path.is_file():
+    if is_archive(path.name) and path.is_file():
         beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
         raise SourceError(
             f"{path} is a SIARD archive; expected a package",
@@ -359,27 +359,27 @@ def _found(path: Path) -> tuple[Path, str]:
 _SEVERAL = 2
 
 
-def identified(package: Package, lob: str) -> str:
+def listed_id(package: Package, lob: str) -> str:
     """Return the id that METS would list a LOB under: for ``First.s0.t2.c4.r1`` that without the name.
 
     An id remains as it is that names an archive whose LOBs METS cannot be seen to list: its cells tell.
     """
     own, place = links.parted(lob)
-    path = next((each for each in package.archives if own and name(each) == own), None)
+    path = next((each for each in package.archives if own and prefix_of(each) == own), None)
     if path is None or package.index.prefix(path):
         return lob
     others = (each for each in package.archives if each != path)
     return place if all(map(package.index.prefix, others)) else lob
 
 
-def places(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the archives in which the cell of a LOB can be, with its place there.
 
     With a name it is that archive's; without, it is of those whose LOBs' ids in METS have none.
     """
     own, place = links.parted(lob)
     for path in package.archives:
-        if name(path) == own if own else not package.index.prefix(path):
+        if prefix_of(path) == own if own else not package.index.prefix(path):
             yield path, place
 
 
@@ -391,21 +391,21 @@ def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], 
     if len(package.archives) < _SEVERAL or links.parted(lob)[0]:
         return
     listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
-    cells = sum(has(*each) for each in places(package, lob))
+    cells = sum(has(*each) for each in candidate_cells(package, lob))
     if listed + max(cells, package.index.holds(lob)) >= _SEVERAL:
-        ids = [f"{name(path)}{lob}" for path in package.archives]
+        ids = [f"{prefix_of(path)}{lob}" for path in package.archives]
         raise SourceError(
             f"several archives of the package have a LOB {lob}",
             hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
         )
 
 
-def name(path: tuple[str, ...]) -> str:
+def prefix_of(archive: tuple[str, ...]) -> str:
     """Return the prefix of an archive's LOB ids that names the archive (``First.``)."""
-    return links.prefix(path[-1])
+    return links.prefix(archive[-1])
 
 
-def chosen(
+def selected_archive(
     package: Package, archive: str | None, only: tuple[str, ...], hint: str
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the archive of this name, or that the ids of ``only`` begin with, or the one that there is.
@@ -417,11 +417,11 @@ def chosen(
     meant = [
         path
         for path in found
-        if (only and all(each.startswith(name(path)) for each in only))
-        or (archive is not None and name(path) == links.prefix(f"{archive}{SIARD}"))
+        if (only and all(each.startswith(prefix_of(path)) for each in only))
+        or (archive is not None and prefix_of(path) == links.prefix(f"{archive}{SIARD}"))
     ]
     if archive is not None and not meant:
-        names = ", ".join(name(path).removesuffix(".") for path in found)
+        names = ", ".join(prefix_of(path).removesuffix(".") for path in found)
         raise SourceError(
             f"{package.root} holds no archive {archive!r}",
             hint=f"It holds {names}." if found else "It holds no archive.",
@@ -430,4 +430,4 @@ def chosen(
         listed = ", ".join("/".join(path) for path in found[:3])
         raise SourceError(f"{package.root} holds {len(found):,} archives: {listed}", hint=hint)
     path = next(iter(meant or found), None)
-    return path, only if path is None else tuple(each.removeprefix(name(path)) for each in only)
+    return path, only if path is None else tuple(each.removeprefix(prefix_of(path)) for each in only)

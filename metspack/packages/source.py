@@ -413,11 +413,11 @@ def opened(
     """
     package = Package(path, budgets)
     try:
-        chosen, places = packages_package.chosen(package, archive, only, hint)
+        selected, places = packages_package.selected_archive(package, archive, only, hint)
         _check(package, partial=bool(only))
         selection = Selection(only=places)
-        if chosen is not None:
-            return PackagedArchive(package, chosen, budgets, selection)
+        if selected is not None:
+            return PackagedArchive(package, selected, budgets, selection)
         return PackagedLobs(package, budgets, selection)
     except BaseException:
         package.close()

@@ -204,9 +204,9 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
 
 
 def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress: Progress) -> None:
-    with closing(Placements()) as placements, OpenHoldings(source.holdings()) as shelf:
+    with closing(Placements()) as placements, OpenHoldings(source.holdings()) as holdings:
         placing = Placing(
-            shelf,
+            holdings,
             _TREE,
             checksum="MD5",
             algorithms=tuple(manifests.NAMES),
@@ -218,7 +218,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
         entries = assignment.slice_entries(assignment.slice_path(staging.work, 0))
         for file in placing.place(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
-        shelf.check_unchanged()
+        holdings.check_unchanged()
         write_manifests(staging.package, placements)
 
 

@@ -145,9 +145,9 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
     a place that LOBs of several archives have.
     """
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    if _may_be_listed(package, own := packages_package.identified(package, lob)):
+    if _may_be_listed(package, own := packages_package.listed_id(package, lob)):
         return package.lob(own)
-    for path, place in packages_package.places(package, lob):
+    for path, place in packages_package.candidate_cells(package, lob):
         it = _in_archive(package, path, place, verify=verify)
         if it is not None:
             return package.lob(it) if isinstance(it, str) else it
@@ -160,8 +160,8 @@ def listed(package: Package, lob: str) -> str | None:
     An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
     """
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    own = packages_package.identified(package, lob)
-    for path, place in () if _may_be_listed(package, own) else packages_package.places(package, lob):
+    own = packages_package.listed_id(package, lob)
+    for path, place in () if _may_be_listed(package, own) else packages_package.candidate_cells(package, lob):
         it = _in_archive(package, path, place, verify=False)
         if isinstance(it, ArchivedLob):
             it.close()

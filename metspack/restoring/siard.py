@@ -30,7 +30,7 @@ from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
-from metspack.planning import assignment, columnsinside
+from metspack.planning import assignment
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -142,10 +142,10 @@ class _RestoreWork:
         """Write the archive with all LOBs inside."""
         self.source.prove(self.progress)
         self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
-        with OpenHoldings(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
-            hashers = self._rewrite(name, moved, self._entry_file, self._added(shelf))
-            shelf.check_unchanged()
+            hashers = self._rewrite(name, moved, self._entry_file, self._added(holdings))
+            holdings.check_unchanged()
         return hashers
 
     def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
@@ -165,7 +165,7 @@ class _RestoreWork:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
-        stays = columnsinside.columns(self.source, _ALL, self.progress.advance)
+        stays = assignment.small_columns(self.source, _ALL, self.progress.advance)
         self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
         name = self._name
         self._place(name, placements)
@@ -218,26 +218,26 @@ class _RestoreWork:
         if not self.found.stay:
             return
         self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
-        with OpenHoldings(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as holdings:
             for lob, _ in assignment.slice_entries(self.staging.work / "stay.jsonl"):
-                for _block in self._proven(lob, shelf):
+                for _block in self._proven(lob, holdings):
                     pass
 
-    def _proven(self, lob: LobRef, shelf: OpenHoldings) -> Iterator[bytes]:
+    def _proven(self, lob: LobRef, holdings: OpenHoldings) -> Iterator[bytes]:
         """Yield a LOB's bytes, proven when the iterator has ended."""
-        passage = Passage(lob, shelf, ())
+        passage = Passage(lob, holdings, ())
         for block in passage.portion():
             self.progress.advance(len(block))
             yield block
         passage.end()
 
-    def _added(self, shelf: OpenHoldings) -> Iterator[Added]:
+    def _added(self, holdings: OpenHoldings) -> Iterator[Added]:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
             for lob, _ in assignment.slice_entries(assignment.slice_path(self.staging.work, number)):
                 name = self._entry(lob.cell)
-                yield Added(name=name, blocks=self._proven(lob, shelf), size=lob.size, method=method)
+                yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -316,9 +316,9 @@ class _RestoreWork:
 
     def _place(self, name: str, placements: Placements) -> None:
         self.progress.stage("Restoring", self.found.bytes)
-        with OpenHoldings(self.source.holdings()) as shelf:
+        with OpenHoldings(self.source.holdings()) as holdings:
             placing = Placing(
-                shelf,
+                holdings,
                 siard22.LAYOUT,
                 checksum="MD5",
                 moved=self.progress.advance,
@@ -330,7 +330,7 @@ class _RestoreWork:
                 entries = assignment.slice_entries(assignment.slice_path(self.staging.work, number))
                 for each in placing.place(entries, Folder(self.staging.package / folder)):
                     placements.add(replace(each, path=f"{folder}/{each.path}"))
-            shelf.check_unchanged()
+            holdings.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""

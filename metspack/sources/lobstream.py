@@ -124,7 +124,7 @@ class Passage:
     def __init__(
         self,
         lob: LobRef,
-        shelf: OpenHoldings,
+        holdings: OpenHoldings,
         algorithms: tuple[str, ...],
         accepted: frozenset[str] = frozenset(),
         identifying: Identifying | None = None,
@@ -145,17 +145,17 @@ class Passage:
         self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
         self._last = Hashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
-        self._blocks = self._read(shelf)
+        self._blocks = self._read(holdings)
         self._rest = b""
 
-    def _read(self, shelf: OpenHoldings) -> Iterator[bytes]:
+    def _read(self, holdings: OpenHoldings) -> Iterator[bytes]:
         for number, extent in enumerate(self.lob.extents):
             proof = self._proofs.extents[number] if self._proofs.extents else None
             proving = None if proof is None else Hashers((proof.algorithm,))
             last = self._last if number + 1 == len(self.lob.extents) else None
             taking = [each for each in (last, proving) if each is not None]
             about = f"LOB {self.lob.place.id} ({where(extent)})"
-            for block in shelf.contents(extent, about):
+            for block in holdings.contents(extent, about):
                 for each in taking:
                     each.update(block)
                 yield block

@@ -20,6 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.model import Digest, LobCell
+from metspack.progress import Progress
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, edited_metadata, spliced_table
 from metspack.siard.metadata import Table
@@ -256,3 +257,29 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
     for digest in archive.metadata.digests:
         if (found := hashers.digest(digest.algorithm)) != digest:
             yield digest, found
+
+
+_NEW = " (the package gets a new one)"
+_RIGHT = " (the package gets the right one)"
+_LEFT = ", and is left as it is (a full check says so)"
+
+
+def digest_warnings(archive: Archive, progress: Progress, *, rewritten: bool) -> Iterator[str]:
+    """Yield warnings about messageDigests of an archive that differ from its content.
+
+    ``rewritten``: the package gets an archive with new digests; else the archive is left as it is.
+    """
+    if not archive.metadata.digests:
+        return
+    if not comparable(archive):
+        yield (
+            "the archive's messageDigest could not be compared with its content: it is of the zip file "
+            f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
+        )
+        return
+    progress.stage("Comparing the archive's messageDigest", sealed_size(archive))
+    for said, found in stale_digests(archive, progress.advance):
+        yield (
+            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
+            f"{found.value}; it was changed after it was sealed{_RIGHT if rewritten else _LEFT}"
+        )

@@ -9,12 +9,19 @@ _OTHER = "@csip:OTHERCONTENTINFORMATIONTYPE"
 _DATA = "representations/[name]/data"
 
 ROOT_PROFILE = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT.xml"
+"""The PROFILE of a package's METS (SIARD_5)."""
 REPRESENTATION_PROFILE = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml"
+"""The PROFILE of a representation's METS."""
 TYPE = "citssiard_v1_0"
+"""The content information type of packages of databases (CSIP's vocabulary)."""
 VERSIONS = ("SIARD_1.0", "SIARD_2.0", "SIARD_2.1", "SIARD_2.2")
+"""The content of a representation with an archive, by its version."""
 DUMP = "Database_dump"
+"""The content of a representation with a database in another form than SIARD."""
 LOBS = "SIARD_lobs"
+"""The content of a representation with LOBs alone."""
 VOCABULARY = frozenset((*VERSIONS, DUMP, LOBS))
+"""All that a representation can hold, in the words of the profile."""
 
 _WORDS = (
     "The vocabulary is the profile's, with SIARD_2.2 everywhere (one of its lists lacks it) and "

@@ -44,7 +44,7 @@ def merge(
             f"Algorithm of the checksums in METS: {choices.checksums}.",
             choice=choices.checksums,
         ),
-    ] = dialects.facts(dialects.that_merge()[0]).checksum,
+    ] = dialects.facts(dialects.for_merging()).checksum,
     agent: options.Agent = None,
     verify: options.Verify = False,
     budget: common.Budget = None,
@@ -61,7 +61,7 @@ def merge(
     """
     from metspack.merging import merge as merging  # noqa: PLC0415 -- commands load what they need
 
-    (dialect, *_) = dialects.that_merge()
+    dialect = dialects.for_merging()
     settings = options.package_options(
         objid=objid,
         checksum=choices.checksums.read("--checksum", checksum),

@@ -32,6 +32,14 @@ def _smallest(text: str) -> int | None:
     return sizes.size(text, "--min-size")
 
 
+def _preset_words(name: str) -> str:
+    limits = PRESETS[name]
+    words = [] if limits.files is None else [f"{limits.files:,} files"]
+    words += [] if limits.bytes is None else [sizes.rounded(limits.bytes)]
+    most = ", ".join(words)
+    return f"{name} ({most}; the default)" if name == DEFAULT_PRESET else f"{name} ({most})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class DivisionGroup(Group):
     """Division of LOBs into segments: limits, layout, splitting, and columns that stay in the archive."""
@@ -60,8 +68,7 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--preset NAME",
-            "Limits by name: recommendation-0.28 (100,000 files, 4 GB; the default), "
-            "recommendation-0.16 (10,000 files, 1 TB), dbptk (1,000 files).",
+            f"Limits by name: {', '.join(map(_preset_words, PRESETS))}.",
             LIMITS,
             choice=choices.presets,
             to=None,

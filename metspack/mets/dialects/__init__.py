@@ -68,6 +68,11 @@ def that_merge() -> tuple[str, ...]:
     return tuple(name for name in DIALECTS if facts(name).merges)
 
 
+def for_merging() -> str:
+    """Return the name of the dialect that merged packages have: the first of those that can merge."""
+    return that_merge()[0]
+
+
 def values(option: str) -> tuple[str, ...]:
     """Return what an option of dialects chooses from, in all of those that take it."""
     found = (each for name in that_take(option) for each in facts(name).options[option])

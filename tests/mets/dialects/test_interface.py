@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from metspack.errors import ConfigError
+from metspack.mets import dialects
 from metspack.mets.dialects.interface import Dialect
 
 OF_ADDING: tuple[Callable[[Any], object], ...] = (
@@ -35,3 +36,8 @@ def test_what_a_dialect_does_not_do_it_refuses(asked: Callable[[Any], object], w
 
 def test_it_finds_no_package_to_add_to(tmp_path: Path) -> None:
     assert Dialect.find(tmp_path) is None
+
+
+def test_merged_packages_have_a_dialect_that_merges() -> None:
+    assert dialects.for_merging() in dialects.that_merge()
+    assert dialects.facts(dialects.for_merging()).merges

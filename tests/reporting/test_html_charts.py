@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.model import Limits
-from metspack.reporting import charts
+from metspack.reporting import html
 from metspack.reporting.model import ListedPart, ListedSplitLob, SegmentContent
 
 
@@ -21,7 +21,7 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
 ) -> None:
     segments = [SegmentContent(name="s", files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
-        for fill, (files, size) in zip(charts.fills(segments, limits), held, strict=True):
+        for fill, (files, size) in zip(html.fills(segments, limits), held, strict=True):
             for bar, value, limit in ((fill.files, files, limits.files), (fill.bytes, size, limits.bytes)):
                 assert 0 <= bar.share <= 100
                 assert bar.value == value
@@ -29,7 +29,7 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
 
 
 def test_a_bar_says_what_it_is_against() -> None:
-    (fill,) = charts.fills([SegmentContent(name="s", files=3, bytes=50_000)], Limits(bytes=40_000))
+    (fill,) = html.fills([SegmentContent(name="s", files=3, bytes=50_000)], Limits(bytes=40_000))
     assert fill.files.said == "3 files, 100.0 % of the fullest (3)"
     assert fill.bytes.said == "50,000 bytes, 125.0 % of the limit (40,000)"
     assert (fill.bytes.share, fill.bytes.is_over) == (100.0, True)
@@ -41,7 +41,7 @@ PARTS = st.lists(st.one_of(st.none(), st.integers(0, 10**12)), min_size=1, max_s
 @given(PARTS, st.one_of(st.none(), st.integers(0, 10**13)))
 def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> None:
     parts = tuple(ListedPart(id=f"r1.p{number}", child="x", size=size) for number, size in enumerate(sizes))
-    (strip,) = charts.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
+    (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
     assert len(strip.pieces) == len(sizes)
     assert [piece.is_missing for piece in strip.pieces] == [size is None for size in sizes]
     assert all(before.x <= after.x for before, after in zip(strip.pieces, strip.pieces[1:], strict=False))
@@ -62,7 +62,7 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
 )
 def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, said: str) -> None:
     parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
-    (strip,) = charts.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
+    (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
     assert strip.said == said
     assert strip.pieces[0].title == "r1.p0: 5 bytes in x"
 
@@ -72,7 +72,7 @@ def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
         ListedPart(id="r1.p0", child="x", size=4),
         ListedPart(id="r1.p1", child="y", size=6, is_lost=True),
     )
-    (strip,) = charts.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
+    (strip,) = html.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
     assert not strip.is_whole
     assert strip.said == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
     assert [(each.width, each.is_missing) for each in strip.pieces] == [(400.0, False), (600.0, True)]
