@@ -97,6 +97,36 @@ class Segments:
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
         "Write the digest of the whole LOB into the cell; until then, rely on METS and manifests.",
     )  # fmt: skip
+    ORDER_UNCERTAIN = rule(
+        "S023", ERROR, "Order of a LOB's parts not certain",
+        "{reason}",
+        "METS 1.12.1, div (ORDER) and file (SEQ); metspack package form, split LOBs",
+        "ORDER in the parent's map, SEQ in the children and the files' names say in which order the parts "
+        "are joined; joined in another order they are not the LOB.",
+        "Find the order whose joined bytes have the cell's digest, and correct what says another one.",
+    )  # fmt: skip
+    PARTS_DISAGREE = rule(
+        "S024", ERROR, "Map and children name different parts",
+        "{reason}",
+        "METS 1.12.1, file (GROUPID); metspack package form, split LOBs",
+        "A part may belong to another LOB, or a LOB may be joined without one of its parts.",
+        "Find out which is right, the parent's map or the child's METS, and correct the other.",
+    )  # fmt: skip
+    LOB_NOT_MAPPED = rule(
+        "S025", WARNING, "Split LOB not in the parent's map",
+        "no SPLITLOB structMap says where the parts of this LOB are; found by GROUPID: {count}",
+        "metspack package form, split LOBs",
+        "The order is that of SEQ alone, and only the size of the whole shows that no part is missing.",
+        "Build the package again, or add the LOB to the map.",
+    )  # fmt: skip
+    WHOLE_NOT_DESCRIBED = rule(
+        "S026", ERROR, "Whole of a split LOB not described",
+        "the parent's METS does not say what the parts of this LOB make up, expected {expected}; parts found "
+        "by GROUPID: {count}",
+        "metspack package form, split LOBs",
+        "A last part that is missing would not be noticed in METS, so the LOB is not joined from it.",
+        "Restore the parent's METS from another copy, or build the package again.",
+    )  # fmt: skip
     MAPPING_LINE = rule(
         "S020", WARNING, "Line of mapping.txt not understood",
         "{found!r} does not map a segment folder: {reason}",
