@@ -17,6 +17,7 @@ from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.model import Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
+from metspack.sizes import counted
 
 _PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -172,7 +173,8 @@ class Cells:
         where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
         if cell.length is not None and not textlength.is_possible(cell.length, found):
-            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+            facts = {"found": counted(found, "byte"), "expected": f"{cell.length:,}"}
+            yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
         where = (self._name, 0, self._id(cell))

@@ -32,14 +32,14 @@ class Segments:
     )  # fmt: skip
     SPLIT_LOB = rule(
         "S010", INFO, "LOB split into parts",
-        "the cell names {expected!r}, which is split into {count} parts",
+        "the cell names {expected!r}, which is split (parts: {count})",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "The cell names the whole LOB so that no reader mistakes a part for it; join the parts to read it.",
         "Nothing to do; metspack restore joins the parts.",
     )  # fmt: skip
     SPLIT_LENGTH = rule(
         "S011", ERROR, "Parts do not add up",
-        "the {count} parts have {found} bytes in total, the cell says {expected}",
+        "the parts ({count}) have {found} in total, the cell says {expected}",
         "SIARD 2.2, S_8.1.1-0",
         "A part is missing, is truncated or belongs to another LOB.",
         RESTORE,
@@ -77,14 +77,14 @@ class Segments:
 
     WHOLE_SIZE = rule(
         "S016", ERROR, "Size of the parts differs from the whole",
-        "the {count} parts have {found} bytes in total, {source} says {expected}",
+        "the parts ({count}) have {found} bytes in total, {source} says {expected}",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "A part is missing, is truncated or belongs to another LOB, or the METS was edited.",
         RESTORE,
     )  # fmt: skip
     WHOLE_DIGEST = rule(
         "S017", ERROR, "Joined LOB's digest differs",
-        "the {algorithm} of the {count} parts joined is {found}, {source} says {expected}",
+        "the {algorithm} of the parts joined ({count}) is {found}, {source} says {expected}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "Each part may match its child METS and the whole still be wrong: parts may be out of order, missing "
         "or from another LOB.",
@@ -92,7 +92,7 @@ class Segments:
     )  # fmt: skip
     PART_DIGEST = rule(
         "S018", WARNING, "Cell has the digest of the last part only",
-        "the cell's {algorithm}, {expected}, is that of the last of {count} parts; joined, they have {found}",
+        "the cell's {algorithm}, {expected}, is that of the last part; joined ({count}), they have {found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
         "Write the digest of the whole LOB into the cell; until then, rely on METS and manifests.",

@@ -62,6 +62,7 @@ INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
 FROM (
     SELECT p.id, p.mets, p.lob, p.part, p.place, p.line, coalesce(
         (SELECT c.id FROM entry e JOIN mets c ON c.path = e.path WHERE e.mets = p.mets AND e.xml_id = p.href),
+        CASE WHEN p.child IS NULL THEN p.mets END,
         (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.key = p.child),
         (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.objid = p.href)) AS child
     FROM mptr p WHERE p.part IS NOT NULL

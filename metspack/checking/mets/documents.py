@@ -201,6 +201,7 @@ class DocumentReader:
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
         self._seen = _DocumentCounts()
+        self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
 
     def findings(self) -> Iterator[Finding]:
@@ -297,7 +298,7 @@ class DocumentReader:
             yield from self._take_root(fact)
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:
-        objid = (root.objid or "").strip()
+        self._objid = objid = (root.objid or "").strip()
         sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
         self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
         if not objid:
@@ -325,11 +326,17 @@ class DocumentReader:
         )
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
-        """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called."""
+        """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called.
+
+        The child is None for the package itself.
+        """
         if not mptr.is_of_part:
             return None, None, None
         # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
-        return split_lob(mptr) or self._fptr, mptr.order, bare(mptr.href or "")
+        child = bare(mptr.href or "")
+        # A package that was put together of several holds the parts itself.
+        is_own = child == bare(self._objid)
+        return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
         self._seen.files += 1
