@@ -32,13 +32,16 @@ CREATE TABLE mets (
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
-    size INTEGER, algorithm TEXT, digest TEXT, href TEXT, path BLOB, pseudo INTEGER
+    size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
-    line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER
+    line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, lob TEXT, place TEXT,
+    child TEXT
 );
 CREATE INDEX mptr_href ON mptr (mets, href);
+CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
+CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
     code TEXT
@@ -72,6 +75,11 @@ CREATE TABLE said (
     whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT, boundary INTEGER
 );
 CREATE INDEX said_whole ON said (whole);
+CREATE TABLE mapped (
+    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, place TEXT, line INTEGER, child INTEGER,
+    entry INTEGER
+);
+CREATE TABLE disordered (whole TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE folded_entry (folded BLOB, name BLOB);

@@ -268,7 +268,6 @@ class Checking(Iterator[Finding]):
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
         yield from listed.files(catalogue)
         yield from listed.segments(catalogue)
-        yield from listed.parts(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None

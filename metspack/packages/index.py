@@ -78,7 +78,8 @@ CREATE TABLE mptr (
 CREATE INDEX mptr_div ON mptr (mets, div);
 CREATE TABLE mapped (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, child TEXT, place TEXT, line INTEGER
-)
+);
+CREATE INDEX mapped_part ON mapped (part)
 """
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
@@ -273,8 +274,12 @@ class MetsTables(tempdb.Closable):
         return "archive"
 
     def _is_part(self, fact: reader.File) -> bool:
-        # Other tools group files by GROUPID for reasons of their own; a part has a SEQ or a whole.
-        return fact.seq is not None or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
+        # Other tools group files by GROUPID for reasons of their own; a part has a SEQ, a whole or a map.
+        return (
+            fact.seq is not None
+            or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
+            or self.row("SELECT 1 FROM mapped WHERE part = ?", fact.id) is not None
+        )
 
 
 class Index(MetsTables):

@@ -16,6 +16,16 @@ from metspack.mets.links import are_same
 from metspack.packages.lobs import HeldPart, HeldWhole, Mapped
 
 _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+class OrderError(SourceError):
+    """The order of a LOB's parts is not certain: two things that say it disagree, or none says it."""
+
+
+class GapError(OrderError):
+    """The numbers of a LOB's parts have a gap, or no end: a part may be missing."""
+
+
 _GET = "Get the part from another copy of the package; metspack check tells what else is wrong with it."
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
@@ -37,16 +47,7 @@ def chained(
             "Without it a missing last part cannot be noticed. " + _REPAIR,
         )
     check_map(lob, parts, mapped)
-    ordered = _by_seq(lob, parts, whole) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
-    for position, (part, named) in enumerate(zip(ordered, _in_order(lob, mapped), strict=False)):
-        if part.id != named.part:
-            raise _error(
-                lob,
-                f"part {position} by SEQ is {part.id} ({part.source}), but by the parent's map {named.part} "
-                f"({named.source})",
-                _REPAIR,
-            )
-    _check_names(lob, ordered, whole)
+    ordered = arranged(lob, parts, whole.size, mapped)
     if not mapped and whole.size is None and not ordered[-1].path[-1].endswith(".z"):
         raise _error(
             lob,
@@ -62,6 +63,26 @@ def chained(
             f"{whole.size:,} ({whole.source})",
             _GET,
         )
+    return ordered
+
+
+def arranged(
+    lob: str, parts: Sequence[HeldPart], size: int | None, mapped: Sequence[Mapped]
+) -> tuple[HeldPart, ...]:
+    """Return a split LOB's parts in the order of the map's ORDER, without a map in that of SEQ.
+
+    The map, where there is one, names them all; ``size`` is the whole's, if anything says it. Raises
+    ``OrderError`` when ORDER, SEQ or the names contradict each other, or say nothing.
+    """
+    ordered = _by_seq(lob, parts, size) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
+    for position, (part, named) in enumerate(zip(ordered, _in_order(lob, mapped), strict=False)):
+        if part.id != named.part:
+            raise _disorder(
+                lob,
+                f"part {position} by SEQ is {part.id} ({part.source}), but by the parent's map {named.part} "
+                f"({named.source})",
+            )
+    _check_names(lob, ordered, size)
     return ordered
 
 
@@ -103,42 +124,38 @@ def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> 
             )
 
 
-def _by_seq(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> tuple[HeldPart, ...]:
+def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[HeldPart, ...]:
     numbered: dict[int, HeldPart] = {}
     for part in parts:
         if part.seq is None or _SEQ.fullmatch(part.seq.strip()) is None:
             found = "none" if part.seq is None else repr(part.seq[:100])
-            raise _error(
-                lob,
-                f"its part {part.id} ({part.source}) has the SEQ {found}; expected a whole number",
-                _REPAIR,
+            raise _disorder(
+                lob, f"its part {part.id} ({part.source}) has the SEQ {found}; expected a whole number"
             )
         if (other := numbered.setdefault(int(part.seq), part)) is not part:
             raise _twice(lob, other, part)
     ordered = [numbered[number] for number in sorted(numbered)]
     first = min(numbered)
     # Others may count from 1; then nothing is missing before it, which the sizes prove.
-    if first > 1 or (first == 1 and sum(part.size for part in parts) != whole.size):
-        raise _error(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first", _GET)
+    if first > 1 or (first == 1 and sum(part.size for part in parts) != size):
+        raise _gap(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first")
     for number, part in enumerate(ordered, start=first):
         if number not in numbered:
             before = numbered[number - 1]
-            raise _error(
+            raise _gap(
                 lob,
                 f"its part {number} is missing: expected it after {before.id} ({before.source}); found "
                 f"{part.id} with SEQ {part.seq}",
-                _GET,
             )
     return tuple(ordered)
 
 
 def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tuple[HeldPart, ...]:
     if not mapped:
-        raise _error(
+        raise _disorder(
             lob,
             f"nothing says in which order its {len(parts)} parts come: {parts[0].id} ({parts[0].source}) has "
             "no SEQ, and the parent METS has no SPLITLOB structMap of it",
-            _REPAIR,
         )
     held = {part.id: part for part in parts}
     return tuple(held[each.part] for each in _in_order(lob, mapped))
@@ -152,33 +169,30 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
     for each in mapped:
         if each.order is None or _SEQ.fullmatch(each.order.strip()) is None:
             found = "none" if each.order is None else repr(each.order[:100])
-            raise _error(
+            raise _disorder(
                 lob,
                 f"its part {each.part} has the ORDER {found} in the parent's map ({each.source}); expected a "
                 "whole number",
-                _REPAIR,
             )
         if (other := placed.setdefault(int(each.order), each)) is not each:
-            raise _error(
+            raise _disorder(
                 lob,
                 f"its parts {other.part} and {each.part} have the same ORDER {each.order} in the parent's "
                 f"map ({other.source}, {each.source})",
-                _REPAIR,
             )
     ordered = sorted(placed)
     start = min(ordered[0], 1)  # METS says nothing of the first number; others count from 0
     for number, there in enumerate(ordered, start):
         if number != there:
-            raise _error(
+            raise _gap(
                 lob,
                 f"the parent's map has no part with the ORDER {number}: expected it before "
                 f"{placed[there].part}, which has the ORDER {there} ({placed[there].source})",
-                _GET,
             )
     return [placed[number] for number in ordered]
 
 
-def _check_names(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> None:
+def _check_names(lob: str, parts: Sequence[HeldPart], size: int | None) -> None:
     """Raise ``SourceError`` where the names' suffixes count otherwise: ``.0 .1 .z`` or ``_part001``.
 
     Names of any other form say nothing.
@@ -194,25 +208,28 @@ def _check_names(lob: str, parts: Sequence[HeldPart], whole: HeldWhole) -> None:
         else:
             fits = position == (int(from_0) if from_1 is None else int(from_1) - 1)
         if not fits:
-            raise _error(
-                lob,
-                f"part {position} is {part.id} ({part.source}), but its file is called {part.path[-1]!r}",
-                _REPAIR,
+            raise _disorder(
+                lob, f"part {position} is {part.id} ({part.source}), but its file is called {part.path[-1]!r}"
             )
-    if suffixes[-1][0] not in {None, names.LAST} and sum(part.size for part in parts) != whole.size:
-        raise _error(
-            lob, f"its last part, .z, is missing; found {parts[-1].path[-1]!r} ({parts[-1].id}) last", _GET
-        )
+    if suffixes[-1][0] not in {None, names.LAST} and sum(part.size for part in parts) != size:
+        raise _gap(lob, f"its last part, .z, is missing; found {parts[-1].path[-1]!r} ({parts[-1].id}) last")
 
 
-def _twice(lob: str, one: HeldPart, other: HeldPart) -> SourceError:
-    return _error(
-        lob,
-        f"a part is listed twice: {one.id} with SEQ {one.seq} ({one.name}, {one.source}) and {other.id} with "
-        f"SEQ {other.seq} ({other.name}, {other.source})",
-        "Each part is listed once; remove the wrong one from its METS.",
+def _twice(lob: str, one: HeldPart, other: HeldPart) -> OrderError:
+    return OrderError(
+        f"LOB {lob}: a part is listed twice: {one.id} with SEQ {one.seq} ({one.name}, {one.source}) and "
+        f"{other.id} with SEQ {other.seq} ({other.name}, {other.source})",
+        hint="Each part is listed once; remove the wrong one from its METS.",
     )
 
 
 def _error(lob: str, what: str, hint: str) -> SourceError:
     return SourceError(f"LOB {lob}: {what}", hint=hint)
+
+
+def _disorder(lob: str, what: str) -> OrderError:
+    return OrderError(f"LOB {lob}: {what}", hint=_REPAIR)
+
+
+def _gap(lob: str, what: str) -> GapError:
+    return GapError(f"LOB {lob}: {what}", hint=_GET)

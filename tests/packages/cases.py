@@ -69,6 +69,8 @@ class Case:
             self._packaged(root)
         elif self.recipe.get("form") == "csip":
             return csip.forge(root, self._damage)
+        elif self.recipe.get("form") == "csip divided":
+            csip.divided(root)
         else:
             forge(root)
         self._damage(root)

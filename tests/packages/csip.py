@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.packages.forge import md5, siard
+from tests.packages.forge import md5, siard, write_manifests
 
 REPRESENTATION = "representations/rep1"
 DATA = f"{REPRESENTATION}/data"
@@ -152,6 +152,96 @@ PROFILE="https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml">
 """
 
 
+PARENT = "NW"
+_SIARD_PROFILE = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml"
+_CSIP_PROFILE = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml"
+_PIECES = (_PICTURE[:200], _PICTURE[200:])
+_FOLDER = "Northwind_lobs/s0_t2_c4"
+
+
+def divided(root: Path) -> Path:
+    """Write a package of E-ARK's into a new folder: a parent, and a child for each part of its split LOB.
+
+    METS documents get sizes and digests when it is sealed, once.
+    """
+    links = [_linked(f"child {each}", f"{PARENT}_seg_{each}", "child SIP") for each, _ in enumerate(_PIECES)]
+    files = "\n".join(
+        _file(f"child{each}", f"../{PARENT}_seg_{each}/METS.xml", "application/xml")
+        for each, _ in enumerate(_PIECES)
+    )
+    maps = _map("child SIPs", *links) + _split()
+    _write_package(root / PARENT, maps, f'<fileGrp ID="children" USE="child SIPs">\n{files}\n</fileGrp>\n')
+    _write_representation(
+        root / PARENT, "siard", ARCHIVE, _FILES[ARCHIVE], 'csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2" '
+    )
+    for number, data in enumerate(_PIECES):
+        child = root / f"{PARENT}_seg_{number}"
+        _write_package(child, _map("parent SIP", _linked("parent", PARENT, "SIP parent identifier")))
+        path = f"{DATA}/{_FOLDER}/seg_{number}/t2_c4_r1.bin_part{number + 1:03}"
+        about = f'SEQ="{number}" GROUPID="s0.t2.c4.r1" '
+        _write_representation(child, f"s0.t2.c4.r1.p{number}", path, data, about)
+    return root
+
+
+def _write_package(root: Path, maps: str, group: str = "") -> None:
+    for name, data in _FILES.items():
+        if name not in {ARCHIVE, LOB}:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(data)
+    text = (
+        _package(root.name).replace("</fileSec>", f"{group}</fileSec>").replace("</mets>", f"{maps}</mets>")
+    )
+    if root.name != PARENT:
+        text = text.replace("SIARD_2.2", "SIARD_lobs")
+    (root / PACKAGE_METS).write_text(text, encoding="utf-8")
+
+
+def _write_representation(root: Path, identifier: str, path: str, data: bytes, about: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_bytes(data)
+    start, group = _representation().split('<fileGrp ID="data" USE="data">\n')
+    kind = "application/zip" if path == ARCHIVE else "application/octet-stream"
+    file = _file(identifier, path.removeprefix(f"{REPRESENTATION}/"), kind, about)
+    rest = group.partition("</fileGrp>")[2]
+    text = f'{start}<fileGrp ID="data" USE="data">\n{file}\n</fileGrp>{rest}'
+    if path != ARCHIVE:  # the standard's profile asks for an archive
+        text = text.replace("SIARD_2.2", "SIARD_lobs").replace(_SIARD_PROFILE, _CSIP_PROFILE)
+    (root / REPRESENTATION_METS).write_text(text, encoding="utf-8")
+
+
+def _map(label: str, *divs: str) -> str:
+    name = label.replace(" ", "-")
+    listed = "\n".join(divs)
+    return (
+        f'<structMap ID="{name}" TYPE="PHYSICAL" LABEL="{label}">\n<div ID="{name}-div" LABEL="{label}">\n'
+        f"{listed}\n</div>\n</structMap>\n"
+    )
+
+
+def _linked(name: str, objid: str, label: str) -> str:
+    identifier = name.replace(" ", "")
+    pointer = f'<fptr FILEID="{identifier}"/>\n' if objid != PARENT else ""
+    return (
+        f'<div ID="to-{identifier}" LABEL="{label}">\n'
+        f'<mptr LOCTYPE="URN" xlink:type="simple" xlink:href="urn:id:{objid}"/>\n'
+        f'<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="../{objid}/METS.xml"/>\n{pointer}</div>'
+    )
+
+
+def _split() -> str:
+    parts = "\n".join(
+        f'<div ID="s0.t2.c4.r1.p{each}" ORDER="{each + 1}" LABEL="s0.t2.c4.r1.p{each}">\n'
+        f'<mptr LOCTYPE="URN" xlink:type="simple" xlink:href="urn:id:{PARENT}_seg_{each}" '
+        f'CONTENTIDS="s0.t2.c4.r1.p{each}"/>\n</div>'
+        for each, _ in enumerate(_PIECES)
+    )
+    return (
+        '<structMap ID="split" TYPE="SPLITLOB" LABEL="LOBs divided over child IPs">\n'
+        f'<div ID="split-div" LABEL="split LOBs">\n<div ID="s0.t2.c4.r1" LABEL="s0.t2.c4.r1">\n{parts}\n'
+        "</div>\n</div>\n</structMap>\n"
+    )
+
+
 def forge(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
     """Write the package into a new folder, whose name it has as OBJID; return it.
 
@@ -175,8 +265,9 @@ _ENTRY = re.compile(
 
 
 def seal(root: Path) -> None:
-    """Write sizes and digests of what lies there, those of the representation first."""
-    for mets in sorted(root.rglob("[Mm][Ee][Tt][Ss].xml"), key=lambda path: -len(path.parts)):
+    """Write sizes and digests of what lies there, those of representations first, those of a parent last."""
+    found = root.rglob("[Mm][Ee][Tt][Ss].xml")
+    for mets in sorted(found, key=lambda path: (-len(path.parts), path.parent.name == PARENT)):
 
         def entry(found: re.Match[str], folder: Path = mets.parent) -> str:
             path = folder / found[3]
@@ -185,3 +276,5 @@ def seal(root: Path) -> None:
             return f'SIZE="{len(data)}"{found[1] or ""} CHECKSUM="{digest}"{found[2]}'
 
         mets.write_text(_ENTRY.sub(entry, mets.read_text(encoding="utf-8")), encoding="utf-8")
+    if (root / PARENT).is_dir():
+        write_manifests(root)

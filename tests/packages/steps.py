@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tarfile
 import warnings
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.packages import forge
+from tests.packages import csip, forge
 from tests.packages.spread import tarred, zipped
 
 Step = Callable[..., object]
@@ -24,6 +25,16 @@ def _edit(path: Path, old: str, new: str, count: int = 1, times: int = 1) -> Non
 def _write(path: Path, text: str, times: int = 1) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text * times, encoding="utf-8", newline="")
+
+
+def _remove(path: Path, start: str, end: str) -> None:
+    """Take out the text from ``start`` to the first ``end`` after it, with both."""
+    text = path.read_text(encoding="utf-8")
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    assert found, f"{start!r} is not in {path}"
+    assert closed, f"{end!r} is not in {path}"
+    path.write_text(before + after, encoding="utf-8")
 
 
 def _encode(path: Path, encoding: str, declared: str = "") -> None:
@@ -217,11 +228,24 @@ def _further(path: Path, name: str, prefix: str) -> None:
 
 
 def _seal(path: Path) -> None:
-    forge.seal(path)
+    (csip if (path / csip.PARENT).is_dir() else forge).seal(path)
+
+
+def _cell(path: Path, old: str, new: str) -> None:
+    """Exchange a text in an archive's table, and write its messageDigest anew."""
+    with zipfile.ZipFile(path) as archive:
+        table = archive.read("content/schema0/table2/table2.xml").decode()
+        metadata = archive.read("header/metadata.xml").decode()
+    assert old in table, f"{old!r} is not in the table"
+    database, column = re.findall("<lobFolder>(.*?)</lobFolder>", metadata)
+    (rows,) = re.findall("<rows>(.*?)</rows>", metadata)
+    text = table.replace(old, new).encode()
+    path.write_bytes(forge.siard(text, database=database, column=column, rows=int(rows)))
 
 
 _STEPS: Mapping[str, Step] = {
     "edit": _edit,
+    "remove": _remove,
     "write": _write,
     "encode": _encode,
     "put": _put,
@@ -240,6 +264,7 @@ _STEPS: Mapping[str, Step] = {
     "without lines": _without_lines,
     "manifest": _manifest,
     "archive": _archive,
+    "cell": _cell,
     "zip": _zip,
     "tar": _tar,
     "add to zip": _add_to_zip,

@@ -106,12 +106,16 @@ SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
 WHERE o.id < c.id ORDER BY c.id
 """
 _OTHER_ROW = """
-SELECT c.archive, c.place, c.path, e.xml_id, m.path, e.line
+SELECT c.archive, c.place, c.path,
+    CASE WHEN substr(e.xml_id, 1, length(e.groupid) + 2) = e.groupid || '.p' THEN e.groupid ELSE e.xml_id END,
+    m.path, e.line
 FROM cell c JOIN entry e ON e.path = c.path JOIN mets m ON m.id = e.mets
 WHERE NOT c.inside AND e.xml_id <> c.place AND e.groupid IS NOT c.place
-AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path IS NOT NULL)
+AND EXISTS (SELECT 1 FROM entry o WHERE (o.xml_id = c.place OR o.groupid = c.place) AND o.path IS NOT NULL)
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
-AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place = e.xml_id) ORDER BY c.id
+AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml_id, e.groupid))
+AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.id = c.id - 1 AND o.place = c.place AND o.archive = c.archive)
+ORDER BY c.id
 """
 _WHOLES = " ".join(
     f"WHEN substr(d.path, -{len(suffix)}) = CAST('{suffix}' AS BLOB) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,9 +17,15 @@ from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.model import Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
+from metspack.sizes import counted
 
 _PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PIECES = """
+SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
+WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position
+"""
+_FIRST = re.compile(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
 _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
@@ -92,7 +99,9 @@ class Cells:
             ((path, size),) = found.pieces
             self._put(cell, path, size if found.inside else None, inside=found.inside)
         else:
-            yield from self._split(cell, found.path, found.pieces, inside=found.inside)
+            where = (self._name, 0, self._id(cell))
+            yield Code.SPLIT_LOB.at(*where, expected=shown(found.path), count=len(found.pieces))
+            yield from self._split(cell, found.pieces, inside=found.inside)
 
     def ended(self) -> Iterator[Finding]:
         """Yield the findings that are reported once per column or folder."""
@@ -152,9 +161,9 @@ class Cells:
         )
 
     def _split(
-        self, cell: LobCell, whole: bytes, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
+        self, cell: LobCell, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
     ) -> Iterator[Finding]:
-        """Put the parts of a LOB into the catalogue; yield the findings on them."""
+        """Put the parts of a LOB into the catalogue; yield the finding on their sizes."""
         for path, size in pieces:
             self._put(cell, path, size if inside else None, inside=inside, whole=False)
         folder = (self._folder or b"") if inside else b""
@@ -163,9 +172,9 @@ class Cells:
         splitlobs.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=packed)
         where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
-        yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
         if cell.length is not None and not textlength.is_possible(cell.length, found):
-            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+            facts = {"found": counted(found, "byte"), "expected": f"{cell.length:,}"}
+            yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
         where = (self._name, 0, self._id(cell))
@@ -179,7 +188,8 @@ class Cells:
                 self._put(cell, path, None, inside=False, whole=False)
             yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
         elif grouped:
-            yield from self._split(cell, lost.expected, grouped)
+            yield self._elsewhere(cell, lost.expected, grouped)
+            yield from self._split(cell, grouped)
         else:
             is_file = lost.code is Code.LOB_MISSING
             near = self._finder.files.nearest(lost.expected) if is_file else ""
@@ -188,13 +198,26 @@ class Cells:
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 
+    def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
+        """Return the finding on a cell whose LOB's parts METS alone tells; their names may say nothing."""
+        where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
+        whole = _FIRST.fullmatch(first)
+        if whole is None or self._finder.files.are_one_place(whole[1], named):
+            return Code.SPLIT_LOB.at(*where, expected=shown(named), count=count)
+        facts = {"file": cell.file, "found": shown(named), "first": shown(first), "expected": shown(whole[1])}
+        return Code.SPLIT_LOB_ELSEWHERE.at(*where, count=count, **facts)
+
     def _is_no_entry(self, folder: bytes) -> bool:
         prefix = f"{folder.decode('utf-8', 'surrogateescape')}/"
         return next(self._finder.container.names(prefix), None) is None
 
     def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
         """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
-        rows = islice(self._catalogue.rows(_PARTS, self._id(cell)), _PARTS_KEPT)
+        lob = self._id(cell)
+        rows = list(
+            islice(self._catalogue.rows(_PIECES, lob, splitlobs.BY_METS, splitlobs.BY_GROUP), _PARTS_KEPT)
+        )
+        rows = rows or list(islice(self._catalogue.rows(_PARTS, lob), _PARTS_KEPT))
         return tuple((path, size) for path, size in rows)
 
 

@@ -61,6 +61,11 @@ class Files:
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
 
+    def are_one_place(self, path: bytes, other: bytes) -> bool:
+        """Whether two paths mean one file, also where the data of a representation is divided."""
+        here, there = _SHARED.search(path), _SHARED.search(other)
+        return path == other or (here is not None and there is not None and here[1] == there[1])
+
     def _where(self, path: bytes) -> bytes:
         """Return where a path leads when the folders of two children are taken for each other's."""
         at = path.rfind(b"/")

@@ -215,3 +215,12 @@ class Archives:
         "Some readers use the file, others the value; only the file is proven by length and digest.",
         "Compare both with the source, then rewrite the archive with only one of them.",
     )  # fmt: skip
+    SPLIT_LOB_ELSEWHERE = rule(
+        "Z036", ERROR, "Cell does not name its split LOB",
+        "the cell's LOB should be {found!r}, where there is neither a file nor its parts; the parts of this "
+        "LOB in METS ({count}) begin with {first!r}, expected a cell that names {expected!r}",
+        f"{STATEMENT}; recommendation 0.28, §5.3",
+        "The cell names the whole: the place of the first part without the part's suffix. Software that "
+        "follows the cell does not find the LOB.",
+        "Correct the cell, or put the parts where it says.",
+    )  # fmt: skip

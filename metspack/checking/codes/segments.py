@@ -32,14 +32,14 @@ class Segments:
     )  # fmt: skip
     SPLIT_LOB = rule(
         "S010", INFO, "LOB split into parts",
-        "the cell names {expected!r}, which is split into {count} parts",
+        "the cell names {expected!r}, which is split (parts: {count})",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "The cell names the whole LOB so that no reader mistakes a part for it; join the parts to read it.",
         "Nothing to do; metspack restore joins the parts.",
     )  # fmt: skip
     SPLIT_LENGTH = rule(
         "S011", ERROR, "Parts do not add up",
-        "the {count} parts have {found} bytes in total, the cell says {expected}",
+        "the parts ({count}) have {found} in total, the cell says {expected}",
         "SIARD 2.2, S_8.1.1-0",
         "A part is missing, is truncated or belongs to another LOB.",
         RESTORE,
@@ -77,14 +77,14 @@ class Segments:
 
     WHOLE_SIZE = rule(
         "S016", ERROR, "Size of the parts differs from the whole",
-        "the {count} parts have {found} bytes in total, {source} says {expected}",
+        "the parts ({count}) have {found} bytes in total, {source} says {expected}",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "A part is missing, is truncated or belongs to another LOB, or the METS was edited.",
         RESTORE,
     )  # fmt: skip
     WHOLE_DIGEST = rule(
         "S017", ERROR, "Joined LOB's digest differs",
-        "the {algorithm} of the {count} parts joined is {found}, {source} says {expected}",
+        "the {algorithm} of the parts joined ({count}) is {found}, {source} says {expected}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "Each part may match its child METS and the whole still be wrong: parts may be out of order, missing "
         "or from another LOB.",
@@ -92,10 +92,40 @@ class Segments:
     )  # fmt: skip
     PART_DIGEST = rule(
         "S018", WARNING, "Cell has the digest of the last part only",
-        "the cell's {algorithm}, {expected}, is that of the last of {count} parts; joined, they have {found}",
+        "the cell's {algorithm}, {expected}, is that of the last part; joined ({count}), they have {found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
         "Write the digest of the whole LOB into the cell; until then, rely on METS and manifests.",
+    )  # fmt: skip
+    ORDER_UNCERTAIN = rule(
+        "S023", ERROR, "Order of a LOB's parts not certain",
+        "{reason}",
+        "METS 1.12.1, div (ORDER) and file (SEQ); metspack package form, split LOBs",
+        "ORDER in the parent's map, SEQ in the children and the files' names say in which order the parts "
+        "are joined; joined in another order they are not the LOB.",
+        "Find the order whose joined bytes have the cell's digest, and correct what says another one.",
+    )  # fmt: skip
+    PARTS_DISAGREE = rule(
+        "S024", ERROR, "Map and children name different parts",
+        "{reason}",
+        "METS 1.12.1, file (GROUPID); metspack package form, split LOBs",
+        "A part may belong to another LOB, or a LOB may be joined without one of its parts.",
+        "Find out which is right, the parent's map or the child's METS, and correct the other.",
+    )  # fmt: skip
+    LOB_NOT_MAPPED = rule(
+        "S025", WARNING, "Split LOB not in the parent's map",
+        "no SPLITLOB structMap says where the parts of this LOB are; found by GROUPID: {count}",
+        "metspack package form, split LOBs",
+        "The order is that of SEQ alone, and only the size of the whole shows that no part is missing.",
+        "Build the package again, or add the LOB to the map.",
+    )  # fmt: skip
+    WHOLE_NOT_DESCRIBED = rule(
+        "S026", ERROR, "Whole of a split LOB not described",
+        "the parent's METS does not say what the parts of this LOB make up, expected {expected}; parts found "
+        "by GROUPID: {count}",
+        "metspack package form, split LOBs",
+        "A last part that is missing would not be noticed in METS, so the LOB is not joined from it.",
+        "Restore the parent's METS from another copy, or build the package again.",
     )  # fmt: skip
     MAPPING_LINE = rule(
         "S020", WARNING, "Line of mapping.txt not understood",

@@ -101,15 +101,6 @@ FROM entry e JOIN mets m ON m.id = e.mets
 JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
 WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
-_PARTS = """
-SELECT m.path, p.line, p.part, c.path FROM mptr p JOIN mets m ON m.id = p.mets
-LEFT JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href
-JOIN mets c ON c.ok AND (c.path = e.path OR (e.id IS NULL AND c.parent = p.mets AND c.objid = p.href))
-WHERE p.part IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM entry x JOIN mets r ON r.id = x.mets
-    WHERE x.xml_id = p.part AND (r.id = c.id OR r.parent = c.id)
-) ORDER BY p.id
-"""
 # That no ID begins with one is told by the schema; what was meant is plain.
 _WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
 _DANGLING = """
@@ -123,6 +114,8 @@ WHERE e.mets = ? AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
+    AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
     WHERE i.mets = e.mets AND i.element = 'fileGrp'
     AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
@@ -238,12 +231,6 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
     first, *below = path.split(b"/")
     return bool(below) and catalogue.row("SELECT 1 FROM disk WHERE path = ?", first) is not None
-
-
-def parts(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield parts of split LOBs that the parent METS names and the child METS does not have."""
-    for path, line, part, child in catalogue.rows(_PARTS):
-        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
 
 
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:

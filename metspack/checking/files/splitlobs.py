@@ -1,35 +1,42 @@
-"""Check of split LOBs and archives: the parts joined against the stated whole; each is read once."""
+"""Check of split LOBs and archives: what METS says of the parts, and the parts joined against the whole.
+
+A part is named in the parent's SPLITLOB structMap (CONTENTIDS, ORDER) and listed in its child (ID, GROUPID,
+SEQ). The order is found by the rule by which LOBs are given back (``packages.splitlobs``). Each part is read
+once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from metspack import textlength
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
-from metspack.checking.codes import Code
+from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.listed import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest, Finding, LobCell
+from metspack.packages.lobs import HeldPart, Mapped
+from metspack.packages.splitlobs import GapError, OrderError, arranged
 from metspack.textlength import TextLength
 
-# Who says which parts a LOB has; what METS says goes before the parts' names. Entries go by names alone.
-_BY_METS, _BY_NAMES, _INSIDE = 0, 1, 2
+BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
+"""Who says which parts a LOB has: the parent's map, names, names of entries, GROUPID without a map.
+
+What the map says goes before the parts' names; entries go by names alone.
+"""
+
 _PUT_PIECE = "INSERT OR IGNORE INTO piece VALUES (?, ?, ?, ?)"
 _PUT_SAID = "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?, ?)"
-_PARTS = """
-SELECT x.groupid, p.part, p.id, x.path FROM mptr p
-LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = p.mets AND xml_id = p.href)
-LEFT JOIN mets c ON c.path = e.path
-LEFT JOIN entry x ON x.id = (SELECT min(id) FROM entry WHERE mets = c.id AND xml_id = p.part)
-WHERE p.part IS NOT NULL ORDER BY p.id
-"""
 _PUT_SAID_BY_METS = """
 INSERT INTO said SELECT e.xml_id, m.path, e.line, e.size, e.algorithm, e.digest, NULL
 FROM entry e JOIN mets m ON m.id = e.mets
-WHERE e.path IS NULL AND e.href IS NULL AND e.xml_id IN (SELECT whole FROM piece) ORDER BY e.id
+WHERE e.path IS NULL AND e.href IS NULL AND e.xml_id IN (SELECT whole FROM piece WHERE origin = 0)
+ORDER BY e.id
 """
 _WHOLES = """
 SELECT whole, min(origin) FROM piece WHERE origin < 2 AND whole IN (SELECT whole FROM said)
@@ -43,7 +50,53 @@ SELECT p.path, d.size FROM piece p LEFT JOIN disk d ON d.path = p.path AND d.kin
 WHERE p.whole = ? AND p.origin = ? ORDER BY p.position
 """
 _SAID = "SELECT path, line, size, algorithm, digest, boundary FROM said WHERE whole = ? ORDER BY rowid"
+_IS_DISORDERED = "SELECT 1 FROM disordered WHERE whole = ?"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
+_PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
+# A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
+# (E-ARK); what it holds it lists itself, or its representations do.
+_FILL = """
+INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
+    (SELECT min(id) FROM entry WHERE mets = child AND xml_id = part),
+    (SELECT min(e.id) FROM mets r JOIN entry e ON e.mets = r.id AND e.xml_id = part WHERE r.parent = child))
+FROM (
+    SELECT p.id, p.mets, p.lob, p.part, p.place, p.line, coalesce(
+        (SELECT c.id FROM entry e JOIN mets c ON c.path = e.path WHERE e.mets = p.mets AND e.xml_id = p.href),
+        CASE WHEN p.child IS NULL THEN p.mets END,
+        (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.key = p.child),
+        (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.objid = p.href)) AS child
+    FROM mptr p WHERE p.part IS NOT NULL
+) ORDER BY id
+"""
+_MISSING = """
+SELECT m.path, p.line, p.part, c.path FROM mapped p JOIN mets m ON m.id = p.mets
+JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id
+"""
+_WHOLE = "e.path IS NULL AND e.href IS NULL AND instr(char(10) || e.grp || char(10), 'split LOB')"
+# What is said of each split LOB: 0 the whole, 1 the parts in the map, 2 the parts in the children.
+_METS_SAID = f"""
+SELECT * FROM (
+    SELECT e.xml_id AS lob, 0 AS kind, e.id AS id, m.path AS mets, e.line, NULL AS part, NULL AS place,
+        NULL AS path, e.size, NULL AS held
+    FROM entry e JOIN mets m ON m.id = e.mets WHERE {_WHOLE} AND e.xml_id IS NOT NULL
+    UNION ALL
+    SELECT coalesce(p.lob, ''), 1, p.id, m.path, p.line, p.part, p.place, x.path, NULL,
+        CASE WHEN x.id IS NULL THEN NULL ELSE coalesce(x.groupid, '') END
+    FROM mapped p JOIN mets m ON m.id = p.mets LEFT JOIN entry x ON x.id = p.entry
+    UNION ALL
+    SELECT e.groupid, 2, e.id, m.path, e.line, coalesce(e.xml_id, ''), e.seq, e.path,
+        coalesce(e.size, (SELECT d.size FROM disk d WHERE d.path = e.path AND d.kind = 'f'), 0),
+        EXISTS (SELECT 1 FROM mptr p WHERE p.part = e.xml_id)
+    FROM entry e JOIN mets m ON m.id = e.mets AND m.parent IS NOT NULL
+    WHERE e.groupid IS NOT NULL AND e.element = 'file' AND e.path IS NOT NULL
+    AND (e.seq IS NOT NULL OR EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.groupid))
+) ORDER BY lob, kind, id
+"""  # noqa: S608 -- a constant
+_IS_CHILD = "SELECT 1 FROM mptr WHERE mets = 1 AND up"
+_HAS_WHOLES = f"SELECT 1 FROM entry e WHERE {_WHOLE}"  # noqa: S608 -- a constant
+_HAS_MAP = "SELECT 1 FROM mptr WHERE part IS NOT NULL"
+_PARTS_KEPT = 100_000
+_REPRESENTATIONS = b"representations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +147,8 @@ def put_archive(
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Put METS statements on split LOBs into the catalogue; yield those whose parts differ in size."""
-    batch = Batch(catalogue)
-    for group, part, position, path in catalogue.rows(_PARTS):
-        whole = group or part.rpartition(".p")[0] or part
-        batch.add(_PUT_PIECE, whole, _BY_METS, position, path)
-    batch.flush()
+    """Put METS statements on split LOBs into the catalogue; yield those that do not fit together."""
+    yield from _in_mets(catalogue)
     catalogue.put(_PUT_SAID_BY_METS)
     for whole, paths, size in _complete(catalogue):
         for said in _all_said(catalogue, whole):
@@ -120,6 +169,8 @@ def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator
     """
     for whole, paths, size in _complete(catalogue):
         if sampled and catalogue.row(_IS_SAMPLED, paths[0]) is None:
+            continue
+        if catalogue.row(_IS_DISORDERED, whole) is not None:
             continue
         told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
         joined = _Joined(told, size)
@@ -209,3 +260,182 @@ def _all_said(catalogue: Catalogue, whole: str) -> Iterator[_StatedWhole]:
     for path, line, size, algorithm, value, boundary in catalogue.rows(_SAID, whole):
         digest = None if value is None else Digest(algorithm=algorithm, value=value)
         yield _StatedWhole(path=path, line=line, size=size, digest=digest, boundary=boundary)
+
+
+@dataclass(slots=True)
+class _MetsOnLob:
+    """What METS says of one split LOB."""
+
+    lob: str
+    wholes: list[Row] = field(default_factory=list)
+    mapped: list[Row] = field(default_factory=list)
+    held: list[Row] = field(default_factory=list)
+
+    @property
+    def size(self) -> int | None:
+        return self.wholes[0][8] if self.wholes else None
+
+    @property
+    def names(self) -> set[str]:
+        """The parts that the map names."""
+        return {row[5] for row in self.mapped}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the children list the parts that the map names, all of them in the package."""
+        is_listed = all(row[9] is not None for row in self.mapped)
+        return is_listed and self.names == {row[5] for row in self.held}
+
+    @property
+    def is_of_metspack(self) -> bool:
+        """Whether the parts have ids as those of LOBs; others group files for reasons of their own."""
+        return any(str(row[5]).startswith(f"{self.lob}.p") for row in self.held)
+
+    @property
+    def is_in_representations(self) -> bool:
+        """Whether representations list all parts: in CSIP no METS lists a file that lies nowhere (CSIP76)."""
+        return all(row[3].split(b"/")[-3:-2] == [_REPRESENTATIONS] for row in self.held)
+
+
+def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
+    """Put the parts of split LOBs into the catalogue, in order; yield where METS contradicts itself."""
+    catalogue.put(_FILL)
+    for path, line, part, child in catalogue.rows(_MISSING):
+        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
+    is_child = catalogue.row(_IS_CHILD) is not None
+    is_divided = any(catalogue.row(sql) is not None for sql in (_HAS_WHOLES, _HAS_MAP))
+    batch = Batch(catalogue)
+    for lob, rows in groupby(catalogue.rows(_METS_SAID), itemgetter(0)):
+        said = _MetsOnLob(lob)
+        lists = said.wholes, said.mapped, said.held
+        for row in rows:
+            if len(lists[row[1]]) < _PARTS_KEPT:
+                lists[row[1]].append(row)
+        if said.mapped:  # of a part that another LOB's map names it is told there
+            said.held = [row for row in said.held if not row[9] or row[5] in said.names]
+        yield from _of_one(said, batch, is_child=is_child, is_divided=is_divided)
+    batch.flush()
+
+
+def _of_one(said: _MetsOnLob, batch: Batch, *, is_child: bool, is_divided: bool) -> Iterator[Finding]:
+    if said.mapped:
+        yield from _of_map(said, batch)
+    elif said.held and said.is_of_metspack and not any(row[9] for row in said.held):
+        yield from _of_groups(said, batch)
+        if not is_child:
+            yield from _unmapped(said, is_divided=is_divided)
+
+
+def _of_map(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
+    """Put the parts of a LOB that the parent's map names into the catalogue; yield what is wrong."""
+    paths: list[bytes | None] = [row[7] for row in said.mapped]
+    finding = _disagreement(said) or _unsaid(said)
+    if finding is None and said.is_complete:
+        try:
+            paths = list(_ordered(said))
+        except OrderError as error:
+            finding = _uncertain(said, said.mapped[0], error)
+    if finding is not None:
+        batch.add(_PUT_DISORDERED, said.lob)
+        yield finding
+    for position, path in enumerate(paths):
+        batch.add(_PUT_PIECE, said.lob, BY_METS, position, path)
+
+
+def _of_groups(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
+    """Put the parts of a LOB that no map names into the catalogue; yield the finding on their order."""
+    paths = [row[7] for row in said.held]
+    try:
+        paths = list(_ordered(said))
+    except GapError:
+        pass  # the sizes tell what is missing
+    except OrderError as error:
+        yield _uncertain(said, said.held[0], error)
+    for position, path in enumerate(paths):
+        batch.add(_PUT_PIECE, said.lob, BY_GROUP, position, path)
+
+
+def _disagreement(said: _MetsOnLob) -> Finding | None:
+    """Return the finding on parts that the map and the children do not name alike, None when they do."""
+    lob = said.lob or "no LOB"
+    named: dict[str, Row] = {}
+    for row in said.mapped:
+        part, held = row[5], row[9]
+        if (before := named.setdefault(part, row)) is not row:
+            reason = f"the map names part {part!r} twice, in lines {before[4]} and {row[4]}"
+        elif held is not None and held != said.lob:
+            own = f"the GROUPID {held!r}" if held else "no GROUPID"
+            reason = f"the map has part {part!r} as one of {lob}, its child gives it {own}"
+        else:
+            continue
+        return _at(Code.PARTS_DISAGREE, said, row, reason)
+    listed: dict[str, Row] = {}
+    for row in said.held:
+        part = row[5]
+        if (before := listed.setdefault(part, row)) is not row:
+            where = f"{shown(before[3])} line {before[4]}"
+            return _at(Code.PARTS_DISAGREE, said, row, f"part {part!r} is listed here and in {where}")
+    if any(row[9] is None for row in said.mapped):
+        return None
+    for part, row in listed.items():
+        if part not in named:
+            reason = f"part {part!r} has the GROUPID {lob!r}, the parent's map of it does not name it"
+            return _at(Code.PARTS_DISAGREE, said, row, reason)
+    return None
+
+
+def _unsaid(said: _MetsOnLob) -> Finding | None:
+    if said.wholes or not said.held or said.is_in_representations:
+        return None
+    expected = 'a file with this ID in a fileGrp USE="split LOB"'
+    return Code.WHOLE_NOT_DESCRIBED.at(
+        shown(said.mapped[0][3]), said.mapped[0][4], said.lob, count=len(said.held), expected=expected
+    )
+
+
+def _unmapped(said: _MetsOnLob, *, is_divided: bool) -> Iterator[Finding]:
+    """Yield the finding on a LOB whose parts the parent's map does not name."""
+    if said.wholes:
+        row = said.wholes[0]
+        yield Code.LOB_NOT_MAPPED.at(shown(row[3]), row[4], said.lob, count=len(said.held))
+    elif is_divided or said.is_in_representations:
+        row = said.held[0]
+        expected = 'a division with this LABEL in a structMap TYPE="SPLITLOB" of the parent\'s METS'
+        yield Code.WHOLE_NOT_DESCRIBED.at(
+            shown(row[3]), row[4], said.lob, count=len(said.held), expected=expected
+        )
+
+
+def _ordered(said: _MetsOnLob) -> Iterator[bytes]:
+    """Yield the paths of the parts in their order; raises ``OrderError``."""
+    paths = {row[2]: row[7] for row in said.held}
+    parts = [_part(row) for row in said.held]
+    mapped = [
+        Mapped(part=row[5], child="", order=row[6], source=f"{shown(row[3])} line {row[4]}")
+        for row in said.mapped
+    ]
+    for part in arranged(said.lob, parts, said.size, mapped):
+        yield paths[int(part.segment)]
+
+
+def _part(row: Row) -> HeldPart:
+    _, _, number, mets, line, part, seq, path, size, _ = row
+    return HeldPart(
+        id=part,
+        seq=seq,
+        path=tuple(shown(path).split("/")),
+        size=size,
+        digest=None,
+        media_type=None,
+        mets=shown(mets),
+        line=line,
+        segment=str(number),
+    )
+
+
+def _uncertain(said: _MetsOnLob, row: Row, error: SourceError) -> Finding:
+    return _at(Code.ORDER_UNCERTAIN, said, row, error.message.removeprefix(f"LOB {said.lob}: "))
+
+
+def _at(code: Rule, said: _MetsOnLob, row: Row, reason: str) -> Finding:
+    return code.at(shown(row[3]), row[4], said.lob or row[5], reason=reason)

@@ -22,8 +22,9 @@ from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.links import By, Mptr
+from metspack.mets.links import By, Mptr, bare
 from metspack.model import Digest, Finding
+from metspack.packages.metsfiles import split_lob
 from metspack.uris import Repair
 
 _DIGITS = re.compile(r"[0-9]*")
@@ -33,10 +34,10 @@ _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """What a run of files has in common, and a row for each: xml_id, groupid, line, size, digest, href."""
+    """What a run of files has in common, and a row for each: ID, GROUPID, line, size, digest, href, SEQ."""
 
     algorithm: str
-    rows: Iterator[tuple[str, str | None, int, int, str, str]]
+    rows: Iterator[tuple[str, str | None, int, int, str, str, str | None]]
 
 
 def plain_files(run: Run) -> PlainRun | None:
@@ -47,9 +48,10 @@ def plain_files(run: Run) -> PlainRun | None:
     if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
     groups = run.columns.get("groupid") or repeat(None)
+    places = run.columns.get("seq") or repeat(None)
     return PlainRun(
         algorithm=algorithm,
-        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, strict=False),
+        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, places, strict=False),
     )
 
 
@@ -131,18 +133,18 @@ _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), 
 _CHILD = "child"  # in the name of a group
 
 _PUT_ENTRY = """INSERT INTO entry
-    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _FILES_OF_RUN = BulkInsert(
-    """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo)""",
-    "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0)",
+    """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo, seq)""",
+    "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0, ?{6})",
     shared=5,
-    own=6,
+    own=7,
 )
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
-    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div, lob, place,
+    child) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -199,6 +201,8 @@ class DocumentReader:
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
         self._seen = _DocumentCounts()
+        self._objid = ""
+        self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
@@ -263,6 +267,7 @@ class DocumentReader:
     def _run(self, run: Run) -> Iterator[Finding]:
         """Take a run: as a whole when there is nothing to be said about any of its elements."""
         if isinstance(run.fact, reader.Fptr):
+            self._fptr = run.columns["fileid"][-1].strip()
             self._pointers.add_run(run)
         elif _has_archive(run.fact, run) or (files := plain_files(run)) is None:
             for fact in run.facts():
@@ -281,7 +286,10 @@ class DocumentReader:
         if isinstance(fact, reader.File):
             yield from self._file(fact)
         elif isinstance(fact, reader.Fptr):
-            self._pointers.add(fact.fileid.strip(), fact.line)
+            self._fptr = fact.fileid.strip()
+            self._pointers.add(self._fptr, fact.line)
+        elif isinstance(fact, reader.StructMap):
+            self._fptr = None
         elif isinstance(fact, reader.Identified):
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
         elif isinstance(fact, Mptr):
@@ -290,7 +298,7 @@ class DocumentReader:
             yield from self._take_root(fact)
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:
-        objid = (root.objid or "").strip()
+        self._objid = objid = (root.objid or "").strip()
         sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
         self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
         if not objid:
@@ -314,7 +322,21 @@ class DocumentReader:
             mptr.is_ancestor,
             mptr.is_childward,
             mptr.div,
+            *self._of_part(mptr),
         )
+
+    def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
+        """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called.
+
+        The child is None for the package itself.
+        """
+        if not mptr.is_of_part:
+            return None, None, None
+        # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
+        child = bare(mptr.href or "")
+        # A package that was put together of several holds the parts itself.
+        is_own = child == bare(self._objid)
+        return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
         self._seen.files += 1
@@ -355,6 +377,7 @@ class DocumentReader:
             fact.href,
             path,
             pseudo,
+            fact.seq,
         )
 
     def _keep_archive(self, path: bytes, fact: reader.File) -> None:
