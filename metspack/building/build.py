@@ -20,7 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
-from metspack.layouts import FolderStyle, Layout
+from metspack.layouts import FolderStyle, Layout, folders
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
@@ -145,6 +145,8 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
+        if self.archive is not None:
+            folders.check_style(options.lob_folder_style, self.archive.metadata.version)
         if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -312,6 +314,7 @@ class BuildWork:
             self.layout,
             self.sharing,
             name=self.name,
+            style=self.options.lob_folder_style,
             work=staging.work,
             corrected=segments.corrected(placed),
             stays=self.stays,
@@ -321,7 +324,6 @@ class BuildWork:
         return relocation.write(
             target,
             departures,
-            self.options.lob_folder_style,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
