@@ -65,7 +65,7 @@ class Relocation:
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
         if not self._course.files:
-            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms)
+            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self._archive,
             rewriting.moved(self._archive, departures, self._uses),

@@ -117,22 +117,35 @@ def rewrite(
     return _write(archive, changes, target, work, algorithms, wrote)
 
 
-def copy(archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path) -> Hashers:
+def copy(
+    archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path, seals: bool = False
+) -> Hashers:
     """Write a copy of an archive from which nothing moves; return its digests and size.
 
     A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
-    become a zip file without, in which nothing but messageDigest is another.
+    become a zip file without, in which nothing but messageDigest is another; so does, with ``seals``, one
+    whose messageDigest is wrong or that has entries which not every program can read.
     """
     container = archive.container
-    if container is None or archive.prefix:
-        with closing(Departures()) as none:
-            return _write(archive, _Changes(departures=none), target, work, algorithms)
-    hashers = Hashers(algorithms)
+    if container is None or archive.prefix or (seals and container.hollow()[0]):
+        return _sealed_copy(archive, target, algorithms, work)
+    hashers, sealed = Hashers(algorithms), Hashers({each.algorithm for each in archive.metadata.digests})
     with writing.NewFile(target) as file:
-        for block in raw_bytes(container.medium, str(container.path), 0, container.size):
-            hashers.update(block)
-            file.write(block)
+        end = sealed_size(archive)
+        for start, stop, hashing in ((0, end, (hashers, sealed)), (end, container.size, (hashers,))):
+            for block in raw_bytes(container.medium, str(container.path), start, stop):
+                for each in hashing:
+                    each.update(block)
+                file.write(block)
+    if seals and any(sealed.digest(each.algorithm) != each for each in archive.metadata.digests):
+        writing.remove(target)
+        return _sealed_copy(archive, target, algorithms, work)
     return hashers
+
+
+def _sealed_copy(archive: Archive, target: Path, algorithms: Iterable[str], work: Path) -> Hashers:
+    with closing(Departures()) as none:
+        return _write(archive, _Changes(departures=none), target, work, algorithms)
 
 
 _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]

@@ -103,7 +103,7 @@ def _in_parts(look: Callable[[str], bytes | None], path: str) -> bytes | None:
     found, number = look(path), 1
     if found is not None:
         return found
-    parts = []
+    parts: list[bytes] = []
     while True:
         part = look(f"{path}_part{number:03d}")
         if part is None:
