@@ -22,6 +22,7 @@ from metspack.checking.options import CheckOptions
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
+from metspack.layouts.folders import FolderStyle
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.model import Budgets, Segment
@@ -145,16 +146,17 @@ def restore_siard(
     into: Into = Into.INSIDE,
     *,
     archive: str | None = None,
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
 
     ``target`` is the .siard file or a new folder for it; with ``Into.FOLDER`` a folder for it and its LOBs.
-    ``archive`` names one of several archives. Raises ``SourceError`` and
-    ``TargetError``; then nothing is left at ``target``.
+    ``archive`` names one of several archives, ``lob_folder_style`` is how it leads to that folder of LOBs.
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
-    options = RestoreOptions(archive=archive, budgets=budgets or Budgets())
+    options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
     return restore_archive(path, target, into, options, progress)
 
 

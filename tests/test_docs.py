@@ -12,6 +12,7 @@ import pytest
 from metspack.checking.codes import ALL_CODES
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
+from metspack.layouts.folders import folder_use
 from metspack.locations.candidates import Convention
 from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.planning.division import Split
@@ -63,9 +64,8 @@ def test_the_table_of_lob_folders_is_the_layouts(layout: str, style: FolderStyle
     given = LAYOUTS[layout]
     table = list(rows(LOCATIONS, "`--lob-folder-style`"))
     row = table[list(FolderStyle).index(style) * len(LAYOUTS) + list(LAYOUTS).index(layout)]
-    database = given.database_folder("Northwind", style)
-    column = given.column_folder("Northwind", "s0_t2_c4", style)
-    assert row[1:4] == [layout, "none" if database is None else f"`{database}`", f"`{column}`"]
+    use = folder_use(given, "Northwind", "s0_t2_c4", style, "2.2")
+    assert row[1:4] == [layout, "none" if use.database is None else f"`{use.database}`", f"`{use.column}`"]
 
 
 def test_the_table_of_ways_to_split_has_each() -> None:

@@ -26,6 +26,7 @@ from metspack.files import tempdb
 from metspack.files.journal import ADD
 from metspack.files.staging import Partial
 from metspack.files.transaction import Transaction, recover
+from metspack.layouts.readers import Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.model import Finding
@@ -123,7 +124,8 @@ def _made(built: Built) -> dict[str, Any]:
 
 
 def _built(made: Mapping[str, Any], folder: Path) -> Built:
-    return Built(**{**made, "target": folder, "warnings": tuple(made["warnings"])})
+    readers = made["readers"] and Readership.restored(made["readers"])
+    return Built(**{**made, "target": folder, "warnings": tuple(made["warnings"]), "readers": readers})
 
 
 class _Check:

@@ -19,7 +19,8 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
-from metspack.layouts import FolderStyle, Layout
+from metspack.layouts import FolderStyle, Layout, folders, readers
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
@@ -70,6 +71,7 @@ class Built:
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
+    ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
     """
 
     target: Path
@@ -82,6 +84,7 @@ class Built:
     split: int
     kept: int
     warnings: tuple[str, ...]
+    readers: Readership | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -144,6 +147,8 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
+        if self.archive is not None:
+            folders.check_style(options.lob_folder_style, self.archive.metadata.version)
         if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -152,6 +157,7 @@ class BuildWork:
         version = None if self.archive is None else self.archive.metadata.version
         self.warnings += self.dialect.layout_warnings(self.layout, version)
         self.kept = 0
+        self.traits = LobTraits()
         self.stays: frozenset[Column] = frozenset()
 
     @property
@@ -197,7 +203,13 @@ class BuildWork:
             split=course.split,
             kept=self.kept,
             warnings=(*self.warnings, *remarked, *checked),
+            readers=self._readers(course),
         )
+
+    def _readers(self, course: Course) -> Readership | None:
+        traits = replace(self.traits, split=course.split)
+        apart = "/" in self.dialect.archive_path(self.objid, self.name)
+        return readers_of(self.options.lob_folder_style, self.archive, self.layout, traits, is_merged=apart)
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
@@ -236,7 +248,7 @@ class BuildWork:
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        lobs = assignment.moving_lobs(self.source, self.stays, self.progress)
+        lobs = map(self.traits.take, assignment.moving_lobs(self.source, self.stays, self.progress))
         return assignment.assign(
             lobs,
             self.division,
@@ -311,6 +323,7 @@ class BuildWork:
             self.layout,
             self.sharing,
             name=self.name,
+            style=self.options.lob_folder_style,
             work=staging.work,
             corrected=segments.corrected(placed),
             stays=self.stays,
@@ -320,7 +333,6 @@ class BuildWork:
         return relocation.write(
             target,
             departures,
-            self.options.lob_folder_style,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
@@ -411,3 +423,13 @@ def division(options: BuildOptions, archive: Archive | None) -> Division:
     given = None if options.layout is None else layouts.named(options.layout)
     layout = building_options.layout(options.dialect, given, archive)
     return Division(limits=options.limits, layout=layout, split=options.split)
+
+
+def readers_of(
+    style: FolderStyle, archive: Archive | None, layout: Layout, traits: LobTraits, *, is_merged: bool
+) -> Readership | None:
+    """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
+    if archive is None or not traits.lobs:
+        return None
+    written = readers.Writing(version=archive.metadata.version, layout=layout.name, style=style)
+    return readers.readership(written, traits, is_merged=is_merged)

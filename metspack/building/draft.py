@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.building import build
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
 from metspack.model import Segment
@@ -26,8 +27,8 @@ class Draft:
     """A plan: its header, its segments, the LOBs in them, and warnings about these.
 
     ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
-    ``kept`` those that stay inside the archive. ``objid`` is the parent's, "" for LOBs without an archive,
-    whose identity the build makes from the LOBs.
+    ``kept`` those that stay inside the archive; ``readers`` tells which programs find the others.
+    ``objid`` is the parent's, "" for LOBs without an archive, whose identity the build makes from the LOBs.
     """
 
     header: PlanHeader
@@ -39,6 +40,7 @@ class Draft:
     split: int
     kept: int
     warnings: tuple[str, ...]
+    readers: Readership | None = None
 
     @property
     def files(self) -> int:
@@ -84,6 +86,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     progress = progress or Silent()
     segments: list[Segment] = []
     lobs = split = 0
+    traits = LobTraits()
     with (
         opening.opened(path, options.budgets, options.grants, options.base) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
@@ -92,7 +95,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
             lob
-            for lob in assignment.moving_lobs(source, stays, progress)
+            for lob in map(traits.take, assignment.moving_lobs(source, stays, progress))
             if sharing.is_first(lob, division.layout.container(lob.place))
         )
         for event in planned(own, division.limits, split=division.split, layout=division.layout):
@@ -118,6 +121,13 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             lobs=lobs,
             split=split,
             kept=sum(stays.values()),
+            readers=build.readers_of(
+                options.lob_folder_style,
+                archive,
+                division.layout,
+                replace(traits, split=split),
+                is_merged="/" in dialect.archive_path(objid, name),
+            ),
             warnings=(
                 *ids.name_words(source.stem, given),
                 *words,

@@ -8,16 +8,16 @@ from pathlib import Path
 from metspack import uris
 from metspack.building import segments
 from metspack.digests import Hashers
-from metspack.layouts import FolderStyle, Layout
-from metspack.model import Digest, LobCell, LobPlace
-from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of
+from metspack.layouts import Layout, folders
+from metspack.layouts.folders import FolderStyle
+from metspack.model import Digest, LobCell
+from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, extension_of
 from metspack.sources.repacking import Departures
-from metspack.sources.rewriting import Moved
 
 
 class Relocation:
@@ -34,6 +34,7 @@ class Relocation:
         sharing: Sharing,
         *,
         name: str,
+        style: FolderStyle,
         work: Path,
         corrected: Mapping[int, int],
         stays: Collection[Column] = (),
@@ -43,6 +44,11 @@ class Relocation:
         self._layout = layout
         self._sharing = sharing
         self._name = name
+        version = archive.metadata.version
+        self._uses = {
+            column: folders.folder_use(layout, name, layout.container(first_place(column)), style, version)
+            for column in sorted(course.columns)
+        }
         self._work = work
         self._digests = _Digests(work, corrected)
         self._tables = {column[:2] for column in (*course.columns, *stays)}
@@ -51,7 +57,6 @@ class Relocation:
         self,
         target: Path,
         departures: Departures,
-        style: FolderStyle,
         algorithms: Iterable[str],
         wrote: Callable[[int], None],
     ) -> Hashers:
@@ -60,17 +65,10 @@ class Relocation:
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
         if not self._course.files:
-            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms)
-        columns: dict[str, dict[int, str]] = {}
-        tables = {(table.schema, table.number): table.path for table in self._archive.metadata.tables}
-        for schema, table, column in sorted(self._course.columns):
-            place = LobPlace(schema=schema, table=table, cell=f"c{column}", row=1)
-            folder = self._layout.column_folder(self._name, self._layout.container(place), style)
-            columns.setdefault(tables[schema, table], {})[column] = folder
-        database = self._layout.database_folder(self._name, style)
+            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self._archive,
-            Moved(entries=departures, columns=columns, database=database),
+            rewriting.moved(self._archive, departures, self._uses),
             target,
             work=self._work,
             values=self.values,
@@ -94,19 +92,20 @@ class Relocation:
                 return self._inside(table, cell)
             if column not in segments_of:
                 segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
-            return self._outside(cell, segments_of[column])
+            return self._outside(cell, self._uses[column].before, segments_of[column])
 
         return value
 
-    def _outside(self, cell: LobCell, segments_of: SegmentsOfColumn) -> NewCell:
+    def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
         first = self._sharing.first(cell.place.id)
         if first is not None:
             file, digest = self._sharing.told(first)
             return NewCell(file=file, digest=digest)
         number = segments_of.next()
-        file = self._layout.cell_file(
+        own = self._layout.cell_file(
             self._name, self._course.keys[number][1], cell.place, extension_of(cell.file)
         )
+        file = f"{before}{own}"
         digest = self._digests.of(cell.place.id, number)
         self._sharing.tell(cell.place.id, file, digest)
         return NewCell(file=file, digest=digest)

@@ -338,6 +338,12 @@ def warnings(
     if archive is None:
         yield "there is no SIARD archive, so nothing tells how many LOBs there should be"
         return
+    number, first = (0, "") if archive.container is None else archive.container.hollow()
+    if number:
+        yield (
+            f"{counted(number, 'entry', 'entries')} of the archive marked as deflated without a deflate "
+            f"stream, the first {first}: taken as empty, as size and CRC-32 say"
+        )
     yield from archive.conventions()
     if archive.metadata.version == "1.0" and course.files:
         yield (

@@ -77,7 +77,7 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
     head = _head(medium, extent, reading.CHUNK, what)
     place = _span(medium, head, extent, what)
     blocks = _data(medium, head, place, what)
-    if extent.method == DEFLATED:
+    if extent.method == DEFLATED and not is_hollow(extent):
         blocks = _inflated(blocks, extent, what)
     crc = 0
     for block in blocks:
@@ -86,6 +86,14 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
     if crc != extent.crc:
         problem = f"has CRC-32 {crc:08x}; expected {extent.crc:08x}"
         raise refusal(what, extent.name, problem, DAMAGED)
+
+
+def is_hollow(extent: ZipExtent) -> bool:
+    """Return whether an empty entry is marked as deflated and has no deflate stream, not even its end.
+
+    Java programs write such entries. No byte of them is in doubt: CRC-32 and both sizes are 0.
+    """
+    return extent.method == DEFLATED and not (extent.compressed or extent.size or extent.crc)
 
 
 def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
@@ -196,7 +204,7 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-__all__ = ["CentralRecord", "Span", "ZipContainer", "contents", "span"]
+__all__ = ["CentralRecord", "Span", "ZipContainer", "contents", "is_hollow", "span"]
 
 _FOLDERS = 4096
 
@@ -292,6 +300,14 @@ class ZipContainer(Closable):
             yield CentralRecord(
                 extent=_extent(row, limit), raw=window.record(row[7]), is_directory=row[1].endswith("/")
             )
+
+    def hollow(self) -> tuple[int, str]:
+        """Return how many entries are hollow (``is_hollow``), and the first of their names."""
+        count, first = self._index.execute(
+            "SELECT count(*), min(name) FROM entry WHERE method = ? AND compressed + size + crc = 0",
+            (DEFLATED,),
+        ).fetchone()
+        return count, first or ""
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, unique
 
 from metspack.model import LobPlace, Part
 
@@ -17,18 +16,6 @@ NUMBER = r"(0|[1-9][0-9]{0,17})"
 
 FROM_1 = r"([1-9][0-9]{0,17})"
 """A number from 1 in a name."""
-
-
-@unique
-class FolderStyle(Enum):
-    """The use of the lobFolder elements of database and columns to lead to the segments.
-
-    ``DILCIS``: both levels, from the folder that holds the .siard (statement of the DILCIS Board on
-    the location of LOBs). ``SFA``: the column alone, from the .siard as if it were a folder.
-    """
-
-    DILCIS = "dilcis"
-    SFA = "sfa"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +80,12 @@ class Layout:
     It names the whole also where only parts are there, so that no reader takes a part for the whole.
     """
 
-    database_folder: Callable[[str, FolderStyle], str | None]
-    """The database's lobFolder, of package name and style; None for none."""
+    column_folders: Callable[[str, str], tuple[str, str]]
+    """The folders between the .siard and a cell's ``file``, of package name and container.
 
-    column_folder: Callable[[str, str, FolderStyle], str]
-    """A column's lobFolder, of package name, container and style; its fields have none."""
+    Those of the whole database, then those of the column: ``Northwind_lobs/``, ``s0_t2_c4/``; each
+    is empty or ends with a slash.
+    """
 
     parsed_folder: Callable[[str], SegmentName | None]
     """The reverse of ``segment_folder``."""

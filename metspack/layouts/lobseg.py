@@ -11,7 +11,6 @@ import re
 from metspack.layouts.interface import (
     FROM_1,
     NUMBER,
-    FolderStyle,
     Layout,
     LobName,
     PartName,
@@ -94,12 +93,8 @@ def _segment_folder(name: str, _container: str, index: int) -> str:
     return segment_name(name, index)
 
 
-def _database_folder(_name: str, style: FolderStyle) -> str | None:
-    return "./" if style is FolderStyle.DILCIS else None
-
-
-def _column_folder(_name: str, _container: str, style: FolderStyle) -> str:
-    return "./" if style is FolderStyle.DILCIS else "../"
+def _column_folders(_name: str, _container: str) -> tuple[str, str]:
+    return "", ""
 
 
 LAYOUT = Layout(
@@ -111,8 +106,7 @@ LAYOUT = Layout(
     lob_path=lob_path,
     part_suffix=part_suffix,
     cell_file=cell_file,
-    database_folder=_database_folder,
-    column_folder=_column_folder,
+    column_folders=_column_folders,
     parsed_folder=parsed_folder,
     parsed_path=parsed_path,
 )

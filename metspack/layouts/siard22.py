@@ -13,7 +13,6 @@ from metspack.layouts import names
 from metspack.layouts.interface import (
     FROM_1,
     NUMBER,
-    FolderStyle,
     Layout,
     LobName,
     PartName,
@@ -60,14 +59,9 @@ def cell_file(_name: str, index: int, place: LobPlace, extension: str) -> str:
     return f"seg_{index}/{lob_path(place, extension)}"
 
 
-def database_folder(name: str, style: FolderStyle) -> str | None:
-    """Return the database's lobFolder (L_7.1-0), None in the style that has none."""
-    return f"./{name}_lobs/" if style is FolderStyle.DILCIS else None
-
-
-def column_folder(name: str, container: str, style: FolderStyle) -> str:
-    """Return a column's lobFolder (L_7.1-0)."""
-    return f"{container}/" if style is FolderStyle.DILCIS else f"../{name}_lobs/{container}/"
+def column_folders(name: str, container: str) -> tuple[str, str]:
+    """Return the folders of all segments, and of a column's (L_7.1-0)."""
+    return f"{name}_lobs/", f"{container}/"
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
@@ -107,8 +101,7 @@ LAYOUT = Layout(
     lob_path=lob_path,
     part_suffix=part_suffix,
     cell_file=cell_file,
-    database_folder=database_folder,
-    column_folder=column_folder,
+    column_folders=column_folders,
     parsed_folder=parsed_folder,
     parsed_path=parsed_path,
 )

@@ -129,6 +129,12 @@ Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
 
 
+def first_place(column: Column) -> LobPlace:
+    """Return the place of the first row's cell in a column."""
+    schema, table, number = column
+    return LobPlace(schema=schema, table=table, cell=f"c{number}", row=1)
+
+
 def column_of(place: LobPlace) -> Column:
     """Return the column of a LOB's cell."""
     return place.schema, place.table, int(place.cell.partition(".")[0][1:])

@@ -19,6 +19,7 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
+from metspack.layouts.folders import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
@@ -39,12 +40,13 @@ class RestoreOptions:
     """Options of a restore: ``only`` selects the LOBs, all when empty.
 
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
-    ``lobstream.ACCEPTABLE``.
+    ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
     """
 
     only: tuple[str, ...] = ()
     archive: str | None = None
     accepted: frozenset[str] = frozenset()
+    lob_folder_style: FolderStyle = FolderStyle.DILCIS
     budgets: Budgets = field(default_factory=Budgets)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -23,7 +24,8 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
-from metspack.layouts import FolderStyle, lobseg, siard22
+from metspack.layouts import lobseg, siard22
+from metspack.layouts.folders import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
@@ -31,7 +33,7 @@ from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
 from metspack.planning import assignment
-from metspack.planning.assignment import Column, column_of
+from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
@@ -45,7 +47,6 @@ from metspack.sources.repacking import Departures
 from metspack.sources.rewriting import Added, Moved
 
 _ALL = 1 << 62  # no LOB is larger
-_STYLE = FolderStyle.DILCIS
 
 
 @unique
@@ -98,6 +99,8 @@ def restore_archive(
                 f"{path} holds no archive into which its LOBs could be put",
                 hint="To restore them as files, leave --siard out.",
             )
+        if into is Into.FOLDER:
+            check_style(options.lob_folder_style, source.metadata.version)
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
         staging = stack.enter_context(stage(target))
@@ -108,7 +111,11 @@ def restore_archive(
             source.check_unchanged()
             staging.publish_file(target.name)
         else:
-            written = work.write_folder(work.write_beside if into is Into.FOLDER else work.write_inside)
+            written = (
+                work.write_folder(work.write_inside)
+                if into is Into.INSIDE
+                else work.write_folder(partial(work.write_beside, options.lob_folder_style))
+            )
             source.check_unchanged()
             staging.publish()
         return work.restored(written)
@@ -161,7 +168,7 @@ class _RestoreWork:
     def _name(self) -> str:
         return ids.package_name(self.source.stem)
 
-    def write_beside(self, siard: str, placements: Placements) -> Hashers:
+    def write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
@@ -169,15 +176,16 @@ class _RestoreWork:
         self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
         name = self._name
         self._place(name, placements)
-        columns: dict[str, dict[int, str]] = {}
-        for schema, number, column in self.found.outside:
-            folder = siard22.column_folder(name, f"s{schema}_t{number}_c{column}", _STYLE)
-            columns.setdefault(self.tables[schema, number].path, {})[column] = folder
-        database = siard22.database_folder(name, _STYLE)
-        moved = Moved(entries=self.departures, columns=columns, database=database)
+        version = self.source.metadata.version
+        uses = {
+            column: folder_use(siard22.LAYOUT, name, siard22.container(first_place(column)), style, version)
+            for column in self.found.outside
+        }
+        moved = rewriting.moved(self.source, self.departures, uses)
 
         def file(cell: LobCell) -> str:
-            return siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
+            before = uses[column_of(cell.place)].before
+            return before + siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
 
         return self._rewrite(siard, moved, file)
 

@@ -189,13 +189,15 @@ class LobFolders:
     """The lobFolder elements that an archive's metadata.xml is to have.
 
     ``database`` is the database's lobFolder, None for none; ``columns`` gives each column that has one
-    its lobFolder: by table document, then by number from 1; all other columns and all fields lose theirs.
+    its lobFolder: by table document, then by number from 1; ``fields`` those fields of it that get it
+    in its place, by their numbers from the column inwards. All other columns and fields lose theirs.
     A ``folder`` (SIARD 1.0 and 2.0) goes from those columns and from ``renamed`` ones, whose cells now
     name their entries in full.
     """
 
     database: str | None = None
     columns: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    fields: Mapping[str, Mapping[int, AbstractSet[tuple[int, ...]]]] = field(default_factory=dict)
     renamed: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
 
 
@@ -230,6 +232,13 @@ class _MetadataDocument:
         if element.inner == element.stop:  # an empty-element tag: there is nothing between tags to replace
             return Edit(start=element.start, stop=element.stop, text=_tagged(element, element.name, text))
         return Edit(start=element.inner, stop=element.inner_stop, text=str(escape(text)))
+
+    def with_folder(self, element: Element, folder: str) -> Edit:
+        """Return the edit that gives a column or field a lobFolder."""
+        present = element.child("lobFolder")
+        if present is not None:
+            return self.replacing(present, folder)
+        return self.inserting(element, ("name",), folder)
 
     def inserting(self, above: Element, before: Iterable[str], text: str) -> Edit:
         """Return the edit that puts a lobFolder behind the first child there is, indented as that is.
@@ -287,24 +296,23 @@ def _column_edits(
     for table, element in zip(facts.tables, elements, strict=True):
         given = folders.columns.get(table.path, {})
         unfiled = given.keys() | folders.renamed.get(table.path, set())
+        inner = folders.fields.get(table.path, {})
         for number, column in enumerate(element.all("columns", "column"), start=1):
-            present = column.child("lobFolder")
-            gone = [column.child("folder") if number in unfiled else None]
-            if number not in given:
-                gone.append(present)
-            elif present is not None:
-                yield source.replacing(present, given[number])
-            else:
-                yield source.inserting(column, ("name",), given[number])
-            for each in _fields(column):
-                gone += (each.child("lobFolder"), each.child("folder") if number in unfiled else None)
-            yield from (source.removing(found) for found in gone if found is not None)
+            having = (inner.get(number) or {()}) if number in given else set()
+            for numbers, each in _with_fields(column, ()):
+                if numbers in having:
+                    yield source.with_folder(each, given[number])
+                elif (present := each.child("lobFolder")) is not None:
+                    yield source.removing(present)
+                if number in unfiled and (folder := each.child("folder")) is not None:
+                    yield source.removing(folder)
 
 
-def _fields(element: Element) -> Iterator[Element]:
-    for each in element.all("fields", "field"):
-        yield each
-        yield from _fields(each)
+def _with_fields(element: Element, above: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Element]]:
+    """Yield a column or field with its numbers from the column inwards, and all fields below it."""
+    yield above, element
+    for number, each in enumerate(element.all("fields", "field"), start=1):
+        yield from _with_fields(each, (*above, number))
 
 
 def _digest_edits(root: Element, seals: Hashers) -> Iterator[Edit]:

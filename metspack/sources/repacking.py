@@ -14,7 +14,7 @@ from typing import Protocol
 
 from metspack.containers.zipdirectory import unreadable
 from metspack.containers.zipformat import DEFLATED, STORED, encoded
-from metspack.containers.zipreader import CentralRecord, ZipContainer, span
+from metspack.containers.zipreader import CentralRecord, ZipContainer, is_hollow, span
 from metspack.containers.zipwriter import GROWTH, ZipWriter, unwrapped, unwrapped_entry
 from metspack.errors import SourceError
 from metspack.files import tempdb
@@ -124,6 +124,9 @@ class _Zipped:
 
     def copy(self, writer: ZipWriter) -> None:
         extent = self.found.extent
+        if is_hollow(extent):  # not every program takes it for empty
+            self.rewrite(writer, self.contents())
+            return
         where = span(self.container.medium, extent, what=str(self.container.path))
         raw = raw_bytes(self.container.medium, str(self.container.path), where.start, where.stop)
         if self.root:

@@ -19,6 +19,7 @@ from metspack.containers.zipwriter import ZipWriter
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
+from metspack.layouts.folders import FolderUse
 from metspack.model import Digest, LobCell
 from metspack.progress import Progress
 from metspack.siard import metadata
@@ -38,12 +39,14 @@ class Moved:
     """The entries that leave the archive, and the lobFolders of LOBs outside it.
 
     ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
-    column's number from 1. ``database`` is the database's lobFolder, None for none.
+    column's number from 1; with ``is_innermost`` the innermost fields that have the LOBs get it in its
+    place. ``database`` is the database's lobFolder, None for none.
     """
 
     entries: Departures
     columns: Mapping[str, Mapping[int, str]]
     database: str | None = None
+    is_innermost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,21 @@ class Added:
     blocks: Iterable[bytes]
     size: int | None = None
     method: int = DEFLATED
+
+
+def moved(archive: Archive, entries: Departures, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
+    """Return what moves: the entries, and the lobFolders of columns given by schema, table and number."""
+    paths = {(table.schema, table.number): table.path for table in archive.metadata.tables}
+    columns: dict[str, dict[int, str]] = {}
+    for (schema, table, number), use in uses.items():
+        if use.column is not None:
+            columns.setdefault(paths[schema, table], {})[number] = use.column
+    return Moved(
+        entries=entries,
+        columns=columns,
+        database=next((use.database for use in uses.values() if use.database is not None), None),
+        is_innermost=any(use.is_innermost for use in uses.values()),
+    )
 
 
 def rewrite(
@@ -81,10 +99,13 @@ def rewrite(
     """
     moved.entries.add_emptied(archive.tree)
     renamed: dict[str, set[int]] = {}
+    fields: dict[str, dict[int, set[tuple[int, ...]]]] = {}
     splices: dict[str, _Splice] = {}
     for table in archive.metadata.tables:
         if (value := values(table)) is not None:
             noted = _noted(value, renamed.setdefault(table.path, set()), archive.metadata.version)
+            if moved.is_innermost:
+                noted = _with_fields_noted(noted, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
                 spliced_table,
                 table=table,
@@ -92,27 +113,40 @@ def rewrite(
                 value=noted,
                 version=archive.metadata.version,
             )
-    folders = LobFolders(database=moved.database, columns=moved.columns, renamed=renamed)
+    folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
     changes = _Changes(departures=moved.entries, splices=splices, added=added, folders=folders)
     return _write(archive, changes, target, work, algorithms, wrote)
 
 
-def copy(archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path) -> Hashers:
+def copy(
+    archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path, seals: bool = False
+) -> Hashers:
     """Write a copy of an archive from which nothing moves; return its digests and size.
 
     A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
-    become a zip file without, in which nothing but messageDigest is another.
+    become a zip file without, in which nothing but messageDigest is another; so does, with ``seals``, one
+    whose messageDigest is wrong or that has entries which not every program can read.
     """
     container = archive.container
-    if container is None or archive.prefix:
-        with closing(Departures()) as none:
-            return _write(archive, _Changes(departures=none), target, work, algorithms)
-    hashers = Hashers(algorithms)
+    if container is None or archive.prefix or (seals and container.hollow()[0]):
+        return _sealed_copy(archive, target, algorithms, work)
+    hashers, sealed = Hashers(algorithms), Hashers({each.algorithm for each in archive.metadata.digests})
     with writing.NewFile(target) as file:
-        for block in raw_bytes(container.medium, str(container.path), 0, container.size):
-            hashers.update(block)
-            file.write(block)
+        end = sealed_size(archive)
+        for start, stop, hashing in ((0, end, (hashers, sealed)), (end, container.size, (hashers,))):
+            for block in raw_bytes(container.medium, str(container.path), start, stop):
+                for each in hashing:
+                    each.update(block)
+                file.write(block)
+    if seals and any(sealed.digest(each.algorithm) != each for each in archive.metadata.digests):
+        writing.remove(target)
+        return _sealed_copy(archive, target, algorithms, work)
     return hashers
+
+
+def _sealed_copy(archive: Archive, target: Path, algorithms: Iterable[str], work: Path) -> Hashers:
+    with closing(Departures()) as none:
+        return _write(archive, _Changes(departures=none), target, work, algorithms)
 
 
 _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
@@ -139,6 +173,29 @@ def _noted(
         if new is not None and (version != "1.0" or new.file != cell.file):
             renamed.add(int(cell.place.cell.partition(".")[0][1:]))
         return new
+
+    return noting
+
+
+def _with_fields_noted(
+    value: Callable[[LobCell], NewCell | None], table: Table, fields: dict[int, set[tuple[int, ...]]]
+) -> Callable[[LobCell], NewCell | None]:
+    """Return ``value`` as a function that also notes the innermost field of each cell, by its numbers.
+
+    A column with a cell below fields that metadata.xml does not have is noted as having all itself: of two
+    lobFolders on the way to a LOB readers take either.
+    """
+
+    def noting(cell: LobCell) -> NewCell | None:
+        chain = table.chain(cell.place.cell)
+        if chain:
+            noted = fields.setdefault(chain[0].number, set())
+            inner = tuple(each.number for each in chain[1:])
+            if () not in noted:
+                if not inner:
+                    noted.clear()
+                noted.add(inner)
+        return value(cell)
 
     return noting
 

@@ -110,7 +110,10 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         split=0,
         kept=0,
         warnings=(),
+        readers=built.readers,
     )
+    assert built.readers is not None
+    assert built.readers.sentence().startswith("LOBs found by metspack; not by SIARD Suite")
     assert built.objid.startswith("urn:uuid:")
 
 

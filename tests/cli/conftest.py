@@ -24,6 +24,13 @@ class Outcome:
     err: str
 
 
+FOUND_BY = (
+    "LOBs found by metspack; not by SIARD Suite (--lob-folder-style sfa), "
+    "DBPTK 4.5 (--lob-folder-style dbptk)."
+)
+"""The line on readers of a package in the default style."""
+
+
 class Commands:
     """Runs commands in this process, with what they print caught."""
 

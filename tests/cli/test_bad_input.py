@@ -235,7 +235,7 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--plan", "plan", "-elpf", "1"), "--plan cannot be combined with --max-files"),
         (("--layout", "dbptk"), "--layout 'dbptk' is not known"),
         (("--split", "Fill"), "--split 'Fill' is not known"),
-        (("--lob-folder-style", "dbptk"), "--lob-folder-style 'dbptk' is not known"),
+        (("--lob-folder-style", "roda"), "--lob-folder-style 'roda' is not known"),
         (("--accept", "anything"), "--accept 'anything' is not known"),
         (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
         (("--min-size", "0 kB"), "--min-size 0 kB leaves nothing inside"),

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from metspack import layouts
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, FolderStyle, Layout, LobName, PartName, SegmentName, safe_extension
-from metspack.locations.statement import located
+from metspack.layouts import LAYOUTS, Layout, LobName, PartName, SegmentName, safe_extension
 from metspack.model import LobPlace, Part
 from tests.layouts.places import NUMBERS, PLACES
 
@@ -96,23 +95,6 @@ def test_two_places_never_share_a_path(layout: Layout, one: LobPlace, other: Lob
         return layout.container(place), layout.lob_path(place, "bin")
 
     assert (path(one) == path(other)) == (one == other)
-
-
-@given(LAYOUT, NAMES, PLACES, EXTENSIONS, NUMBERS)
-def test_the_three_levels_name_the_file_in_both_styles(
-    layout: Layout, name: str, place: LobPlace, extension: str, index: int
-) -> None:
-    container = layout.container(place)
-    steps = f"{layout.segment_folder(name, container, index)}/{layout.lob_path(place, extension)}".split("/")
-    for style, above in ((FolderStyle.DILCIS, []), (FolderStyle.SFA, [".."])):
-        found = located(
-            layout.database_folder(name, style),
-            layout.column_folder(name, container, style),
-            layout.cell_file(name, index, place, extension),
-        )
-        assert found is not None
-        assert not found.inside
-        assert list(found.segments) == [*above, *steps]
 
 
 def test_a_layout_is_found_by_its_name() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from metspack.layouts import FolderStyle, LobName, PartName, SegmentName
+from metspack.layouts import LobName, PartName, SegmentName
 from metspack.layouts.lobseg import (
     LAYOUT,
     cell_file,
@@ -55,11 +55,8 @@ def test_all_lobs_share_one_series_of_segments() -> None:
     assert LAYOUT.segment_id("Northwind", "", 3) == "Northwind_lobseg_3"
 
 
-def test_lob_folders_lead_to_the_folder_that_holds_the_siard() -> None:
-    assert LAYOUT.database_folder("Northwind", FolderStyle.DILCIS) == "./"
-    assert LAYOUT.column_folder("Northwind", "", FolderStyle.DILCIS) == "./"
-    assert LAYOUT.database_folder("Northwind", FolderStyle.SFA) is None
-    assert LAYOUT.column_folder("Northwind", "", FolderStyle.SFA) == "../"
+def test_cells_begin_in_the_folder_that_holds_the_siard() -> None:
+    assert LAYOUT.column_folders("Northwind", "") == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 import pytest
 
-from metspack.layouts import FolderStyle, LobName, PartName, SegmentName
+from metspack.layouts import LobName, PartName, SegmentName
 from metspack.layouts.siard22 import (
     LAYOUT,
     cell_file,
-    column_folder,
     container,
-    database_folder,
     lob_path,
     parsed_folder,
     parsed_path,
@@ -46,10 +44,7 @@ def test_parts_are_numbered_from_001_and_go_on_behind_999() -> None:
 
 
 def test_lob_folders_lead_to_the_column() -> None:
-    assert database_folder("Northwind", FolderStyle.DILCIS) == "./Northwind_lobs/"
-    assert column_folder("Northwind", "s0_t2_c4", FolderStyle.DILCIS) == "s0_t2_c4/"
-    assert database_folder("Northwind", FolderStyle.SFA) is None
-    assert column_folder("Northwind", "s0_t2_c4", FolderStyle.SFA) == "../Northwind_lobs/s0_t2_c4/"
+    assert LAYOUT.column_folders("Northwind", "s0_t2_c4") == ("Northwind_lobs/", "s0_t2_c4/")
 
 
 @pytest.mark.parametrize(

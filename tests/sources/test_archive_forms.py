@@ -74,7 +74,8 @@ def ways() -> Iterator[tuple[tuple[str, ...] | None, str, FolderStyle, bool]]:
         else:
             chosen = possible[number % 3 :: 3]
         for way in chosen:
-            yield parts, *way
+            if parts != REAL[0] or way[1] is not FolderStyle.DBPTK:  # which SIARD 1.0 has no form for
+                yield parts, *way
 
 
 def formed(archive: Path, form: str, folder: Path) -> Path:

@@ -20,6 +20,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from metspack.building.build import Built
     from metspack.building.inplace import Described
+    from metspack.layouts.readers import Readership
 
 _DIVIDED = "Folder of existing segments"
 
@@ -127,7 +128,13 @@ def tell(
     _tell(
         made,
         output,
-        facts={"layout": made.layout, "split_lobs": made.split, "kept_inside": made.kept},
+        facts={
+            "layout": made.layout,
+            "split_lobs": made.split,
+            "kept_inside": made.kept,
+            "readers": made.readers.document() if made.readers else [],
+        },
+        readers=made.readers,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
         done="Added" if added else "Published",
@@ -165,6 +172,7 @@ def _tell(
     json_output: bool,
     quiet: bool,
     child: str = "child IP",
+    readers: Readership | None = None,
 ) -> None:
     for each in made.warnings:
         console.warning(each)
@@ -189,5 +197,7 @@ def _tell(
             inside,
         )
         console.out(", ".join(filter(None, words)))
+        if readers is not None:
+            console.out(f"{readers.sentence()}.")
         proof = "every byte was read back" if verify else "its structure was checked"
         console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")

@@ -1,4 +1,4 @@
-"""``metspack explain``: the meaning of a finding's code."""
+"""``metspack explain``: the meaning of a finding's code, and what other programs read."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from metspack.cli import console
 from metspack.cli.options import choices
 from metspack.cli.options.groups import argument
 
+_READERS = "readers"
+
 
 def explain(
     code: Annotated[
         str,
         argument(
             "CODE",
-            "Code of a finding, such as L001, or of an E-ARK requirement, such as CSIP66.",
+            "Code of a finding, such as L001, of an E-ARK requirement, such as CSIP66, or readers.",
             choice=choices.codes,
         ),
     ],
 ) -> None:
     """Explain the code of a finding: its meaning, its rule, and the remedy.
 
+    The word readers lists the programs that read archives, with what they find of LOBs outside one.
+
     `metspack explain L001`
+
+    `metspack explain readers`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
+    if code.strip().lower() == _READERS:
+        _tell_readers()
+        return
     said = checking.explained(code)
     console.out(f"{said.code}  {said.title} ({said.severity.value})")
     console.out()
@@ -32,3 +41,16 @@ def explain(
     console.out()
     console.out(f"Rule:  {said.clause}")
     console.out(f"To do: {said.remedy}")
+
+
+def _tell_readers() -> None:
+    from metspack.layouts.readers import READERS  # noqa: PLC0415 -- commands load what they need
+
+    for number, each in enumerate(READERS):
+        if number:
+            console.out()
+        console.out(each.label)
+        console.out(f"Reads: {each.reads}")
+        console.out(f"Rule:  {each.source}")
+        if each.style is not None:
+            console.out(f"To do: --lob-folder-style {each.style.value}")

@@ -125,6 +125,7 @@ def _document(draft: Draft) -> dict[str, object]:
             }
             for each in draft.segments
         ],
+        "readers": draft.readers.document() if draft.readers else [],
         "warnings": list(draft.warnings),
     }
 
@@ -159,6 +160,8 @@ def _show(name: str, draft: Draft, written: str) -> None:
         *([f"{counted(draft.kept, 'LOB')} kept inside"] if draft.kept else ()),
     ]
     console.out(f"{', '.join(words)}. {written}")
+    if draft.readers is not None:
+        console.out(f"{draft.readers.sentence()}.")
 
 
 def _words(files: int | None, size: int | None) -> str:

@@ -57,6 +57,16 @@ def restore(  # noqa: PLR0917 -- a command's options
             choice=choices.places,
         ),
     ] = None,
+    lob_folder_style: Annotated[
+        str | None,
+        option(
+            "--lob-folder-style STYLE",
+            "With --into folder, the form of LOB locations in the archive: dilcis (the default), sfa or "
+            "dbptk, as metspack build has them.",
+            _ARCHIVE,
+            choice=choices.folder_styles,
+        ),
+    ] = None,
     archive: Annotated[
         str | None,
         option(
@@ -90,9 +100,15 @@ def restore(  # noqa: PLR0917 -- a command's options
         only=tuple(only or ()),
         archive=archive,
         accepted=choices.accepted.read_all("--accept", accept),
+        lob_folder_style=choices.folder_styles.read("--lob-folder-style", lob_folder_style or "dilcis"),
         budgets=common.budgets(budget),
     )
     where = choices.places.read("--into", into or "inside")
+    if lob_folder_style is not None and into != "folder":
+        raise ConfigError(
+            "--lob-folder-style requires --into folder",
+            hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
+        )
     _check(output, siard=siard, into=into, only=only, accept=accept)
     with console.progress(quiet=quiet) as progress:
         if siard:

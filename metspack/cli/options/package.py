@@ -315,8 +315,9 @@ class ArchiveGroup(Group):
             "--lob-folder-style STYLE",
             "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
             "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
-            "default), or sfa (lobFolder of the column alone, relative to the .siard as if it were a "
-            "folder, for the SIARD Suite).",
+            "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
+            "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
+            "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
             SEGMENTS,
             choice=choices.folder_styles,
         ),

@@ -17,7 +17,7 @@ import pytest
 
 from metspack import checking
 from tests import siards
-from tests.cli.conftest import Commands, Program
+from tests.cli.conftest import FOUND_BY, Commands, Program
 from tests.kept import copied
 from tests.official import mets_faults
 from tests.shared_data import shared
@@ -94,6 +94,7 @@ def test_northwind_gives_the_segments_of_the_recommendations_example(
     said = metspack.fine("build", northwind, "-o", out, *SMALL)
     assert re.fullmatch(
         rf"{re.escape(str(out))}: parent IP urn:uuid:[0-9a-f-]{{36}} with 3 child IPs, 8 LOBs, 91,839 bytes\n"
+        rf"{re.escape(FOUND_BY)}\n"
         rf"Published; its structure was checked\. Any time later: metspack check {re.escape(str(out))}\n",
         said,
     )
@@ -379,6 +380,7 @@ def test_a_budget_bounds_what_a_source_may_ask_for(metspack: Commands, tmp_path:
 def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = json.loads(metspack.fine("build", northwind, "-o", out, *SMALL, "--json", "--id", "X"))
+    assert [each["reader"] for each in said.pop("readers") if each["finds"]] == ["metspack"]
     assert said == {
         "target": str(out),
         "objid": "X",

@@ -43,7 +43,8 @@ def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_p
     lines = said.splitlines()
     assert lines[0].startswith(f"{other}: parent IP urn:uuid:")
     assert lines[0].endswith("with 1 child IP, 8 LOBs, 91,839 bytes")
-    assert lines[1] == (f"Published; its structure was checked. Any time later: metspack check {other}")
+    assert lines[1] == "LOBs found by metspack, SIARD Suite, DBPTK 4.5."
+    assert lines[2] == (f"Published; its structure was checked. Any time later: metspack check {other}")
     metspack.fine("check", other)
     outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")
     assert (outcome.code, "found by convention H (SFA suite)" in outcome.err) == (0, True), outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import siards
-from tests.cli.conftest import Commands
+from tests.cli.conftest import FOUND_BY, Commands
 from tests.shared_data import shared
 from tests.trees import names, tree
 
@@ -23,6 +23,7 @@ def test_the_plan_is_a_table(metspack: Commands, northwind: Path) -> None:
         "Northwind_lobseg_1      3  35,749  byte limit",
         "Northwind_lobseg_2      1  12,069  end",
         "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
+        FOUND_BY,
     ]
 
 
@@ -58,6 +59,11 @@ def test_the_example_archive_is_planned_as_expected(metspack: Commands) -> None:
 
 def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> None:
     said = json.loads(metspack.fine("plan", northwind, "--json", "--name", "N", *SMALL))
+    assert {each["reader"]: each["finds"] for each in said.pop("readers")} == {
+        "metspack": True,
+        "SIARD Suite": False,
+        "DBPTK": False,
+    }
     assert said == {
         "name": "N",
         "objid": "urn:uuid:a2b471a1-6c15-52a6-9788-67e6eb5bee23",
@@ -97,7 +103,7 @@ def test_a_plan_file_holds_a_header_and_a_line_per_segment(
 ) -> None:
     plan = tmp_path / "plan.jsonl"
     said = metspack.fine("plan", northwind, "-o", plan, *SMALL)
-    assert said.splitlines()[-1] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
+    assert said.splitlines()[-2] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
     lines = [json.loads(line) for line in plan.read_text(encoding="utf-8").splitlines()]
     assert lines[0]["metspack_plan"] == 1
     assert lines[0]["source"]["size"] == northwind.stat().st_size
