@@ -46,7 +46,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class SiardReader:
     """A program that reads archives: its name and version, what it reads, and by which rule.
 
     ``finds`` tells whether it follows the locations of a package; ``misses`` names the LOBs among
@@ -115,8 +115,8 @@ def _missed_by_suite(writing: Writing, traits: LobTraits) -> Iterator[str]:
         yield f"{counted(traits.split, 'LOB')} in parts"
 
 
-READERS: Sequence[Reader] = (
-    Reader(
+READERS: Sequence[SiardReader] = (
+    SiardReader(
         name="metspack",
         version="",
         reads="LOBs in every style, whole and in parts, also of SIARD 1.0",
@@ -125,7 +125,7 @@ READERS: Sequence[Reader] = (
         finds=lambda _writing: True,
         misses=_none,
     ),
-    Reader(
+    SiardReader(
         name="SIARD Suite",
         version="",
         reads="a lobFolder that begins with ../, of the column, or of the field that has the LOB; no parts",
@@ -134,7 +134,7 @@ READERS: Sequence[Reader] = (
         finds=_suite,
         misses=_missed_by_suite,
     ),
-    Reader(
+    SiardReader(
         name="DBPTK",
         version="4.5",
         reads="in SIARD 2.0 and 2.1 cells that begin with ../, in 2.2 lobFolders of database and column that "
