@@ -260,3 +260,10 @@ class Archives:
         "The cell does not show that its LOB is complete, and other software may reject it.",
         "Compare with the source; rewrite the archive with the tool that made it.",
     )  # fmt: skip
+    MAPPING_EMPTY = rule(
+        "Z050", INFO, "mapping.txt without a line",
+        "the file maps no segment folder",
+        "SIARD 2.2, S_8.1.2-0",
+        "The file is optional and this one says nothing; its lines may have been lost.",
+        "Nothing to do if all segment folders are in the package; otherwise restore the file.",
+    )  # fmt: skip
