@@ -18,7 +18,7 @@ from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.eark.faults import CODES, named
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.files import listed, lobmanifests, manifests, splitlobs
+from metspack.checking.files import listed, lobmanifests, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
@@ -281,6 +281,7 @@ class Checking(Iterator[Finding]):
                 catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
             yield from lobmanifests.incomplete(catalogue)
+        yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
         if level.hashes:
