@@ -62,6 +62,7 @@ def metadata(rows: int, *, version: str = "2.2", dbname: str = "Small", kind: st
   <dbname>{dbname}</dbname>
   <dataOwner>Nobody</dataOwner>
   <dataOriginTimespan>2020</dataOriginTimespan>
+  <archivalDate>2020-02-20</archivalDate>
   <schemas><schema><name>S</name><folder>schema0</folder><tables><table>
     <name>T</name><folder>table0</folder>
     <columns>

@@ -52,6 +52,11 @@ CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWI
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
 CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE reference (mets INTEGER, path BLOB, mdtype TEXT, mimetype TEXT, line INTEGER);
+CREATE TABLE object (
+    document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
+    digest TEXT
+);
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);

@@ -18,7 +18,7 @@ from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.eark.faults import CODES, named
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.files import listed, manifests, splitlobs
+from metspack.checking.files import listed, lobmanifests, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
@@ -269,6 +269,7 @@ class Checking(Iterator[Finding]):
         yield from listed.files(catalogue)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
+        yield from lobmanifests.read(catalogue, places)
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
@@ -278,6 +279,8 @@ class Checking(Iterator[Finding]):
             yield from archive.findings(
                 catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
+            yield from lobmanifests.incomplete(catalogue)
+        yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
         if level.hashes:

@@ -68,7 +68,7 @@ class SiardReader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ReaderVerdict:
     """Whether a reader finds the LOBs of a package: all, all but some, or none, and what would help."""
 
     reader: str
@@ -152,13 +152,13 @@ READERS: Sequence[SiardReader] = (
 class Readership:
     """Whether each reader finds the LOBs of a package; ``is_merged`` says that they must be merged first."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ReaderVerdict, ...]
     is_merged: bool = False
 
     @classmethod
     def restored(cls, told: Mapping[str, Any]) -> Readership:
         """Return what ``dataclasses.asdict`` made of one."""
-        verdicts = (Verdict(**{**each, "misses": tuple(each["misses"])}) for each in told["verdicts"])
+        verdicts = (ReaderVerdict(**{**each, "misses": tuple(each["misses"])}) for each in told["verdicts"])
         return cls(verdicts=tuple(verdicts), is_merged=told["is_merged"])
 
     def sentence(self) -> str:
@@ -197,6 +197,6 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
             remedy = f"--lob-folder-style {known.value}" if known else "SIARD 1.0 has no LOBs outside"
         misses = tuple(reader.misses(writing, traits)) if finds else ()
         found.append(
-            Verdict(reader=reader.name, version=reader.version, finds=finds, misses=misses, remedy=remedy)
+            ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses, remedy=remedy)
         )
     return Readership(verdicts=tuple(found), is_merged=is_merged)

@@ -96,7 +96,7 @@ class File:
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
     that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
     ``embedded`` tells of an ``FContent``. ``line`` is the start tag's. ``format_...`` are
-    E-ARK's attributes of a file (SIP32 to SIP35).
+    E-ARK's attributes of a file (SIP32 to SIP35), ``mdtype`` is the MDTYPE of an ``mdRef``.
     """
 
     element: str
@@ -117,6 +117,7 @@ class File:
     format_version: str | None = None
     format_registry: str | None = None
     format_key: str | None = None
+    mdtype: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -474,6 +475,7 @@ class _OpenFile:
             checksum=value("CHECKSUM"),
             checksum_type=value("CHECKSUMTYPE"),
             mimetype=value("MIMETYPE"),
+            mdtype=value("MDTYPE"),
             href=self.href,
             loctype=self.loctype,
             embedded=self.embedded,

@@ -40,6 +40,13 @@ _LOB_TYPES = re.compile(
     r"|NCHAR\s+LARGE\s+OBJECT)\b",
     re.IGNORECASE,
 )
+_SCALAR_TYPES = re.compile(
+    r"\s*(?:BOOLEAN|SMALLINT|INT|INTEGER|BIGINT|DEC|DECIMAL|NUMERIC|REAL|FLOAT|DOUBLE\s+PRECISION"
+    r"|DATE|TIME|TIMESTAMP|INTERVAL\s+[A-Z]+(?:\s*\([^()]*\))?(?:\s+TO\s+[A-Z]+)?)"
+    r"\s*(?:\([^()]*\)\s*)?(?:WITH(?:OUT)?\s+TIME\s+ZONE\s*)?",
+    re.IGNORECASE,
+)
+_FALSE = {"false", "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +60,12 @@ class Field:
     folder: str | None
     mime_type: str | None
     fields: tuple[Field, ...]
+    is_nullable: bool = True
+
+    @property
+    def is_scalar(self) -> bool:
+        """True when its SQL type is a number, a truth value or a time, which no cell can have in a file."""
+        return _SCALAR_TYPES.fullmatch(self.type) is not None
 
     @property
     def is_lob(self) -> bool:
@@ -132,6 +145,7 @@ class Metadata:
     digests: tuple[Digest, ...]
     unread_digests: tuple[str, ...]
     tables: tuple[Table, ...]
+    empty_digests: int = 0
 
 
 def read(data: bytes, *, depth: int = 100) -> Metadata:
@@ -169,6 +183,7 @@ def of(root: Element) -> Metadata:
         digests=read_digests,
         unread_digests=unread,
         tables=tuple(_tables(root)),
+        empty_digests=sum(not _digest_text(each) for each in root.all("messageDigest")),
     )
 
 
@@ -187,12 +202,16 @@ def _text(element: Element, name: str) -> str:
     return unescaped(element.value(name) or "")
 
 
+def _digest_text(element: Element) -> str:
+    return (element.value("digest") or "") if element.children else element.text.strip()
+
+
 def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
     found: list[Digest] = []
     unread: list[str] = []
     for each in root.all("messageDigest"):
         # 1.0 and 2.0 hold "MD5<hex>" as text, 2.1 and later digestType and digest (SIARD 2.2 M_5.1).
-        value = each.value("digest") if each.children else each.text.strip()
+        value = _digest_text(each)
         if not value:
             continue
         digest = digests.parsed(value, each.value("digestType"))
@@ -274,6 +293,7 @@ def _fields(elements: Iterable[Element]) -> tuple[Field, ...]:
             folder=folder_value(element, "folder"),
             mime_type=element.value("mimeType") or None,
             fields=_fields(element.all("fields", "field")),
+            is_nullable=element.value("nullable") not in _FALSE,
         )
         for number, element in enumerate(elements, start=1)
     )

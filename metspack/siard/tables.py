@@ -11,6 +11,7 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Table
 from metspack.siard.offsets import detected
+from metspack.siard.tableform import TableForm
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
@@ -25,6 +26,7 @@ class Tally:
 
     ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
     ``both`` are cells that name a file and hold a value as well, ``first_of_both`` the first one's id.
+    ``form`` is that of the table which was read last.
     """
 
     rows: int = 0
@@ -32,6 +34,7 @@ class Tally:
     datalinks: int = 0
     both: int = 0
     first_of_both: str = ""
+    form: TableForm | None = None
 
 
 def cells(
@@ -112,17 +115,20 @@ class CellReader:
                 detected(self._head, self._table.path)
                 self._head = None
 
-    def _install(self) -> None:
+    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
         inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
         tally = self._tally
+        form = tally.form = TableForm(self._table.columns)
+        numbers = form.numbers
         depth = named = 0  # named: the depth of the cell with a file that was begun last
+        last = 0  # the number of the row's last cell
         seen: set[str] = set()
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth, named
+            nonlocal depth, named, last
             depth += 1
             if depth > deepest:
                 raise SourceError(
@@ -130,10 +136,16 @@ class CellReader:
                     hint="If that is what it should be, raise the budget: --budget depth=N.",
                 )
             path[depth] = name
-            if depth == _ROW:
+            if depth == _COLUMN:
+                last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, attributes, last)
+            elif depth == _ROW:
+                form.row(name, last)
+                last = 0
                 tally.rows += 1
                 seen.clear()
-            elif "file" in attributes and depth >= _COLUMN:
+            else:
+                form.other(name, depth, last)
+            if "file" in attributes and depth >= _COLUMN:
                 self._take(path[_COLUMN : depth + 1], attributes, seen)
                 named = depth
             elif "dlurlpathonly" in attributes and depth >= _COLUMN:
@@ -145,6 +157,8 @@ class CellReader:
             nonlocal depth
             if depth == named:
                 self._parser.CharacterDataHandler = None
+            elif depth == 1:
+                form.end_row(last)
             depth -= 1
 
         self._parser.StartElementHandler = start

@@ -108,6 +108,7 @@ def siard(
     digest: str | None = None,
     with_metadata: bool = True,
     rows: int = 4,
+    described: Sequence[Sequence[str]] = (),
 ) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -126,7 +127,11 @@ def siard(
         put("header/siardversion/2.2/", b"")
         if with_metadata:
             stated = content if digest is None else digest
-            put("header/metadata.xml", metadata_xml or metadata(stated, database, column, rows))
+            text = (metadata_xml or metadata(stated, database, column, rows)).decode()
+            for old, new in described:
+                assert old in text, f"{old!r} is not in metadata.xml"
+                text = text.replace(old, new, 1)
+            put("header/metadata.xml", text.encode())
     return buffer.getvalue()
 
 

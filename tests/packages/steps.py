@@ -172,7 +172,7 @@ def _archive(
     entries: Mapping[str, str] | None = None,
     lacks: Sequence[str] = (),
     cut: int = 0,
-    **options: str | int,
+    **options: Any,
 ) -> None:
     """Write the archive anew: the table with ``[old, new]`` texts exchanged, or ``xml`` in its place."""
     text = xml or forge.table(forge.LOBS, "Northwind").decode()
@@ -180,14 +180,13 @@ def _archive(
         assert old in text, f"{old!r} is not in the table"
         text = text.replace(old, new)
     written = text[: len(text) - cut].encode()
-    more: dict[str, Any] = dict(options)
     path.write_bytes(
         forge.siard(
             None if "table" in lacks else written,
             entries=[(name, text.encode()) for name, text in (entries or {}).items()],
             metadata_xml=metadata.encode() or None,
             with_metadata="metadata" not in lacks,
-            **more,
+            **options,
         )
     )
 

@@ -14,6 +14,7 @@ BINARY = bytes(range(256)) * 40
 SECOND = b"\x89PNG another picture" * 9
 """The second row's LOB."""
 TABLE = "content/schema0/table2"
+_NAMESPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +69,11 @@ class Sample:
             return "" if text is None else f"<{name}>{written}</{name}>"
 
         return (
-            f'<?xml version="1.0" encoding="UTF-8"?><siardArchive version="{self.version}">'
+            '<?xml version="1.0" encoding="UTF-8"?>'
+            f'<siardArchive xmlns="{_NAMESPACE}" version="{self.version}">'
             "<dbname>Northwind</dbname><dataOwner>Nobody</dataOwner>"
             f"<dataOriginTimespan>2020</dataOriginTimespan>{element('lobFolder', self.database)}"
-            "<schemas><schema><name>dbo</name><folder>schema0</folder><tables><table>"
+            "<archivalDate>2020-02-20</archivalDate><schemas><schema><name>dbo</name><folder>schema0</folder><tables><table>"
             "<name>Categories</name><folder>table2</folder><columns><column><name>Picture</name>"
             f"{element('lobFolder', self.column)}{element('folder', self.folder)}"
             f"<type>{self.type}</type></column></columns><rows>{len(self.rows)}</rows>"
@@ -235,7 +237,7 @@ SAMPLES: Mapping[str, Sample] = {
     "I": Sample(
         letter="I",
         folder="lob1",
-        version="1.0",
+        version="2.0",
         rows=_two("record0.bin", "record1.bin"),
         inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
     ),

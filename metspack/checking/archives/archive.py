@@ -8,10 +8,11 @@ from pathlib import Path
 
 from metspack import safexml, textlength
 from metspack.checking import grouping
-from metspack.checking.archives import forms, mappingtxt
+from metspack.checking.archives import forms, mappingtxt, metadataschema
 from metspack.checking.archives.cells import Cells
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Proof
+from metspack.checking.archives.metadataschema import SchemaFault
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
@@ -28,11 +29,16 @@ from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tables
+from metspack.siard import tableform, tables
 from metspack.siard.metadata import Metadata, Table
+from metspack.siard.tableform import TableForm
 from metspack.textlength import TextLength
 
 _ROOTS = ("content/", "header/")
+_ODD = {
+    tableform.UNKNOWN: "elements that the table's schema does not have",
+    tableform.DISORDERED: "cells out of order, or twice in a row",
+}
 _CONTENT = "content/"
 _OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
@@ -259,6 +265,7 @@ class _ArchiveCheck:
         self._mapping = mappingtxt.Mapping()
         self._wrapping = ""
         self._reported: set[str] = set()
+        self._odd: list[SchemaFault] = []
         self.complete = False
 
     def findings(self, progress: Progress) -> Iterator[Finding]:
@@ -282,6 +289,7 @@ class _ArchiveCheck:
                 self.complete = True
                 yield from self._content_digests(entries, metadata)
                 yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
+                yield from self._metadata_form(metadata)
                 for table in metadata.tables:
                     yield from self._table(entries, metadata, table)
                 if self.complete:
@@ -310,13 +318,24 @@ class _ArchiveCheck:
             yield self._damaged(extent, error)
             return None
         try:
-            return siard_metadata.read(data)
+            metadata = siard_metadata.read(data)
+            self._odd = list(metadataschema.faults(data, metadata.version))
         except safexml.XmlError as error:
             reason = f"line {error.line}: {error.message}"
         except SourceError as error:
             reason = error.message
+        else:
+            return metadata
         yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
         return None
+
+    def _metadata_form(self, metadata: Metadata) -> Iterator[Finding]:
+        """Yield the findings on what metadata.xml has otherwise than its schema."""
+        for each in self._odd:
+            facts = {"reason": each.reason, "count": f"{each.count:,}", "found": f"line {each.line:,}"}
+            yield Code.METADATA_FORM.at(self._name, 0, siard_metadata.NAME, **facts)
+        if metadata.empty_digests:
+            yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
 
     def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
         self._reported.add(extent.name)
@@ -371,10 +390,21 @@ class _ArchiveCheck:
             if expected := table.other_count(tally.rows):
                 facts = {"found": f"{tally.rows:,}", "expected": expected}
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
+            if tally.form is not None:
+                yield from self._form_of(table, tally.form)
         if tally.both:
             facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}
             yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
+
+    def _form_of(self, table: Table, form: TableForm) -> Iterator[Finding]:
+        """Yield the findings on elements that the table's schema does not have, not there, or must have."""
+        for kind, (count, first) in form.odd.items():
+            facts = {"reason": _ODD[kind], "count": f"{count:,}", "found": first}
+            yield Code.TABLE_FORM.at(self._name, 0, table.path, **facts)
+        for number, (count, row) in form.absent.items():
+            facts = {"count": f"{count:,}", "other": f"row {row:,}"}
+            yield Code.CELLS_ABSENT.at(self._name, 0, f"{table.path} c{number}", **facts)
 
     def _proof(self, container: Entries) -> Proof | None:
         """Return a function that tells whether bytes have a digest, None if no LOB is to be read."""

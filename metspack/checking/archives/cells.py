@@ -68,7 +68,9 @@ class Cells:
         self._conventions: dict[tuple[str, Rule], _CellCount] = {}
         self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
+        self._unmeasured: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
+        self._of_scalars: dict[tuple[str, str], tuple[int, str]] = {}
         # Said once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
@@ -80,8 +82,14 @@ class Cells:
         column = self._column(cell.place.cell)
         if cell.digest is None:
             self._count_column(self._undigested, column, cell)
+        if cell.length is None:
+            self._count_column(self._unmeasured, column, cell)
         if not column.is_described:
             self._count_column(self._of_no_column, column, cell)
+        elif column.scalar_type:
+            key = column.label, column.scalar_type
+            count, first = self._of_scalars.get(key, (0, self._id(cell)))
+            self._of_scalars[key] = (count + 1, first)
         found = self._finder.find(column, cell)
         if isinstance(found, Lost):
             yield from self._lost(cell, found)
@@ -113,6 +121,11 @@ class Cells:
             yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
         for label, (count, first) in self._undigested.items():
             yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
+        for label, (count, first) in self._unmeasured.items():
+            yield Code.CELLS_WITHOUT_LENGTH.at(self._name, 0, label, count=f"{count:,}", other=first)
+        for (label, found), (count, first) in self._of_scalars.items():
+            facts = {"count": f"{count:,}", "other": first, "found": found}
+            yield Code.CELLS_OF_ANOTHER_TYPE.at(self._name, 0, label, **facts)
         expected = len(self._table.columns)
         for label, (count, first) in self._of_no_column.items():
             yield Code.CELLS_OF_NO_COLUMN.at(

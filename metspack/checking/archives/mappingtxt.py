@@ -24,9 +24,10 @@ _SHOWN = 80
 
 @dataclass(slots=True)
 class Mapping:
-    """The segment folders of a mapping.txt: each folder's path, and the folders it may be stored in."""
+    """The segment folders of a mapping.txt, by path: the folders each may be stored in, and its URI."""
 
     targets: dict[Names, tuple[Names, ...]] = field(default_factory=dict)
+    uris: dict[Names, str] = field(default_factory=dict)
 
     def of(self, names: Names) -> Iterator[Names]:
         """Yield where else in the package a file may be that should be at these names."""
@@ -47,12 +48,17 @@ def read(
     path = base + NAME.encode()
     if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is None:
         return  # a link in its place was reported where the walk came by
+    is_used = False
     try:
         with places.content(path) as content:
             for number, line in enumerate(lines(content), start=1):
+                is_used = is_used or bool(line.strip())
                 yield from _Line(catalogue, files, base, number).take(line, mapping)
     except (OSError, MetspackError) as error:
         yield of_opening(path, error)
+        return
+    if not is_used:
+        yield Code.MAPPING_EMPTY.at(shown(path))
 
 
 class _Line:
@@ -75,7 +81,8 @@ class _Line:
         below, target = said
         folder = (*self._base, *below)
         found = self._found(folder, target)
-        if mapping.targets.setdefault(folder, found) != found:
+        mapping.targets.setdefault(folder, found)
+        if mapping.uris.setdefault(folder, target) != target:
             yield self._refused(line, "another line maps the folder elsewhere")
         elif not self._is_folder(folder):
             facts = {"expected": "/".join(folder), "href": target}

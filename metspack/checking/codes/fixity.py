@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import ERROR, FILE, FLOCAT, INDEX, REBUILD, RESTORE, TO_CHILD, WARNING, rule
+from metspack.checking.codes.rule import (
+    ERROR,
+    FILE,
+    FLOCAT,
+    INDEX,
+    INFO,
+    REBUILD,
+    RESTORE,
+    TO_CHILD,
+    WARNING,
+    rule,
+)
 
+_LOBS = "SIARD 2.2, S_8.1.3-0"
 _PACKAGE = "metspack package form, manifests"
 
 
@@ -139,7 +151,7 @@ class FixityCodes:
     MANIFEST_FILE_MISSING = rule(
         "F023", ERROR, "Manifest names a missing file",
         "{expected!r} is listed in the manifest but does not exist",
-        _PACKAGE,
+        f"{_PACKAGE}; {_LOBS}",
         "A file that belongs to the package has been lost, renamed or moved.",
         RESTORE,
     )  # fmt: skip
@@ -153,14 +165,28 @@ class FixityCodes:
     MANIFEST_AGAINST_METS = rule(
         "F025", ERROR, "Manifest and METS disagree",
         "the manifest's {algorithm} of {place!r} is {found}, {source} says {expected}",
-        _PACKAGE,
+        f"{_PACKAGE}; {_LOBS}",
         "One of the two was changed; only reading the file shows which (--level full).",
         REBUILD,
     )  # fmt: skip
     MANIFEST_DIGEST_DIFFERS = rule(
         "F026", ERROR, "Manifest's digest differs",
         "the file's {algorithm} is {found}, {source} says {expected}; {others}",
-        _PACKAGE,
+        f"{_PACKAGE}; {_LOBS}",
         "The bytes are not the ones from which the recorded digest was computed.",
         RESTORE,
+    )  # fmt: skip
+    LOB_MANIFEST_LINE = rule(
+        "F027", WARNING, "Line of manifest.txt not understood",
+        "lines that are no digest, a space, a flag and a path: {count}, the first is {found!r}",
+        _LOBS,
+        "The line proves nothing about any LOB.",
+        "Write the file anew as md5sum does, or remove it: METS has the same digests.",
+    )  # fmt: skip
+    LOB_MANIFEST_INCOMPLETE = rule(
+        "F028", INFO, "LOBs that manifest.txt does not list",
+        "LOBs outside the archive that it does not list: {count}, the first is {found!r}",
+        _LOBS,
+        "The standard does not say that the file lists all; somebody who checks with it alone misses these.",
+        "Nothing to do; METS has the digests of all LOBs.",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, TO_PARENT, WARNING, rule
+from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, REBUILD, RESTORE, TO_PARENT, WARNING, rule
 
 
 class MetsCodes:
@@ -174,4 +174,26 @@ class MetsCodes:
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
         "Something optional is present without what the standard requires along with it.",
         "Add what is missing.",
+    )  # fmt: skip
+
+    METADATA_FILE_DAMAGED = rule(
+        "M040", ERROR, "Metadata file is no XML",
+        "{source} names this file as metadata: {reason}",
+        "METS 1.12.1, mdRef",
+        "What the file says of the package cannot be read.",
+        RESTORE,
+    )  # fmt: skip
+    METADATA_FILE_OF_ANOTHER_KIND = rule(
+        "M041", ERROR, "Metadata file of another kind",
+        "the root element is {found!r}; {source} says that the file is {expected}",
+        "METS 1.12.1, mdRef, MDTYPE",
+        "The metadata was exchanged for something else, or METS does not say what it is.",
+        "Restore the file from another copy of the package, or correct its MDTYPE.",
+    )  # fmt: skip
+    PREMIS_DIFFERS = rule(
+        "M042", ERROR, "PREMIS says otherwise of a file",
+        "{file!r} has {found} here, {source} says {expected} (files: {count})",
+        "PREMIS 3.0, 1.5.2 fixity and 1.5.3 size",
+        "One of the two was changed; what METS says is compared with the file's bytes.",
+        REBUILD,
     )  # fmt: skip

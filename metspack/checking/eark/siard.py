@@ -119,7 +119,20 @@ def _add_contents() -> None:
         _MUST,
         "Read from header/metadata.xml; an archive in parts, or compressed again, is not read.",
     )
-    add.seen("SIARD_17", "", "The archive is valid", _SHOULD, "Findings with the letter Z.", "Z001")
+    add.seen(
+        "SIARD_17",
+        "",
+        "The archive is valid",
+        _SHOULD,
+        "Findings with the letter Z. The elements of metadata.xml are compared with the schema of its "
+        "version, rows and cells with the columns of their table; values of cells are not looked at.",
+        "Z001",
+        "Z042",
+        "Z043",
+        "Z044",
+        "Z045",
+        "Z046",
+    )
     add.left("SIARD_18", "", "The documentation includes a validation report of the archive", _PEOPLE)
     add.free("SIARD_19", "", "The archive may have the name of the database")
     add.free("SIARD_19a", "", "An archive may be divided into _part001 and so on")

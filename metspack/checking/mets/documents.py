@@ -145,6 +145,7 @@ _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (mets, href, url, up, map, part, line, named_by, ancestor, childward, div, lob, place,
     child) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -359,6 +360,8 @@ class DocumentReader:
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
             self._keep_archive(path, fact)
+            if fact.element == "mdRef":
+                self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
         self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)

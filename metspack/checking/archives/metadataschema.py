@@ -1,0 +1,254 @@
+"""The elements of metadata.xml in each version of SIARD: which there are, in which order, which must be.
+
+These are facts of the schemas, not the schemas themselves: types of texts are only looked at where a wrong
+one cannot be used. Tools write more than one version has: a document of 2.0 may also be as in 2.1, a column
+of 1.0 may have a LOB folder, and where a list of users or a nullable is missing, none and true are meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from metspack import safexml
+
+# Each line is an element, and what is in it in order: ? for once or not at all, + for once or more, * for any
+# number, and | between what excludes each other.
+_COMMON = """
+schemas: schema+
+tables: table+
+views: view+
+view: name query? queryOriginal? description? columns rows?
+columns: column+
+table: name folder description? columns primaryKey? foreignKeys? candidateKeys? checkConstraints? triggers? \
+rows
+foreignKeys: foreignKey+
+foreignKey: name referencedSchema referencedTable reference+ matchType? deleteAction? updateAction? \
+description?
+reference: column referenced
+candidateKeys: candidateKey+
+candidateKey: name description? column+
+checkConstraints: checkConstraint+
+checkConstraint: name condition description?
+triggers: trigger+
+trigger: name actionTime triggerEvent aliasList? triggeredAction description?
+routines: routine+
+parameters: parameter+
+users: user*
+user: name description?
+roles: role+
+role: name admin description?
+privileges: privilege+
+privilege: type object? grantor grantee option? description?
+"""
+_ARCHIVE = """
+siardArchive: dbname description? archiver? archiverContact? dataOwner dataOriginTimespan lobFolder? \
+producerApplication? archivalDate messageDigest{} clientMachine? databaseProduct? connection? databaseUser? \
+schemas users? roles? privileges?
+"""
+_SINCE_20 = """
+types: type+
+attributes: attribute+
+fields: field+
+"""
+_10 = """
+schema: name folder description? tables views? routines?
+column: name folder? lobFolder? type typeOriginal? defaultValue? nullable? description?
+primaryKey: name? description? column+
+routine: name description? source? body? characteristic? returnType? parameters?
+parameter: name mode type typeOriginal? description?
+"""
+_20 = """
+schema: name folder description? types? tables views? routines?
+type: name category underSchema? underType? instantiable final base? cardinality? attributes? description?
+attribute: name ( type typeOriginal? | typeSchema? typeName attributes? ) defaultValue? description?
+column: name folder? lobFolder? ( type typeOriginal? nullable? | typeSchema? typeName fields? ) \
+defaultValue? mimeType? description?
+field: folder? lobFolder? fields? mimeType? description?
+primaryKey: name? description? column+
+routine: name description? source? body? characteristic? returnType? parameters?
+parameter: name mode ( type typeOriginal? | typeSchema? typeName parameterFields? ) description?
+parameterFields: parameterField+
+parameterField: parameterFields? description?
+"""
+_21 = """
+schema: name folder description? types? tables? views? routines?
+type: name category underSchema? underType? instantiable final base? attributes? description?
+attribute: name ( type | typeSchema? typeName ) typeOriginal? nullable? defaultValue? cardinality? \
+description?
+column: name lobFolder? ( type mimeType? | typeSchema? typeName ) typeOriginal? fields? nullable? \
+defaultValue? cardinality? description?
+field: name lobFolder? fields? mimeType? description?
+primaryKey: name description? column+
+routine: specificName name description? source? body? characteristic? returnType? parameters?
+parameter: name mode ( type | typeSchema? typeName ) typeOriginal? cardinality? description?
+messageDigest: digestType digest
+"""
+_OF_20 = _COMMON + _SINCE_20 + _20
+_OF_21 = _COMMON + _SINCE_20 + _21
+_FORMS: Mapping[str, tuple[str, ...]] = {
+    "1.0": (_ARCHIVE.format("") + _COMMON + _10,),
+    "2.0": (_ARCHIVE.format("*") + _OF_20, _ARCHIVE.format("*") + _OF_21),
+    "2.1": (_ARCHIVE.format("*") + _OF_21,),
+    "2.2": (_ARCHIVE.format("*") + _OF_21,),
+}
+# Elsewhere these are texts.
+_ONLY_IN = {"column": "columns", "type": "types"}
+_NAMESPACE = re.compile(r"http://www\.bar\.admin\.ch/xmlns/siard/(?:1\.0|2\.0|2)/metadata\.xsd")
+_FOREIGN_ATTRIBUTE = re.compile(r"http://www\.w3\.org/(?:2001/XMLSchema-instance|XML/1998/namespace) .*")
+_TEXT, _TRUTH = "a text", "true or false"
+_VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
+    **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), (re.compile(r".+", re.DOTALL), _TEXT)),
+    "archivalDate": (re.compile(r"\s*-?[0-9]{4,}(?:-[0-9]{2}){2}(?:Z|[+-][0-9:]{5})?\s*"), "a date"),
+    "nullable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "instantiable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "final": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "cardinality": (re.compile(r"\s*[+-]?[0-9]+\s*"), "a whole number"),
+}
+_TOKEN = re.compile(r"([A-Za-z]+)([?*+]?)|([(|)])")
+_LONGEST = 256  # characters of a text that are kept for a look at it
+_SHOWN = 80
+_MOST = 100  # kinds of faults that are told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ContentModel:
+    """What is in an element: a pattern over the names in it, all names there can be, those there must be."""
+
+    pattern: re.Pattern[str]
+    names: frozenset[str]
+    needed: tuple[str, ...]
+
+
+def _form(text: str) -> _ContentModel:
+    pattern, names, needed, depth = "", [], [], 0
+    for name, number, mark in _TOKEN.findall(text):
+        if mark:
+            pattern += "(?:" if mark == "(" else mark
+            depth += {"(": 1, ")": -1}.get(mark, 0)
+            continue
+        pattern += f"(?:{name} ){number}"
+        names.append(name)
+        if not depth and number in {"", "+"}:
+            needed.append(name)
+    return _ContentModel(pattern=re.compile(pattern), names=frozenset(names), needed=tuple(needed))
+
+
+@cache
+def forms(version: str) -> Mapping[str, tuple[_ContentModel, ...]]:
+    """Return the forms that each element may have in a version of SIARD; those with texts are left out."""
+    found: dict[str, tuple[_ContentModel, ...]] = {}
+    for text in _FORMS[version]:
+        for line in filter(None, text.splitlines()):
+            name, _, content = line.partition(":")
+            found[name] = (*found.get(name, ()), _form(content))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFault:
+    """Something in metadata.xml that its schema does not have so: how often, and the line of the first."""
+
+    reason: str
+    count: int
+    line: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """An element that was begun: its name, its forms (empty for a text), and what was in it so far."""
+
+    name: str
+    line: int
+    forms: tuple[_ContentModel, ...]
+    children: list[str] = field(default_factory=list)
+    text: str = ""
+
+
+class _MetadataReader:
+    """One metadata.xml, element by element."""
+
+    def __init__(self, version: str) -> None:
+        self._forms = forms(version)
+        self._open: list[_Open] = []
+        self._namespace = ""
+        self._parser = safexml.expat_parser(namespaces=True)
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self.faults: dict[str, tuple[int, int]] = {}
+
+    def read(self, data: bytes) -> None:
+        """Read the document; raises ``XmlError``."""
+        safexml.feed(self._parser, (data,))
+
+    def _count(self, reason: str, line: int) -> None:
+        if reason in self.faults or len(self.faults) < _MOST:
+            count, first = self.faults.get(reason, (0, line))
+            self.faults[reason] = count + 1, first
+
+    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
+        line = self._parser.CurrentLineNumber
+        namespace, _, name = qualified.rpartition(" ")
+        around = self._open[-1].name if self._open else ""
+        if not around:
+            self._namespace = namespace
+            if not _NAMESPACE.fullmatch(namespace):
+                said = f"the namespace {_quoted(namespace)}" if namespace else "no namespace"
+                self._count(f"<{name}> is in {said}", line)
+        elif namespace != self._namespace:
+            name = qualified
+        for attribute in attributes:
+            if not _FOREIGN_ATTRIBUTE.fullmatch(attribute) and (around or attribute != "version"):
+                self._count(f"<{_cut(name)}> has the attribute {_quoted(attribute)}", line)
+        if around:
+            self._open[-1].children.append(name)
+        found = self._forms.get(name, ()) if _ONLY_IN.get(name, around) == around else ()
+        self._open.append(_Open(name=name, line=line, forms=found))
+
+    def _text(self, words: str) -> None:
+        element = self._open[-1]
+        if not element.forms and len(element.text) < _LONGEST:
+            element.text += words[:_LONGEST]
+
+    def _end(self, _qualified: str) -> None:
+        element = self._open.pop()
+        if element.forms or element.children:
+            self._judge(element)
+        elif (value := _VALUES.get(element.name)) is not None and not value[0].fullmatch(element.text):
+            said = f"has {_quoted(element.text)}" if element.text.strip() else "is empty"
+            self._count(f"<{element.name}> {said}, expected {value[1]}", element.line)
+
+    def _judge(self, element: _Open) -> None:
+        written = "".join(f"{name} " for name in element.children)
+        if any(form.pattern.fullmatch(written) for form in element.forms):
+            return
+        known = frozenset().union(*(form.names for form in element.forms))
+        children = frozenset(element.children)
+        around = f"<{_cut(element.name)}>"
+        strange = sorted(children - known)
+        for name in strange:
+            self._count(f"{around} has <{_cut(name)}>", element.line)
+        missing = [name for form in element.forms[:1] for name in form.needed if name not in children]
+        for name in missing:
+            self._count(f"{around} lacks <{name}>", element.line)
+        if not strange and not missing:
+            self._count(f"the elements in {around} are others, or in another order", element.line)
+
+
+def faults(data: bytes, version: str) -> Iterator[SchemaFault]:
+    """Yield what a metadata.xml has otherwise than the schema of its version; raises ``XmlError``."""
+    document = _MetadataReader(version)
+    document.read(data)
+    for reason, (count, line) in document.faults.items():
+        yield SchemaFault(reason=reason, count=count, line=line)
+
+
+def _cut(text: str) -> str:
+    return text[:_SHOWN]
+
+
+def _quoted(text: str) -> str:
+    return repr(text[:_SHOWN])
