@@ -180,6 +180,15 @@ class LinkCodes:
         "files. Everything else was checked as if the two folders had each other's names.",
         "Swap the names of the two folders.",
     )  # fmt: skip
+    CHILDREN_EXCHANGED = rule(
+        "L033", ERROR, "Two children exchanged in the parent",
+        "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} where {expected!r} "
+        "lies ({where!r})",
+        TO_CHILD,
+        "The folders are called as their METS are; it is the parent that was edited. Readers take each child "
+        "for the other. Everything else was checked as if the parent named them rightly.",
+        "Exchange the two names, or the two locations, in the parent METS.",
+    )  # fmt: skip
     ROOT_WITHOUT_METS = rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root or in a zip or tar file in it",
