@@ -69,6 +69,8 @@ class Case:
             self._packaged(root)
         elif self.recipe.get("form") == "csip":
             return csip.forge(root, self._damage)
+        elif self.recipe.get("form") == "csip divided":
+            return csip.divide(root, self._damage)
         else:
             forge(root)
         self._damage(root)

@@ -165,7 +165,9 @@ class Cells:
         count, found = len(pieces), sum(size for _, size in pieces)
         yield Code.SPLIT_LOB.at(*where, expected=shown(whole), count=count)
         if cell.length is not None and not textlength.is_possible(cell.length, found):
-            yield Code.SPLIT_LENGTH.at(*where, count=count, found=f"{found:,}", expected=f"{cell.length:,}")
+            yield Code.SPLIT_LENGTH.at(
+                *where, count=count, found=f"{found:,} bytes", expected=f"{cell.length:,}"
+            )
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
         where = (self._name, 0, self._id(cell))

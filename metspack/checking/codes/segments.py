@@ -39,7 +39,7 @@ class Segments:
     )  # fmt: skip
     SPLIT_LENGTH = rule(
         "S011", ERROR, "Parts do not add up",
-        "the {count} parts have {found} bytes in total, the cell says {expected}",
+        "the parts ({count}) have {found} in total, the cell says {expected}",
         "SIARD 2.2, S_8.1.1-0",
         "A part is missing, is truncated or belongs to another LOB.",
         RESTORE,
@@ -77,14 +77,14 @@ class Segments:
 
     WHOLE_SIZE = rule(
         "S016", ERROR, "Size of the parts differs from the whole",
-        "the {count} parts have {found} bytes in total, {source} says {expected}",
+        "the parts ({count}) have {found} bytes in total, {source} says {expected}",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "A part is missing, is truncated or belongs to another LOB, or the METS was edited.",
         RESTORE,
     )  # fmt: skip
     WHOLE_DIGEST = rule(
         "S017", ERROR, "Joined LOB's digest differs",
-        "the {algorithm} of the {count} parts joined is {found}, {source} says {expected}",
+        "the {algorithm} of the parts joined ({count}) is {found}, {source} says {expected}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "Each part may match its child METS and the whole still be wrong: parts may be out of order, missing "
         "or from another LOB.",

@@ -1,6 +1,7 @@
 """Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
 
-METS, manifests and cells are then compared with the folder in which each of the two really lies.
+METS, manifests and cells are then compared with the folder in which each of the two really lies. Divisions of
+the parent in which one child's mptr stands with another's fptr are told too, and children of another kind.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
-from metspack.mets.links import bare
+from metspack.mets.links import By, bare
 from metspack.model import Finding
 
 _CALLED = """
@@ -30,6 +31,47 @@ UPDATE listed SET path = CASE substr(path, 1, length(?1))
     ELSE CAST(?1 || substr(path, length(?2) + 1) AS BLOB) END
 WHERE substr(path, 1, length(?1)) = ?1 OR substr(path, 1, length(?2)) = ?2
 """
+_OF_ANOTHER = """
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b JOIN mets m ON m.id = b.mets
+JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
+JOIN mets c ON c.path = e.path AND c.parent = b.mets
+JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
+JOIN edge d ON d.mptr = q.id JOIN mets k ON k.id = d.child AND k.id <> c.id
+WHERE NOT EXISTS (
+    SELECT 1 FROM mptr y JOIN edge x ON x.mptr = y.id
+    WHERE y.mets = b.mets AND y.div = b.div AND x.child = c.id)
+AND NOT EXISTS (SELECT 1 FROM mptr y WHERE y.mets = b.mets AND y.div = b.div AND y.id IN (
+    SELECT mptr FROM edge WHERE code IS NOT NULL))
+AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
+GROUP BY b.rowid ORDER BY b.rowid
+"""
+_WITH_FPTR = """
+SELECT DISTINCT o.mets, o.map FROM beside b JOIN mptr o ON o.mets = b.mets AND o.div = b.div
+WHERE o.childward AND NOT o.up AND o.part IS NULL
+"""
+_WITHOUT_FPTR = """
+SELECT m.path, q.line, e.xml_id, c.path FROM mptr q JOIN mets m ON m.id = q.mets
+JOIN edge d ON d.mptr = q.id JOIN mets c ON c.id = d.child
+JOIN entry e ON e.path = c.path AND e.mets = q.mets
+WHERE q.mets = ? AND q.map = ? AND q.childward AND NOT q.up AND q.part IS NULL
+AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.fileid = e.xml_id)
+GROUP BY q.div ORDER BY q.id
+"""
+_SAME_ORDER = """
+SELECT m.path, max(q.line), q.place, min(q.line) FROM mptr q JOIN mets m ON m.id = q.mets
+WHERE q.place IS NOT NULL AND q.childward AND NOT q.up GROUP BY q.mets, q.place
+HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
+"""
+# A representation is of its own package; what it is called there is said elsewhere.
+_OF_ANOTHER_KIND = """
+SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
+FROM mets c JOIN mets p ON p.id = c.parent
+WHERE c.ok AND p.ok AND c.named_by IS NOT ?
+AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
+    SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
+"""
+_EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _OTHER_CHILD = "UPDATE edge SET child = CASE child WHEN ?1 THEN ?2 ELSE ?1 END WHERE child IN (?1, ?2)"
 
 
@@ -189,3 +231,32 @@ def _describe(catalogue: Catalogue, child: _Child, other: _Child) -> None:
     ]
     for path, entry in entries:
         catalogue.put("UPDATE entry SET path = ? WHERE id = ?", path, entry)
+
+
+def divisions(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the findings on divisions, once all links were followed and the catalogue is indexed."""
+    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
+        yield Code.DIVISION_DISAGREES.at(
+            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
+        )
+    for mets, label in list(catalogue.rows(_WITH_FPTR)):
+        for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR, mets, label):
+            yield Code.DIVISION_WITHOUT_FPTR.at(
+                shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
+            )
+    for path, line, place, other in catalogue.rows(_SAME_ORDER):
+        yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
+    for row in catalogue.rows(_OF_ANOTHER_KIND, By.LOCATION.value):
+        yield from _kind(row)
+
+
+def _kind(row: Row) -> Iterator[Finding]:
+    path, line, type_, expected, package_type, parent_type, parent = row
+    if package_type is not None and parent_type is not None:
+        if package_type != parent_type:
+            facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
+            yield Code.CHILD_OF_ANOTHER_KIND.at(shown(path), line, **facts)
+        return  # what TYPE says of E-ARK's packages is a matter of its rules
+    if type_ is not None and expected is not None and type_ != expected:
+        facts = {"found": type_, "expected": expected, "parent": shown(parent)}
+        yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
