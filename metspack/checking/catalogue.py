@@ -27,7 +27,7 @@ CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
     key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
-    leads INTEGER DEFAULT 0
+    leads INTEGER DEFAULT 0, package_type TEXT
 );
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
@@ -36,18 +36,23 @@ CREATE TABLE entry (
 );
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
-    line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, lob TEXT, place TEXT,
-    child TEXT
+    line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
+    place TEXT, child TEXT
 );
 CREATE INDEX mptr_href ON mptr (mets, href);
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
+CREATE INDEX mptr_div ON mptr (mets, div);
+CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
+CREATE INDEX beside_div ON beside (mets, div);
+CREATE INDEX beside_file ON beside (mets, fileid);
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
     code TEXT
 );
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
+CREATE INDEX edge_mptr ON edge (mptr);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);

@@ -268,6 +268,7 @@ class Checking(Iterator[Finding]):
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
         yield from listed.files(catalogue)
         yield from listed.segments(catalogue)
+        yield from listed.archives_twice(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from lobmanifests.read(catalogue, places)
         yield from manifests.findings(catalogue)
@@ -280,6 +281,7 @@ class Checking(Iterator[Finding]):
                 catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
             yield from lobmanifests.incomplete(catalogue)
+            yield from listed.lobs_twice(catalogue)
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)

@@ -197,6 +197,8 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
             remedy = f"--lob-folder-style {known.value}" if known else "SIARD 1.0 has no LOBs outside"
         misses = tuple(reader.misses(writing, traits)) if finds else ()
         found.append(
-            ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses, remedy=remedy)
+            ReaderVerdict(
+                reader=reader.name, version=reader.version, finds=finds, misses=misses, remedy=remedy
+            )
         )
     return Readership(verdicts=tuple(found), is_merged=is_merged)

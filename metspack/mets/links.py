@@ -9,7 +9,7 @@ Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, unique
 
 SPLITLOB = "SPLITLOB"
@@ -60,7 +60,8 @@ class By(Enum):
 class Mptr:
     """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
 
-    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1.
+    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1, ``within``
+    that of the div around it.
     """
 
     href: str | None
@@ -73,6 +74,7 @@ class Mptr:
     line: int
     order: str | None = None
     div: int = 0
+    within: int = field(default=0, compare=False)
 
     @property
     def named_by(self) -> By:

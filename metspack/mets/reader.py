@@ -44,6 +44,7 @@ _OF_AGENTS = frozenset({_AGENT, _NAME, _NOTE})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 # What a network or a registry would have to resolve; one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+_OTHERS = 10  # further locations of one file that are kept
 _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
 
 
@@ -87,6 +88,7 @@ class StructMap:
 
     type: str | None
     label: str | None
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +97,9 @@ class File:
 
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
     that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
-    ``embedded`` tells of an ``FContent``. ``line`` is the start tag's. ``format_...`` are
-    E-ARK's attributes of a file (SIP32 to SIP35), ``mdtype`` is the MDTYPE of an ``mdRef``.
+    ``others`` are further ones that may be paths. ``embedded`` tells of an ``FContent``. ``line`` is the
+    start tag's. ``format_...`` are E-ARK's attributes of a file (SIP32 to SIP35), ``mdtype`` is the MDTYPE
+    of an ``mdRef``.
     """
 
     element: str
@@ -113,6 +116,7 @@ class File:
     loctype: str | None
     embedded: bool
     line: int
+    others: tuple[str, ...] = ()
     format_name: str | None = None
     format_version: str | None = None
     format_registry: str | None = None
@@ -122,10 +126,14 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fptr:
-    """An ``fptr``, or an ``area`` in one, that has a FILEID."""
+    """An ``fptr``, or an ``area`` in one, that has a FILEID.
+
+    ``div`` is the innermost div's number in the document, as an ``Mptr`` has it.
+    """
 
     fileid: str
     line: int
+    div: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,7 +388,10 @@ class Reader:
             # Several locations are of copies: the one that can be looked at is that of the package.
             is_last = _ELSEWHERE.match(href) is not None, "href" in attributes
             file = self._files[-1]
-            if file.href is None or is_last < file.is_last:
+            is_first = file.href is None or is_last < file.is_last
+            if file.href is not None and not (is_last[0] or file.is_last[0]) and len(file.others) < _OTHERS:
+                file.others += (file.href if is_first else href,)
+            if is_first:
                 file.href, file.loctype, file.is_last = href, attributes.get("LOCTYPE"), is_last
 
     def _content(self, _attributes: dict[str, str]) -> None:
@@ -395,7 +406,7 @@ class Reader:
 
     def _struct_map(self, attributes: dict[str, str]) -> None:
         self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
-        self._found.append(StructMap(type=self._structmap[0], label=self._structmap[1]))
+        self._found.append(StructMap(type=self._structmap[0], label=self._structmap[1], line=self._line))
 
     def _div(self, attributes: dict[str, str]) -> None:
         self._divs_seen += 1
@@ -414,12 +425,14 @@ class Reader:
                 line=self._line,
                 order=self._divs[-1][1] if self._divs else None,
                 div=self._divs[-1][2] if self._divs else 0,
+                within=self._divs[-2][2] if len(self._divs) > 1 else 0,
             )
         )
 
     def _fptr(self, attributes: dict[str, str]) -> None:
         if (fileid := attributes.get("FILEID")) is not None:
-            self._found.append(Fptr(fileid=fileid, line=self._line))
+            div = self._divs[-1][2] if self._divs else 0
+            self._found.append(Fptr(fileid=fileid, line=self._line, div=div))
 
 
 class _OpenAgent:
@@ -449,6 +462,7 @@ class _OpenFile:
         "href",
         "is_last",
         "loctype",
+        "others",
     )
 
     def __init__(self, element: str, attributes: dict[str, str], groups: tuple[str, ...], line: int) -> None:
@@ -459,6 +473,7 @@ class _OpenFile:
         self.href: str | None = None
         self.is_last = False, False  # whether a location is elsewhere, and whether it is no XLink
         self.loctype: str | None = None
+        self.others: tuple[str, ...] = ()
         self.embedded = False
         self.format: dict[str, str] = {}
 
@@ -480,5 +495,6 @@ class _OpenFile:
             loctype=self.loctype,
             embedded=self.embedded,
             line=self._line,
+            others=self.others,
             **self.format,
         )

@@ -201,7 +201,7 @@ def test_children_by_location_and_grandchildren(package: Path) -> None:
     assert "L002" in codes(check(package))
     (package / "METS.xml").write_text(outer.format("parts/rep1/mets.xml?"))
     forge.write_manifests(package)
-    assert "P003" in codes(check(package))
+    assert "P002" in codes(check(package))
 
 
 def test_files_of_a_group_that_an_fptr_names_are_named(package: Path) -> None:

@@ -83,6 +83,7 @@ def test_every_fact_of_a_document_with_its_line() -> None:
             loctype="OTHER",
             embedded=False,
             line=8,
+            others=("not-this", "too-late"),
         ),
         File(
             element="file",

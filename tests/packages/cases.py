@@ -71,6 +71,8 @@ class Case:
             return csip.forge(root, self._damage)
         elif self.recipe.get("form") == "csip divided":
             csip.divided(root)
+        elif self.recipe.get("form") == "csip siblings":
+            return csip.divide(root, self._damage)
         else:
             forge(root)
         self._damage(root)

@@ -247,16 +247,91 @@ def forge(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
 
     ``damage`` is done before the METS documents get the digests and sizes of what they name.
     """
+    _write(root)
+    if damage is not None:
+        damage(root)
+    seal(root)
+    return root
+
+
+def _write(root: Path) -> None:
     for name, data in _FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     (root / PACKAGE_METS).write_text(_package(root.name), encoding="utf-8")
     (root / REPRESENTATION_METS).write_text(_representation(), encoding="utf-8")
+
+
+TOP, CHILDREN = "top", ("child_0", "child_1")
+
+
+def _division(child: str) -> str:
+    number = CHILDREN.index(child) + 1
+    return (
+        f'<div ID="div-{child}" ORDER="{number}" LABEL="child SIP">\n'
+        f'<mptr LOCTYPE="OTHER" OTHERLOCTYPE="IDENTIFIER" xlink:type="simple" xlink:href="{child}"/>\n'
+        f'<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="../{child}/METS.xml"/>\n'
+        f'<fptr FILEID="{child}-mets"/>\n</div>\n'
+    )
+
+
+def divide(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
+    """Write a parent and two children side by side into a new folder, linked as in an AIP; return it.
+
+    The parent has the archive and its one LOB, each child a file of its own.
+    """
+    for name in (TOP, *CHILDREN):
+        _write(root / name)
+    mets = root / TOP / PACKAGE_METS
+    files = "\n".join(_file(f"{each}-mets", f"../{each}/METS.xml", "application/xml") for each in CHILDREN)
+    divisions = "".join(map(_division, CHILDREN))
+    text = mets.read_text(encoding="utf-8")
+    text = text.replace(
+        "</fileSec>", f'<fileGrp ID="children" USE="child SIPs">\n{files}\n</fileGrp>\n</fileSec>'
+    )
+    text = text.replace(
+        "</mets>",
+        '<structMap ID="children-map" TYPE="PHYSICAL" LABEL="child SIPs">\n'
+        f'<div ID="children-div" LABEL="child SIPs">\n{divisions}</div>\n</structMap>\n</mets>',
+    )
+    mets.write_text(text, encoding="utf-8")
+    for child in CHILDREN:
+        _orphan(root / child, child)
     if damage is not None:
         damage(root)
     seal(root)
+    write_manifests(root)
     return root
+
+
+def _orphan(folder: Path, name: str) -> None:
+    """Make a child of a package: without the archive and its LOB, with a link to the parent."""
+    (folder / ARCHIVE).unlink()
+    (folder / LOB).unlink()
+    (folder / LOB).parent.rmdir()
+    (folder / LOB).parent.parent.rmdir()
+    (folder / LOB).parent.parent.parent.rmdir()
+    (folder / DATA / f"{name}.bin").write_bytes(name.encode() * 10)
+    path = folder / REPRESENTATION_METS
+    text = path.read_text(encoding="utf-8")
+    start, end = text.index('<fileGrp ID="data"'), text.index("</fileGrp>")
+    group = '<fileGrp ID="data" USE="data">\n' + _file(
+        f"{name}-data", f"data/{name}.bin", "application/octet-stream"
+    )
+    path.write_text(
+        (text[:start] + group + "\n" + text[end:]).replace("SIARD_2.2", "SIARD_lobs"), encoding="utf-8"
+    )
+    path = folder / PACKAGE_METS
+    link = (
+        '<structMap ID="parent-map" TYPE="PHYSICAL" LABEL="parent SIP">\n'
+        '<div ID="parent-div" LABEL="SIP parent identifier">\n'
+        f'<mptr LOCTYPE="OTHER" OTHERLOCTYPE="IDENTIFIER" xlink:type="simple" xlink:href="{TOP}"/>\n'
+        f'<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="../{TOP}/METS.xml"/>\n'
+        "</div>\n</structMap>\n</mets>"
+    )
+    text = path.read_text(encoding="utf-8").replace("</mets>", link)
+    path.write_text(text.replace("SIARD_2.2", "SIARD_lobs"), encoding="utf-8")
 
 
 _ENTRY = re.compile(
@@ -267,7 +342,7 @@ _ENTRY = re.compile(
 def seal(root: Path) -> None:
     """Write sizes and digests of what lies there, those of representations first, those of a parent last."""
     found = root.rglob("[Mm][Ee][Tt][Ss].xml")
-    for mets in sorted(found, key=lambda path: (-len(path.parts), path.parent.name == PARENT)):
+    for mets in sorted(found, key=lambda path: (-len(path.parts), path.parent.name in {PARENT, TOP})):
 
         def entry(found: re.Match[str], folder: Path = mets.parent) -> str:
             path = folder / found[3]

@@ -226,6 +226,35 @@ def _further(path: Path, name: str, prefix: str) -> None:
     forge.further(path, name, prefix)
 
 
+def _child_again(path: Path) -> None:
+    """List the second child once more, under an ID that no mptr names."""
+    mets = path / "mets.xml"
+    (entry,) = re.findall(r'<mets:file ID="ID_Northwind_lobseg_1_mets".*?</mets:file>', mets.read_text())
+    forge.edit(mets, entry, entry + entry.replace("ID_Northwind_lobseg_1_mets", "ID_again"))
+
+
+def _archive_again(path: Path) -> None:
+    """List ``Other.siard`` as the archive is listed."""
+    mets = path / "mets.xml"
+    (entry,) = re.findall(r'<mets:file ID="ID_NORTHWIND.SIARD".*?</mets:file>', mets.read_text())
+    other = entry.replace("ID_NORTHWIND.SIARD", "ID_OTHER").replace("Northwind.siard", "Other.siard")
+    forge.edit(mets, entry, entry + other)
+    pointer = '<mets:fptr FILEID="ID_NORTHWIND.SIARD"/>'
+    forge.edit(mets, pointer, pointer + '<mets:fptr FILEID="ID_OTHER"/>')
+
+
+def _lob_again(path: Path) -> None:
+    """Put the first LOB into the second child as well, under the same ID."""
+    folder, other = (path / f"Northwind_lobseg_{number}" for number in (0, 1))
+    name = "content/schema0/table2/lob4/record0.bin"
+    shutil.copyfile(folder / name, other / name)
+    text = (folder / "mets.xml").read_text()
+    (entry,) = re.findall(r'<mets:file ID="s0.t2.c4.r1".*?</mets:file>', text, re.DOTALL)
+    forge.edit(other / "mets.xml", '<mets:fileGrp ID="seg_1">', f'<mets:fileGrp ID="seg_1">{entry}')
+    pointer = '<mets:fptr FILEID="s0.t2.c4.r3"/>'
+    forge.edit(other / "mets.xml", pointer, '<mets:fptr FILEID="s0.t2.c4.r1"/>' + pointer)
+
+
 def _seal(path: Path) -> None:
     (csip if (path / csip.PARENT).is_dir() else forge).seal(path)
 
@@ -270,6 +299,9 @@ _STEPS: Mapping[str, Step] = {
     "wrap": _wrap,
     "split": _split,
     "further": _further,
+    "child again": _child_again,
+    "archive again": _archive_again,
+    "lob again": _lob_again,
     "seal": _seal,
 }
 

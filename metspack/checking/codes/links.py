@@ -180,6 +180,59 @@ class LinkCodes:
         "files. Everything else was checked as if the two folders had each other's names.",
         "Swap the names of the two folders.",
     )  # fmt: skip
+    CHILDREN_EXCHANGED = rule(
+        "L033", ERROR, "Two children exchanged in the parent",
+        "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} where {expected!r} "
+        "lies ({where!r})",
+        TO_CHILD,
+        "The folders are called as their METS are; it is the parent that was edited. Readers take each child "
+        "for the other. Everything else was checked as if the parent named them rightly.",
+        "Exchange the two names, or the two locations, in the parent METS.",
+    )  # fmt: skip
+    DIVISION_DISAGREES = rule(
+        "L034", ERROR, "Division names two children",
+        "the fptr {fileid!r} is of {found!r}, but the mptr beside it leads to {expected!r}",
+        _BY_OBJID,
+        "A division is of one child; what the parent says of its METS (size, digest) is said of another one.",
+        "Give the fptr the ID of the file entry of the child that the mptr names.",
+    )  # fmt: skip
+    DIVISION_WITHOUT_FPTR = rule(
+        "L035", INFO, "Division of a child without the fptr that the others have",
+        "no fptr names the file entry {fileid!r} of the child {found!r}, as others are named",
+        _BY_OBJID,
+        "Nothing demands the fptr; where all other divisions have it, it may have been lost.",
+        "Nothing is required; or add the fptr to the child's division.",
+    )  # fmt: skip
+    CHILD_BY_LOCATION = rule(
+        "L036", ERROR, "Child named by its location alone",
+        "the division names {found!r} by its location, {href!r}, and not by its OBJID, as the others are",
+        _BY_OBJID,
+        "Parent and children are found by OBJID wherever they lie; a location says nothing of which child is "
+        "meant, and containers are not merged by it. The other divisions of this structMap have both.",
+        "Add an mptr whose xlink:href is the child's OBJID.",
+    )  # fmt: skip
+    WRONG_DIRECTION = rule(
+        "L037", ERROR, "Link labelled with the other direction",
+        "mptr {href!r} names {found}, but is labelled as if it named {expected}",
+        TO_CHILD,
+        "Readers go by the label: they take a parent for a child, or a child for the parent. It was followed "
+        "as it is meant.",
+        "Name the parent in a structMap labelled 'parent IP', children in divisions labelled 'child IP'.",
+    )  # fmt: skip
+    CHILD_OF_ANOTHER_KIND = rule(
+        "L038", WARNING, "Child of another package type",
+        "the child's OAISPACKAGETYPE is {found!r}, that of its parent ({parent!r}) {expected!r}",
+        "E-ARK AIP 2.2, Parent AIP references child AIPs; CSIP 2.2, CSIP9",
+        "Parent and children are one package; one of them has come from, or become, another.",
+        "Find out which of the two is right, and correct the other.",
+    )  # fmt: skip
+    LOB_IN_TWO_CHILDREN = rule(
+        "L039", ERROR, "LOB in two children",
+        "{id!r} is also the ID of {other!r}, which the cell names; no cell names {found!r}",
+        "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
+        "The ID says which LOB a file is; of two files, software that goes by it may take the wrong one.",
+        "Remove the one that the archive does not name, or give it an ID of its own.",
+    )  # fmt: skip
     ROOT_WITHOUT_METS = rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root or in a zip or tar file in it",

@@ -154,6 +154,36 @@ class MetsCodes:
         "Nothing is required; or validate it with another tool on a machine with enough memory.",
     )  # fmt: skip
 
+    OBJID_PADDED = rule(
+        "M035", WARNING, "White space around an OBJID",
+        "the OBJID is {found!r}, with white space around it",
+        "METS 1.12.1, OBJID; XML Schema, whiteSpace of string",
+        "metspack compares it without. In an OBJID white space is kept, in an xlink:href it is not: other "
+        "software finds that a link to this package names another one.",
+        "Remove the white space.",
+    )  # fmt: skip
+    ORDER_TWICE = rule(
+        "M036", WARNING, "ORDER used twice among children",
+        "two divisions of children have the ORDER {order} (lines {other} and below)",
+        "METS 1.12.1, div, ORDER",
+        "ORDER is a division's place among its siblings; of these two nothing says which comes first.",
+        "Number the divisions from 1 on, or leave ORDER out.",
+    )  # fmt: skip
+    TYPE_AND_LABEL = rule(
+        "M037", WARNING, "structMap with TYPE and LABEL exchanged",
+        "a structMap has the LABEL {found!r}, which is a TYPE, and the TYPE {type!r}",
+        "METS 1.12.1, structMap; recommendation 0.16, Using METS to refer between child IP(s) and parent IP",
+        "metspack understood it; software that looks for its TYPE or LABEL does not find it.",
+        "Exchange the two.",
+    )  # fmt: skip
+    CHILD_OF_ANOTHER_TYPE = rule(
+        "M038", INFO, "Child METS of another TYPE",
+        "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
+        "METS 1.12.1, mets, TYPE",
+        "No text says that they agree; where they do not, the child may be of another package.",
+        "Nothing is required; compare with the other children.",
+    )  # fmt: skip
+
     REQUIREMENT_BROKEN = rule(
         "M030", ERROR, "Requirement of CSIP, SIP or CITS SIARD not met",
         "{rule} ({need}): {expected}; found {found} (places: {count})",

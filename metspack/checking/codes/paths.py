@@ -142,6 +142,29 @@ class Paths:
         "Remove xml:base and write locations relative to the METS.",
     )  # fmt: skip
 
+    SEVERAL_PATHS = rule(
+        "P015", INFO, "Several paths for one file",
+        "the file entry has the path {href!r}, which was followed, and {other!r}",
+        FLOCAT,
+        "METS allows several locations of copies; which of two paths other software follows is not said. "
+        "What lies at each was compared with the entry's size and digest.",
+        "Nothing is required; or list the copy in a file entry of its own.",
+    )  # fmt: skip
+    CONTENT_TWICE = rule(
+        "P016", INFO, "File both beside and inside the METS",
+        "the file entry has the location {href!r}, which was followed, and an FContent",
+        "METS 1.12.1, FLocat and FContent",
+        "Nothing says which of the two other software reads; the FContent was not looked at.",
+        "Remove one of the two.",
+    )  # fmt: skip
+    ARCHIVE_TWICE = rule(
+        "P017", WARNING, "One archive under two names",
+        "the SIARD archive has the size and digest of {other!r}: it is a copy of it",
+        "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
+        "Both name the same LOBs; commands that read an archive ask which one is meant.",
+        "Remove one of the two, with its entry.",
+    )  # fmt: skip
+
     # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
     BY_A = _by(
         Convention.A, WARNING, _TRYING,

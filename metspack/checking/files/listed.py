@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
@@ -99,7 +99,10 @@ _TWICE = """
 SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
 FROM entry e JOIN mets m ON m.id = e.mets
 JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
-WHERE o.id < e.id AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+WHERE o.id < e.id AND e.element <> 'FLocat' AND o.element <> 'FLocat'
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
+    AND (o.mets <> e.mets OR EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)))
+ORDER BY e.id
 """
 # That no ID begins with one is told by the schema; what was meant is plain.
 _WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
@@ -140,9 +143,49 @@ SELECT m.path, i.line, i.xml_id, coalesce(
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
 """
 
+_LOBS_TWICE = """
+WITH twice AS (
+    SELECT xml_id FROM entry WHERE xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*' GROUP BY xml_id HAVING count(*) > 1
+)
+SELECT m.path, e.line, e.xml_id, e.path, (
+    SELECT min(o.path) FROM entry o WHERE o.xml_id = e.xml_id AND o.mets <> e.mets
+    AND EXISTS (SELECT 1 FROM cell c WHERE c.path = o.path AND NOT c.inside)
+) AS other FROM twice t JOIN entry e ON e.xml_id = t.xml_id JOIN mets m ON m.id = e.mets
+WHERE m.parent IS NOT NULL AND e.element = 'file' AND e.groupid IS NULL
+AND e.path IS NOT NULL AND other <> e.path
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER BY e.id
+"""
+_ARCHIVES_TWICE = """
+SELECT m.path, e.line, e.xml_id, e.path, (
+    SELECT min(o.path) FROM siard t JOIN entry o ON o.mets = t.mets AND o.path = t.path
+    WHERE t.mets = s.mets AND o.path < e.path
+    AND o.size = e.size AND o.algorithm = e.algorithm AND o.digest = e.digest
+) AS other FROM siard s JOIN entry e ON e.mets = s.mets AND e.path = s.path JOIN mets m ON m.id = e.mets
+WHERE e.element = 'file' AND other IS NOT NULL ORDER BY e.id
+"""
+
 _FOLDERS = """
 SELECT m.path, EXISTS (SELECT 1 FROM apart a WHERE substr(m.path, 1, length(a.path)) = a.path) FROM mets m
 """
+
+
+def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the files that have the ID of a LOB in another child, once the cells are in the catalogue."""
+    if catalogue.row("SELECT 1 FROM cell") is None:
+        return
+    together = grouping.FindingGroups()
+    for mets, line, identifier, path, other in catalogue.rows(_LOBS_TWICE):
+        facts = {"id": identifier, "found": shown(path), "other": shown(other)}
+        finding = Code.LOB_IN_TWO_CHILDREN.at(shown(mets), line, identifier, **facts)
+        yield from together.take(folder_of(mets).rstrip(b"/"), finding)
+    yield from together.release()
+
+
+def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the archives that are listed with the bytes of another one."""
+    for mets, line, identifier, _path, other in catalogue.rows(_ARCHIVES_TWICE):
+        yield Code.ARCHIVE_TWICE.at(shown(mets), line, identifier or "", other=shown(other))
 
 
 def source_of(mets: bytes, line: int) -> str:

@@ -12,6 +12,7 @@ from metspack.mets.links import bare
 _BROKEN = {
     Code.CHILD_OBJID_DIFFERS.id,
     Code.CHILDREN_SWAPPED.id,
+    Code.CHILDREN_EXCHANGED.id,
     Code.OTHER_PARENT.id,
     Code.STYLES_DISAGREE.id,
     Code.CHILD_DIGEST_STALE.id,

@@ -12,7 +12,7 @@ from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import Mounting, MountOutcome, Wanted
-from metspack.checking.links.roots import Roots
+from metspack.checking.links.roots import FoundPackage, Roots
 from metspack.checking.links.upward import Upward
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
@@ -48,6 +48,35 @@ SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.pat
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
 """
 _OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
+_PUT_OUTSIDE = (
+    "INSERT INTO outside SELECT ?1, NULL, ?2, ?3 WHERE ?3 NOT IN (SELECT href FROM outside WHERE mets = ?1)"
+)
+_LISTED_BESIDE = """
+SELECT e.xml_id, e.path FROM (
+    SELECT mets, fileid FROM beside WHERE mets = ?1 AND div = ?2
+    UNION ALL SELECT mets, href FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
+) b JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
+"""
+# A METS that the fileSec has, and that no other division is of.
+_OWN_PLACE = """
+SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
+    SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
+AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
+"""
+_CALLED_ALIKE = """
+SELECT coalesce(xml_id, ''), path FROM entry
+WHERE mets = ? AND lower(CAST(path AS TEXT)) = ? ORDER BY id LIMIT 1
+"""
+# Whether a structMap names children by OBJID and location.
+_BY_BOTH = """
+SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.url
+WHERE o.mets = ? AND o.map = ? AND o.named_by = 'OBJID' AND o.childward AND NOT o.up LIMIT 1
+"""
+# Whether a METS names children by the IDs of their entries: it does unless it names them in another way.
+_BY_ID_ALONE = """
+SELECT 1 WHERE NOT EXISTS (
+    SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
+"""
 _LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
 # A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told.
@@ -55,7 +84,8 @@ _OBJID_TWICE = """
 SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.objid AND o.id < m.id
     AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
     ORDER BY o.id LIMIT 1) AS other
-FROM mets m WHERE other IS NOT NULL ORDER BY m.id
+FROM mets m WHERE other IS NOT NULL
+AND (m.parent IS NOT NULL OR NOT instr(lower(CAST(m.path AS TEXT)), 'representations/')) ORDER BY m.id
 """
 _ALREADY = """
 SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
@@ -126,6 +156,7 @@ class LinkCheck:
         self._looking = looking
         self._places = places
         self._roots = roots
+        self._own = own
         self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = 0
@@ -150,6 +181,7 @@ class LinkCheck:
                 yield Code.ORPHAN.at(shown(path), line or 0, found=shown(path), objid=objid or "")
         for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
             yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
+        yield from swaps.divisions(self._catalogue)
 
     def _documents(self) -> Iterator[Finding]:
         sql = "SELECT id, path, parent FROM mets WHERE NOT done ORDER BY id LIMIT 1"
@@ -180,6 +212,9 @@ class LinkCheck:
             else:
                 self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
                 near = self._near_id(mets.id, pointer.href)
+                place = self._resolved(mets.path, pointer.href) if "/" in pointer.href else None
+                if place is not None and is_mets_name(place) and self._is_reached(place):
+                    yield from self._down(mets, pointer, place, self._beside(mets, pointer, By.OBJID))
                 yield Code.MPTR_WITHOUT_FILE.at(
                     mets.name,
                     pointer.line,
@@ -219,10 +254,74 @@ class LinkCheck:
         """Follow an mptr that gives a location itself, as CSIP's do for representations."""
         child = self._resolved(mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
-        if child is not None:
-            yield from self._down(mets, pointer, child, called)
-        elif called is None:
-            yield Code.LEAVES_ROOT.at(mets.name, pointer.line, href=pointer.href)
+        if child is None and self._leaves(pointer.href):
+            self._catalogue.put(_PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
+        if child is None and called is not None:
+            return  # the OBJID beside it tells which child it is
+        fault, other = None, self._listed_beside(mets, pointer, child)
+        if other is not None and child is not None and called is not None and self._is_reached(child):
+            yield from self._roots.search()
+            if any(self._is_own(each) and each.path == child for each in self._roots.named(called)):
+                other = None  # the location is that of the OBJID: it is the fptr that is of another child
+        if other is not None:
+            if child is not None and self._is_reached(child):
+                fault = Code.DIVISION_DISAGREES
+                facts = {"fileid": other[0], "found": shown(other[1]), "expected": shown(child)}
+                yield fault.at(mets.name, pointer.line, other[0], **facts)
+            elif child is not None:
+                fault = Code.CHILD_MISSING
+                yield self._misplaced(mets, pointer, child, other[1])
+            child = other[1]
+        if child is None:
+            return
+        yield from self._down(mets, pointer, child, called, fault=fault)
+        is_alone = called is None and self._beside(mets, pointer, By.FILE) is None
+        if is_alone and pointer.childward and self._catalogue.row(_BY_BOTH, mets.id, pointer.map) is not None:
+            facts = {"found": shown(child), "href": pointer.href}
+            yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
+
+    def _leaves(self, href: str) -> bool:
+        """Whether a location leads out of the package, and is not refused for another reason, told by now."""
+        try:
+            uris.parsed(href)
+        except uris.ReferenceRefused as error:
+            return error.rule in {"leaves-root", "drive"}
+        return True
+
+    def _is_own(self, found: FoundPackage) -> bool:
+        return found.root == self._own and found.pack is None
+
+    def _is_reached(self, child: bytes) -> bool:
+        return self._met(child) is not None or self._places.is_there(child)
+
+    def _listed_beside(
+        self, mets: _LinkingMets, pointer: _Pointer, child: bytes | None
+    ) -> tuple[str, bytes] | None:
+        """Return ID and path of the METS that is meant by a location that leads to no METS, or another's.
+
+        The file entry of the same division has it, or else one that is called alike. None for a location
+        that nothing contradicts, or that is as likely to be right.
+        """
+        is_there = child is not None and self._is_reached(child)
+        is_mets = child is not None and is_mets_name(child)
+        beside = self._catalogue.rows(_LISTED_BESIDE, mets.id, pointer.div)
+        for fileid, path in list(beside):
+            if path == child:
+                return None
+            if is_mets_name(path) and self._is_reached(path):
+                own = (mets.id, child, pointer.div)
+                is_odd = not (is_there and is_mets) or self._catalogue.row(_OWN_PLACE, *own) is None
+                return (fileid, bytes(path)) if is_odd else None
+        self._guesses += 1
+        if child is None or is_there or self._guesses > _NEAREST_FOR:
+            return None
+        row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
+        return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
+
+    def _misplaced(self, mets: _LinkingMets, pointer: _Pointer, child: bytes, other: bytes) -> Finding:
+        near = shown(other)
+        facts = {"href": pointer.href, "expected": shown(child), "nearest": near}
+        return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts, likeness=likeness(shown(child), near))
 
     def _by_objid(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
@@ -275,6 +374,8 @@ class LinkCheck:
         child: bytes,
         called: str | None,
         found: str | None = None,
+        *,
+        fault: Rule | None = None,
     ) -> Iterator[Finding]:
         outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
@@ -294,10 +395,12 @@ class LinkCheck:
         elif (known := self._met(outcome.path)) is not None:
             yield from self._known(mets, pointer, outcome.path, known)
         else:
+            is_own = pointer.by is By.LOCATION and called is None and _is_of_own(outcome.path)
+            named_by = pointer.named_by if is_own else pointer.link
             number = self._catalogue.new_mets(
-                outcome.path, mets.id, called, found=outcome.found, named_by=pointer.link
+                outcome.path, mets.id, called, found=outcome.found, named_by=named_by
             )
-            self._keep_edge(mets, pointer, number)
+            self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
 
     def _within(self, child: bytes) -> bytes | None:
@@ -366,12 +469,17 @@ class LinkCheck:
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             labelled = "child" in groups.casefold()
-            if not (labelled or (mets.parent is None and is_mets_name(child))):
+            if not (labelled or (is_mets_name(child) and (mets.parent is None or _is_of_own(child)))):
                 continue
             place = xml_id or ""
             yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
-            if self._places.is_there(child):
+            if not self._places.is_there(child):
+                continue
+            if not _is_of_own(child) and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
                 self._catalogue.new_mets(child, mets.id, xml_id)
+            else:  # then the entry's ID is not what the child is called
+                by = By.LOCATION if _is_of_own(child) else By.OBJID
+                self._catalogue.new_mets(child, mets.id, named_by=by.value)
 
     def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
         """Yield entries of METS documents that lead out of the package, but for children found there.
@@ -407,6 +515,11 @@ class LinkCheck:
     def _near_file(self, child: bytes) -> str:
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
+
+
+def _is_of_own(path: bytes) -> bool:
+    """Whether a METS is that of a representation, which is a part of its package and no child."""
+    return b"/representations/" in b"/" + path.lower()
 
 
 def _map(text: str) -> str:

@@ -65,7 +65,10 @@ class Mounting:
         mine, others = self._roots.children(wanted.called, wanted.parent_objid)
         usable = [each for each in mine if wanted.place is None or not self._is_own_folder(each)]
         if not usable:
-            return self._hinted(mine, others, wanted)
+            in_place = self._packed_in_place(wanted)
+            if in_place is None:
+                return self._hinted(mine, others, wanted)
+            usable = [in_place]
         if len(usable) > 1:
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
             yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
@@ -76,6 +79,11 @@ class Mounting:
         if wanted.place is not None and at is None:
             return MountOutcome(nearest=first.shown, likeness=_SAME)
         return (yield from self._mount(wanted, first, at))
+
+    def _packed_in_place(self, wanted: Wanted) -> FoundPackage | None:
+        """Return what is packed at a child's place; whether it is that child is told of it then."""
+        at = self._vacant(wanted.place)
+        return None if at is None else self._roots.packed(self._own, at)
 
     def _is_own_folder(self, found: FoundPackage) -> bool:
         return found.root == self._own and found.pack is None

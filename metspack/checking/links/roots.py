@@ -169,6 +169,19 @@ class Roots:
         sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
         yield from (self._found(*row) for row in list(self._rows(sql, bare(objid))))
 
+    def packed(self, root: int, folder: bytes) -> FoundPackage | None:
+        """Return the package packed beside the place of its folder, whatever its OBJID; None for none.
+
+        The file is called after the folder, which is the one folder in it, or is the whole of it.
+        """
+        within = folder.rpartition(b"/")[2] + b"/"
+        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND substr(pack, 1, ?) = ?"
+        for row in list(self._rows(sql, root, len(folder) + 1, folder + b".")):
+            is_alone = os.path.splitext(row[2])[0] == folder
+            if is_alone and folder_of(row[3]) in {within, b""}:
+                return self._found(*row)
+        return None
+
     def at(self, root: int, mets: str | None, within: bytes) -> FoundPackage | None:
         """Return the package that is a root itself, by its METS's name and the folder in a packed one."""
         path = os.fsencode(mets or "")

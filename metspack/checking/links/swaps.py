@@ -1,6 +1,7 @@
-"""Check for swapped children: with another child's OBJID, or in each other's folder.
+"""Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
 
-METS, manifests and cells are then compared with the folder in which each of the two really lies.
+METS, manifests and cells are then compared with the folder in which each of the two really lies. Divisions of
+the parent in which one child's mptr stands with another's fptr are told too, and children of another kind.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
-from metspack.mets.links import bare
+from metspack.mets.links import By, bare
 from metspack.model import Finding
 
 _CALLED = """
@@ -22,7 +23,8 @@ SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
 WHERE called IS NOT NULL AND objid IS NOT NULL ORDER BY id
 """
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
-_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND xml_id = ? AND path = ?"
+_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND path = ? ORDER BY id LIMIT 1"
+_LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
 _IN_THE_OTHER = """
 UPDATE listed SET path = CASE substr(path, 1, length(?1))
@@ -30,6 +32,47 @@ UPDATE listed SET path = CASE substr(path, 1, length(?1))
     ELSE CAST(?1 || substr(path, length(?2) + 1) AS BLOB) END
 WHERE substr(path, 1, length(?1)) = ?1 OR substr(path, 1, length(?2)) = ?2
 """
+_OF_ANOTHER = """
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b JOIN mets m ON m.id = b.mets
+JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
+JOIN mets c ON c.path = e.path AND c.parent = b.mets
+JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
+JOIN edge d ON d.mptr = q.id JOIN mets k ON k.id = d.child AND k.id <> c.id
+WHERE NOT EXISTS (
+    SELECT 1 FROM mptr y JOIN edge x ON x.mptr = y.id
+    WHERE y.mets = b.mets AND y.div = b.div AND x.child = c.id)
+AND NOT EXISTS (SELECT 1 FROM mptr y WHERE y.mets = b.mets AND y.div = b.div AND y.id IN (
+    SELECT mptr FROM edge WHERE code IS NOT NULL))
+AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
+GROUP BY b.rowid ORDER BY b.rowid
+"""
+_WITH_FPTR = """
+SELECT DISTINCT o.mets, o.map FROM beside b JOIN mptr o ON o.mets = b.mets AND o.div = b.div
+WHERE o.childward AND NOT o.up AND o.part IS NULL
+"""
+_WITHOUT_FPTR = """
+SELECT m.path, q.line, e.xml_id, c.path FROM mptr q JOIN mets m ON m.id = q.mets
+JOIN edge d ON d.mptr = q.id JOIN mets c ON c.id = d.child
+JOIN entry e ON e.path = c.path AND e.mets = q.mets
+WHERE q.mets = ? AND q.map = ? AND q.childward AND NOT q.up AND q.part IS NULL
+AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.fileid = e.xml_id)
+GROUP BY q.div ORDER BY q.id
+"""
+_SAME_ORDER = """
+SELECT m.path, max(q.line), q.sibling, min(q.line) FROM mptr q JOIN mets m ON m.id = q.mets
+WHERE q.sibling IS NOT NULL AND q.childward AND NOT q.up GROUP BY q.mets, q.sibling
+HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
+"""
+# A representation is of its own package; what it is called there is said elsewhere.
+_OF_ANOTHER_KIND = """
+SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
+FROM mets c JOIN mets p ON p.id = c.parent
+WHERE c.ok AND p.ok AND c.named_by IS NOT ?
+AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
+    SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
+"""
+_EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _OTHER_CHILD = "UPDATE edge SET child = CASE child WHEN ?1 THEN ?2 ELSE ?1 END WHERE child IN (?1, ?2)"
 
 
@@ -51,6 +94,11 @@ class _Child:
     def is_another(self) -> bool:
         return bare(self.objid) != self.key
 
+    def is_named_after(self, folder: bytes) -> bool:
+        """Whether its OBJID and a folder are called alike, as ``ID_X_lobseg_0_mets`` and ``X_lobseg_0``."""
+        name, objid = shown(folder.rstrip(b"/").rpartition(b"/")[2]), bare(self.objid)
+        return bool(name and objid) and (name in self.objid or objid in name)
+
 
 def _child(row: Row) -> _Child:
     return _Child(*row)
@@ -63,22 +111,23 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     for child in others:
         if child.id in told:
             continue
-        other = _swapped(catalogue, places, child)
+        other = _counterpart(catalogue, child)
         if other is None:
             yield _of_one(catalogue, child)
-        else:
+            continue
+        pairs = ((child, other), (other, child))
+        is_whole = all(_is_whole(catalogue, places, each) for each in (child, other))
+        is_described = is_whole and all(_is_described(catalogue, places, *pair) for pair in pairs)
+        at_home = all(each.is_named_after(each.folder) for each in (child, other))
+        away = is_whole and all(each.is_named_after(another.folder) for each, another in pairs)
+        if at_home and not away:
             told.add(other.id)
-            _undo(catalogue, child, other)
-            catalogue.put(
-                "INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(other.path), Code.CHILDREN_SWAPPED.id
-            )
-            yield Code.CHILDREN_SWAPPED.at(
-                shown(child.path),
-                child.line,
-                found=child.objid,
-                other=shown(other.path),
-                expected=other.objid,
-            )
+            yield _exchanged(catalogue, child, other, is_described=is_described)
+        elif is_described or away:
+            told.add(other.id)
+            yield _swapped(catalogue, child, other, is_described=is_described)
+        else:
+            yield _of_one(catalogue, child)
 
 
 def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
@@ -95,8 +144,47 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     return Code.CHILD_OBJID_DIFFERS.at(shown(child.path), child.line, **facts)
 
 
-def _swapped(catalogue: Catalogue, places: CheckedTree, child: _Child) -> _Child | None:
-    """Return the child that lies in this one's folder, while this one lies in that one's."""
+def _exchanged(catalogue: Catalogue, child: _Child, other: _Child, *, is_described: bool) -> Finding:
+    """Return that the parent has two children's names exchanged, and let it name each where it lies."""
+    row = catalogue.row(_LINK, child.parent, child.id)
+    parent = catalogue.row("SELECT path FROM mets WHERE id = ?", child.parent) or (b"",)
+    _rename(catalogue, child, other)
+    if is_described:
+        _describe(catalogue, child, other)
+    for each in (child, other):
+        catalogue.put(
+            "INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(each.path), Code.CHILDREN_EXCHANGED.id
+        )
+    return Code.CHILDREN_EXCHANGED.at(
+        shown(parent[0]),
+        0 if row is None else row[0],
+        expected=child.called,
+        found=shown(child.path),
+        other=other.called,
+        where=shown(other.path),
+    )
+
+
+def _swapped(catalogue: Catalogue, child: _Child, other: _Child, *, is_described: bool) -> Finding:
+    """Return that two children lie in each other's folder, and let each be where it really lies."""
+    _rename(catalogue, child, other)
+    for one, another in ((child, other), (other, child)):
+        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", one.folder, another.folder)
+    if is_described:
+        _describe(catalogue, child, other)
+        catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
+    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(other.path), Code.CHILDREN_SWAPPED.id)
+    return Code.CHILDREN_SWAPPED.at(
+        shown(child.path),
+        child.line,
+        found=child.objid,
+        other=shown(other.path),
+        expected=other.objid,
+    )
+
+
+def _counterpart(catalogue: Catalogue, child: _Child) -> _Child | None:
+    """Return the child that is called as this one should be, while this one is called as that one should."""
     row = catalogue.row(_SIBLING, child.parent, bare(child.objid))
     other = None if row is None else _child(row)
     if other is None or bare(other.objid) != child.key:
@@ -104,17 +192,19 @@ def _swapped(catalogue: Catalogue, places: CheckedTree, child: _Child) -> _Child
     # A folder in the other one, or in another place altogether, is another matter.
     is_plain = child.found is None and other.found is None and bool(child.folder and other.folder)
     is_apart = not (child.folder.startswith(other.folder) or other.folder.startswith(child.folder))
-    if not (is_plain and is_apart):
-        return None
-    pairs = ((child, other), (other, child))
-    return other if all(_lies_whole(catalogue, places, *pair) for pair in pairs) else None
+    return other if is_plain and is_apart else None
 
 
-def _lies_whole(catalogue: Catalogue, places: CheckedTree, child: _Child, other: _Child) -> bool:
-    """Whether a METS is what the parent has described at the other's place, with its first file beside it."""
-    entry = catalogue.row(_ENTRY, other.parent, other.called, other.path)
+def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
+    """Whether the first file of a child lies beside its METS."""
     first = catalogue.row(_FIRST_FILE, child.id)
-    if entry is None or entry[2] is None or first is None or not places.is_there(first[0]):
+    return first is not None and places.is_there(first[0])
+
+
+def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, other: _Child) -> bool:
+    """Whether a METS is what the parent has described at the other's place."""
+    entry = catalogue.row(_ENTRY, other.parent, other.path)
+    if entry is None or entry[2] is None:
         return False
     hashers = Hashers((entry[1],))
     try:
@@ -126,13 +216,48 @@ def _lies_whole(catalogue: Catalogue, places: CheckedTree, child: _Child, other:
     return hashers.digest(entry[1]).value == str(entry[2])
 
 
-def _undo(catalogue: Catalogue, child: _Child, other: _Child) -> None:
-    """Let what is said of each of two children be said of the folder in which it really lies."""
+def _rename(catalogue: Catalogue, child: _Child, other: _Child) -> None:
+    """Let each of two children be called what it calls itself."""
     for one, another in ((child, other), (other, child)):
-        entry = catalogue.number(_ENTRY, one.parent, one.called, one.path)
-        catalogue.put("UPDATE entry SET path = ? WHERE id = ?", another.path, entry)
         sql = "UPDATE mets SET called = ?, key = ? WHERE id = ?"
         catalogue.put(sql, another.called, another.key, one.id)
-        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", one.folder, another.folder)
     catalogue.put(_OTHER_CHILD, child.id, other.id)
-    catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
+
+
+def _describe(catalogue: Catalogue, child: _Child, other: _Child) -> None:
+    """Let what the parent says of each of two METS be said of the other."""
+    entries = [
+        (each.path, catalogue.number(_ENTRY, another.parent, another.path))
+        for each, another in ((child, other), (other, child))
+    ]
+    for path, entry in entries:
+        catalogue.put("UPDATE entry SET path = ? WHERE id = ?", path, entry)
+
+
+def divisions(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the findings on divisions, once all links were followed and the catalogue is indexed."""
+    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
+        yield Code.DIVISION_DISAGREES.at(
+            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
+        )
+    for mets, label in list(catalogue.rows(_WITH_FPTR)):
+        for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR, mets, label):
+            yield Code.DIVISION_WITHOUT_FPTR.at(
+                shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
+            )
+    for path, line, place, other in catalogue.rows(_SAME_ORDER):
+        yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
+    for row in catalogue.rows(_OF_ANOTHER_KIND, By.LOCATION.value):
+        yield from _kind(row)
+
+
+def _kind(row: Row) -> Iterator[Finding]:
+    path, line, type_, expected, package_type, parent_type, parent = row
+    if package_type is not None and parent_type is not None:
+        if package_type != parent_type:
+            facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
+            yield Code.CHILD_OF_ANOTHER_KIND.at(shown(path), line, **facts)
+        return  # what TYPE says of E-ARK's packages is a matter of its rules
+    if type_ is not None and expected is not None and type_ != expected:
+        facts = {"found": type_, "expected": expected, "parent": shown(parent)}
+        yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)

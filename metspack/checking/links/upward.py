@@ -11,6 +11,7 @@ from metspack.checking.links.mounting import Mounting
 from metspack.checking.links.roots import Roots
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
+from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.model import Finding
 
@@ -22,6 +23,13 @@ UPDATE mptr SET up = 1 WHERE mets = ? AND NOT childward AND part IS NULL AND (hr
     AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = mptr.mets AND e.xml_id = mptr.href)))
 """
 _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
+_CHILDWARD = "SELECT id, href, line, url FROM mptr WHERE mets = ? AND childward AND NOT up ORDER BY id"
+_TURN = "UPDATE mptr SET up = ?, childward = 1 - ?1 WHERE id = ?"
+# Of a METS that nobody names: what it calls its parent has a file entry, as children alone have it.
+_OF_CHILDREN = """
+SELECT m.id, m.href, m.line, e.path FROM mptr m JOIN entry e ON e.mets = m.mets AND e.xml_id = m.href
+WHERE m.mets = ? AND m.up AND e.path IS NOT NULL ORDER BY m.id
+"""
 
 
 class Upward:
@@ -38,6 +46,7 @@ class Upward:
         sql = "SELECT path, objid, line, ok, parent, named_by FROM mets WHERE id = ?"
         path, objid, line, ok, parent, link = self._catalogue.row(sql, mets) or (b"", None, 0, 0, None, None)
         above = self._catalogue.row("SELECT objid, path FROM mets WHERE id = ?", parent)
+        yield from self._of_other_direction(mets, path, above)
         if above is not None and self._catalogue.row(_ANY, mets) is None:
             self._catalogue.put(_UNLABELLED, mets, above[0])
         ups = list(self._catalogue.rows(_UPS, mets))
@@ -52,15 +61,39 @@ class Upward:
         elif ok and not own:
             yield from _silent(path, line, above[0] or "", link)
 
+    def _of_other_direction(self, mets: int, path: bytes, above: Row | None) -> Iterator[Finding]:
+        """Yield links that are labelled with the other direction, one of each; they are taken as meant."""
+        if above is None:
+            meant = [each for each in self._catalogue.rows(_OF_CHILDREN, mets) if is_mets_name(each[3])]
+            words = {"found": "a child", "expected": "the parent"}
+        elif self._catalogue.row(_ANY, mets) is None:
+            rows = list(self._catalogue.rows(_CHILDWARD, mets))
+            meant = [each for each in rows if self._is_of_parent(path, each[1], above, is_url=each[3])]
+            words = {"found": "the parent", "expected": "a child"}
+        else:
+            return
+        for number, *_ in meant:
+            self._catalogue.put(_TURN, above is not None, number)
+        for _, href, line, *_ in meant[:1]:
+            yield Code.WRONG_DIRECTION.at(shown(path), line, href=href, **words)
+
+    def _is_of_parent(self, path: bytes, href: str, above: Row, *, is_url: bool) -> bool:
+        if is_url:
+            return self._resolved(path, href) == bytes(above[1])
+        return above[0] is not None and bare(href) == bare(above[0])
+
     def _to_parent(self, path: bytes, ups: list[Row], above: Row, mets: int) -> Iterator[Finding]:
         objid, parent = above
         plain = [each for each in ups if not each[3]]
         named = any(objid is not None and bare(each[0]) == bare(objid) for each in plain)
         for href, line, url, _ in plain:
+            if url and named and self._leads_out(mets, path, href):
+                yield Code.LEAVES_ROOT.at(shown(path), line, href=href)
+                continue
             if objid is None or bare(href) == bare(objid):
                 continue
             place = self._resolved(path, href) if url else None
-            # A location that leads out of the package says nothing against an OBJID that is right.
+            # That a location is refused says nothing against an OBJID that is right.
             if url and (place == parent or (place is None and named)):
                 continue
             near = likeness(objid, href)
@@ -111,6 +144,19 @@ class Upward:
                 yield from self._mounting.upward(path, line, objid, href)
             else:
                 yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+
+    def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
+        """Whether a location leads out of the package; a child that lies elsewhere does so by nature."""
+        if self._catalogue.row("SELECT 1 FROM mets WHERE id = ? AND found IS NULL", mets) is None:
+            return False
+        try:
+            reference = uris.parsed(href)
+            self._places.resolved(path, reference)
+        except uris.ReferenceRefused as error:
+            return error.rule in {"leaves-root", "drive"}
+        is_absolute = reference.kind is uris.Kind.ABSOLUTE
+        is_pseudo = uris.Repair.PSEUDO_ABSOLUTE in reference.repairs
+        return is_absolute and not is_pseudo and self._places.here(reference) is None
 
     def _resolved(self, path: bytes, href: str) -> bytes | None:
         try:

@@ -22,7 +22,7 @@ from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.links import By, Mptr, bare
+from metspack.mets.links import SPLITLOB, By, Mptr, bare
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import split_lob
 from metspack.uris import Repair
@@ -131,6 +131,8 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 
 _ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
 _CHILD = "child"  # in the name of a group
+_TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
+_OAIS = "OAISPACKAGETYPE"
 
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
@@ -143,9 +145,11 @@ _FILES_OF_RUN = BulkInsert(
 )
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
-    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div, lob, place,
-    child) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div, sibling, lob, place,
+    child) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
+_PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
+_PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -173,6 +177,7 @@ class _DocumentCounts:
 
     files: int = 0
     leads: bool = False
+    division: int = 0
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
     here: tuple[int, int, str] = (0, 0, "")
@@ -270,6 +275,9 @@ class DocumentReader:
         if isinstance(run.fact, reader.Fptr):
             self._fptr = run.columns["fileid"][-1].strip()
             self._pointers.add_run(run)
+            if run.fact.div and run.fact.div == self._seen.division:
+                for fact in run.facts():
+                    self._keep_beside(fact)
         elif _has_archive(run.fact, run) or (files := plain_files(run)) is None:
             for fact in run.facts():
                 yield from self._take(fact)
@@ -289,14 +297,30 @@ class DocumentReader:
         elif isinstance(fact, reader.Fptr):
             self._fptr = fact.fileid.strip()
             self._pointers.add(self._fptr, fact.line)
-        elif isinstance(fact, reader.StructMap):
-            self._fptr = None
+            self._keep_beside(fact)
         elif isinstance(fact, reader.Identified):
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
         elif isinstance(fact, Mptr):
             yield from self._mptr(fact)
         elif isinstance(fact, reader.Root):
             yield from self._take_root(fact)
+        elif isinstance(fact, reader.StructMap):
+            self._fptr = None
+            yield from self._structmap(fact)
+        elif isinstance(fact, reader.MetsHeader):
+            found = (value for name, value in fact.attributes.items() if name.rpartition(":")[2] == _OAIS)
+            self._catalogue.put(_PUT_PACKAGE_TYPE, next(found, None), self._mets)
+
+    def _keep_beside(self, fact: reader.Fact) -> None:
+        """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
+        if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._seen.division:
+            self._batch.add(_PUT_BESIDE, self._mets, fact.div, fact.fileid.strip(), fact.line)
+
+    def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
+        """Yield that a structMap has for its LABEL what is a TYPE."""
+        label, kind = (fact.label or "").strip(), (fact.type or "").strip()
+        if label.upper() in _TYPES and kind and kind.upper() not in _TYPES:
+            yield Code.TYPE_AND_LABEL.at(self._name, fact.line, found=label, type=kind)
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:
         self._objid = objid = (root.objid or "").strip()
@@ -304,12 +328,17 @@ class DocumentReader:
         self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
         if not objid:
             yield Code.NO_OBJID.at(self._name, root.line)
+        elif objid != root.objid:
+            yield Code.OBJID_PADDED.at(self._name, root.line, found=root.objid or "")
 
     def _mptr(self, mptr: Mptr) -> Iterator[Finding]:
         if not (mptr.href or "").strip():
             yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
             return
         by = mptr.named_by
+        self._seen.division = mptr.div
+        yield from self._pointed(mptr, by)
+        order = (mptr.order or "").strip()
         self._batch.add(
             _PUT_MPTR,
             self._mets,
@@ -323,6 +352,7 @@ class DocumentReader:
             mptr.is_ancestor,
             mptr.is_childward,
             mptr.div,
+            f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
 
@@ -338,6 +368,17 @@ class DocumentReader:
         # A package that was put together of several holds the parts itself.
         is_own = child == bare(self._objid)
         return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
+
+    def _pointed(self, mptr: Mptr, by: By) -> Iterator[Finding]:
+        """Yield that an mptr's href is no location, and count what had to be repaired."""
+        href = mptr.href or ""
+        if by is By.LOCATION and not mptr.is_ancestor:
+            _path, _pseudo, refused = self._located(href, mptr.line, "")
+            # Another package may lie beside this one: that is seen when the link is followed.
+            if refused is not None and refused.code != Code.LEAVES_ROOT.id:
+                yield refused
+        elif href != href.strip():
+            self._seen.count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
         self._seen.files += 1
@@ -356,12 +397,13 @@ class DocumentReader:
                 yield refused
         elif not (fact.embedded or fact.element == "mdRef" or "split LOB" in fact.groups):
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
+        if fact.embedded and fact.href is not None:
+            yield Code.CONTENT_TWICE.at(self._name, fact.line, fact.id or "", href=fact.href)
+        yield from self._further(fact)
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
-            self._keep_archive(path, fact)
-            if fact.element == "mdRef":
-                self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
+            self._keep_of_its_own(path, fact)
         self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
@@ -383,7 +425,25 @@ class DocumentReader:
             fact.seq,
         )
 
-    def _keep_archive(self, path: bytes, fact: reader.File) -> None:
+    def _further(self, fact: reader.File) -> Iterator[Finding]:
+        """Take further locations of a file that are paths: what lies there is to have the same bytes."""
+        paths = dict.fromkeys(each for each in fact.others if each.strip() != (fact.href or "").strip())
+        if paths:
+            facts = {"href": fact.href or "", "other": next(iter(paths))}
+            yield Code.SEVERAL_PATHS.at(self._name, fact.line, fact.id or "", **facts)
+        for href in paths:
+            path, pseudo, refused = self._located(href, fact.line, fact.id or "")
+            if refused is not None:
+                yield refused
+            size, digest = self._size(fact)[0], self._digest(fact)[0]
+            kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
+            groups = "\n".join(fact.groups)
+            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, groups, fact.line, *kept, None)
+
+    def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
+        """Keep an archive and a metadata file, which are looked into later."""
+        if fact.element == "mdRef":
+            self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
         # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
         filed = _ARCHIVES in fact.groups
         named = forms.is_named(path, filed=filed)

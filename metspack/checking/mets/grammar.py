@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from metspack import resources, safexml
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.mets.reader import METS, XLINK
+from metspack.uris import WHITE_SPACE
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
@@ -21,6 +24,10 @@ SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 _OWN = {XLINK: "xlink.xsd", METS: "mets.xsd", CSIP: "csip.xsd", SIP: "sip.xsd"}
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _LARGEST = 16 << 20
+_DATE = re.compile(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
+_DATE_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,3 +114,23 @@ def _compiled(files: Mapping[str, Path]) -> Grammar:
         return Grammar(schema=safexml.compiled_schema(files), files=files)
     except safexml.XmlError as error:
         raise ConfigError(f"the schemas cannot be used: {error.message}") from None
+
+
+def without_padded_dates(faults: Iterable[str]) -> list[str]:
+    """Return libxml2's faults, "" for each that is of white space around a date alone."""
+    return ["" if _is_padded_date(each) else each for each in faults]
+
+
+def _is_padded_date(message: str) -> bool:
+    """Whether a fault is of white space around a date, which XML Schema takes away and libxml2 does not."""
+    found = _DATE.search(message)
+    if found is None or found[1] == found[1].strip(WHITE_SPACE):
+        return False
+    stripped = found[1].strip(WHITE_SPACE)
+    if _DATE_TIME.fullmatch(stripped) is None:
+        return False
+    try:
+        datetime.fromisoformat(stripped)
+    except ValueError:
+        return False
+    return True

@@ -241,7 +241,7 @@ class Validation:
             code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
             yield code.at(self._name, error.line, reason=error.message)
             return
-        if further := len(validator.faults(self._shown)):
+        if further := sum(map(bool, grammars.without_padded_dates(validator.faults(self._shown)))):
             count = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
             yield Code.MORE_NOT_VALID.at(self._name, count=count)
 
@@ -250,11 +250,11 @@ class Validation:
         said: tuple[str, int, str] | None = None
         for data, line, place in pieces:
             validator.feed(data)
-            faults = validator.faults(known)[: self._shown - known]
+            faults = grammars.without_padded_dates(validator.faults(known))[: self._shown - known]
             known += len(faults)
             for fault in faults:
                 # A text that comes in stretches is the same fault in each.
-                if said != (fault, line, place):
+                if fault and said != (fault, line, place):
                     said = fault, line, place
                     yield self._fault(*said)
             if known >= self._shown:

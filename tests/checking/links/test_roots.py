@@ -323,7 +323,7 @@ def beside(tmp_path: Path, *maps: str) -> Path:
         ([structmap("parent AIP", urn("urn:uuid:top"))], []),
         ([structmap("parent AIP", url("../METS.xml"))], []),
         ([structmap("parent AIP", url("../METS.xml") + urn("top"))], []),
-        ([structmap("parent AIP", url("../../out/METS.xml") + urn("top"))], []),
+        ([structmap("parent AIP", url("../../out/METS.xml") + urn("top"))], ["P003"]),
         ([structmap("parent AIP", url("../../out/METS.xml"))], ["L020"]),
         ([structmap("parent AIP", urn("urn:x:tops"))], ["L020"]),
         ([structmap("RODA structural map", urn("top"))], []),
