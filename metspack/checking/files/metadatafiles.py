@@ -5,6 +5,7 @@ What PREMIS says of a file is compared with what METS, the manifests and the cel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -82,6 +83,8 @@ FROM object o JOIN listed l ON l.path = o.path JOIN manifest m ON m.id = l.manif
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """
 _METS = "SELECT path FROM mets WHERE id = ?"
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
 _SIZE = 18  # digits of the largest size that is compared
 
 
@@ -108,6 +111,7 @@ class _MetadataFile:
         self._algorithm = ""
         self._name = ""
         self._words: list[str] = []
+        self._algorithms: dict[str, str] = {}
         self._interest: Mapping[str, str] = {}
         self.root = ""
         self.kind = ""
@@ -154,7 +158,11 @@ class _MetadataFile:
             self._put()
         elif self._object is not None:
             self._name = name
-            self.parser.CharacterDataHandler = self._words.append
+            self.parser.CharacterDataHandler = self._take_text
+
+    def _take_text(self, words: str) -> None:
+        if len(self._words) < _MOST:
+            self._words.append(words)
 
     def _end_text(self) -> None:
         text, name, found = "".join(self._words).strip(), self._name, self._object
@@ -167,7 +175,7 @@ class _MetadataFile:
             found.identifier = found.identifier or text
         elif name == "messageDigestAlgorithm":
             self._algorithm = text
-        elif name == "messageDigest":
+        elif name == "messageDigest" and len(found.digests) < _MOST:
             found.digests.append((self._algorithm, text))
         elif name == "size":
             found.size = found.size or text
@@ -180,15 +188,25 @@ class _MetadataFile:
             return
         path = self._resolved(found.path) if found.path else None
         shared = self._path, self._mets, found.identifier, path, found.line
-        if found.size.isdecimal() and len(found.size) <= _SIZE:
-            self._batch.add(_PUT_SIZE, *shared, int(found.size))
+        is_size = found.size.isdecimal() and len(found.size) <= _SIZE
+        size = int(found.size) if is_size else None
         for algorithm, text in found.digests:
-            known = digests.algorithm_name(algorithm)
-            digest = None if known is None else digests.parsed(text, known)
-            if known is not None:
-                self._batch.add(_PUT_DIGEST, *shared, known, digest.value if digest else text)
+            if known := self._known(algorithm):
+                self._batch.add(_PUT_OBJECT, *shared, size, known, _value(text, known))
+                size = None  # said once
+        if size is not None:
+            self._batch.add(_PUT_OBJECT, *shared, size, None, None)
+
+    def _known(self, algorithm: str) -> str:
+        if algorithm not in self._algorithms:
+            if len(self._algorithms) >= _MOST:
+                self._algorithms.clear()
+            self._algorithms[algorithm] = digests.algorithm_name(algorithm) or ""
+        return self._algorithms[algorithm]
 
     def _resolved(self, text: str) -> bytes | None:
+        if uris.are_plain((text,)):
+            return self._folder + text.encode()
         try:
             reference = uris.parsed(text)
             names = uris.walked(tuple(shown(self._folder).split("/")[:-1]), reference.segments)
@@ -203,8 +221,15 @@ _OF_PREMIS = (
     *(_OBJECT, *sorted(_AFTER_OBJECTS)),
     *("objectIdentifierValue", "messageDigestAlgorithm", "messageDigest", "size", "contentLocationValue"),
 )
-_PUT_SIZE = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)"
-_PUT_DIGEST = "INSERT INTO object VALUES (?, ?, ?, ?, ?, NULL, ?, ?)"
+_PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def _value(text: str, algorithm: str) -> str:
+    """Return a digest as METS has it read, or the text when it is none."""
+    if len(text) == 2 * digests.OCTETS[algorithm] and _HEX.fullmatch(text):
+        return text.lower()
+    digest = digests.parsed(text, algorithm)
+    return digest.value if digest else text
 
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
