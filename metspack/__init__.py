@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from metspack.model import Budgets, Finding, Limits, Segment, Severity
     from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
+    from metspack.resources import __version__
     from metspack.restoring.files import Restored, RestoreOptions
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
-    from metspack.version import __version__
 
 __all__ = [
     "Agents",
@@ -117,7 +117,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return import_module("metspack.version").__version__
+        return import_module("metspack.resources").__version__
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"metspack.{home}"), name)

@@ -1,8 +1,15 @@
-"""The project's data files: in a wheel under ``_data``, in a checkout beside the package."""
+"""The installed package: its version, and its data files.
+
+Those are in a wheel under ``_data``, in a checkout beside the package.
+"""
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
+
+__version__ = version("metspack")
+"""The version of the software, as it is written into METS headers."""
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -9,10 +9,10 @@ from metspack.layouts import Layout
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
 from metspack.model import Budgets
+from metspack.resources import __version__
 from metspack.siard import offsets
 from metspack.sources import pronom
 from metspack.sources.archive import Archive, Grants
-from metspack.version import __version__
 
 SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 """The agent that every package names."""

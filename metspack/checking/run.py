@@ -18,7 +18,7 @@ from metspack.checking.codes import ALL_CODES, Code
 from metspack.checking.eark.faults import CODES, named
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.files import listed, lobmanifests, manifests, metadatafiles, splitlobs
+from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
@@ -270,7 +270,7 @@ class Checking(Iterator[Finding]):
         yield from listed.segments(catalogue)
         yield from listed.archives_twice(catalogue)
         yield from splitlobs.of_mets(catalogue)
-        yield from lobmanifests.read(catalogue, places)
+        yield from manifests.read_lob_manifests(catalogue, places)
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
@@ -280,7 +280,7 @@ class Checking(Iterator[Finding]):
             yield from archive.findings(
                 catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
-            yield from lobmanifests.incomplete(catalogue)
+            yield from manifests.incomplete_lob_manifests(catalogue)
             yield from listed.lobs_twice(catalogue)
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:

@@ -28,7 +28,7 @@ from metspack.cli.commands import (
 from metspack.cli.config.layers import ConfigGroup, Configured
 from metspack.cli.console import LogGroup
 from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
-from metspack.version import __version__
+from metspack.resources import __version__
 
 app = typer.Typer(
     name="metspack",

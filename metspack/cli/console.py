@@ -36,8 +36,8 @@ from metspack.files import writing
 from metspack.mets import is_mets_name
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
+from metspack.resources import __version__
 from metspack.sizes import shown
-from metspack.version import __version__
 
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""

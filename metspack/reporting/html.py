@@ -36,8 +36,8 @@ from metspack.reporting.model import (
 )
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.reporting.text import INTERRUPTED, counts
+from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.version import __version__
 
 
 def visible(value: object) -> Markup:

@@ -10,8 +10,8 @@ from metspack.checking import CheckSummary, Code
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.model import Finding, Limits, Severity
+from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.version import __version__
 
 _CODES = 3  # beside a state: the findings say all
 _WORDS = {

@@ -13,7 +13,7 @@ from metspack.model import Finding, Severity
 from metspack.reporting.model import TOOL, Frame, printable, sample
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
-from metspack.version import __version__
+from metspack.resources import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 BASE = "PACKAGE"

@@ -12,7 +12,7 @@ import pytest
 
 from metspack.errors import TargetError
 from metspack.files import writing
-from metspack.version import __version__
+from metspack.resources import __version__
 from tests.cli.conftest import Commands
 from tests.trees import tree
 

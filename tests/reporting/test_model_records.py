@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code
 from metspack.reporting import model as reporting
-from metspack.version import __version__
+from metspack.resources import __version__
 
 NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
 

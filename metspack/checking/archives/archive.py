@@ -29,15 +29,15 @@ from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tableform, tables
+from metspack.siard import tables
 from metspack.siard.metadata import Metadata, Table
-from metspack.siard.tableform import TableForm
+from metspack.siard.tables import TableForm
 from metspack.textlength import TextLength
 
 _ROOTS = ("content/", "header/")
 _ODD = {
-    tableform.UNKNOWN: "elements that the table's schema does not have",
-    tableform.DISORDERED: "cells out of order, or twice in a row",
+    tables.UNKNOWN: "elements that the table's schema does not have",
+    tables.DISORDERED: "cells out of order, or twice in a row",
 }
 _CONTENT = "content/"
 _OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"

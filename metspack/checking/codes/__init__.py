@@ -10,9 +10,8 @@ from metspack.checking.codes import paths
 from metspack.checking.codes.archives import Archives
 from metspack.checking.codes.fixity import FixityCodes
 from metspack.checking.codes.links import LinkCodes
-from metspack.checking.codes.mets import MetsCodes
-from metspack.checking.codes.names import NameCodes, Xml
-from metspack.checking.codes.paths import Paths
+from metspack.checking.codes.mets import MetsCodes, Xml
+from metspack.checking.codes.paths import NameCodes, Paths
 from metspack.checking.codes.rule import Rule
 from metspack.checking.codes.segments import Segments
 from metspack.locations.candidates import Convention

@@ -227,3 +227,36 @@ class MetsCodes:
         "One of the two was changed; what METS says is compared with the file's bytes.",
         REBUILD,
     )  # fmt: skip
+
+
+class Xml:
+    """Findings on XML documents."""
+
+    NOT_WELL_FORMED = rule(
+        "X001", ERROR, "XML not well-formed",
+        "{reason}",
+        "XML 1.0, well-formedness",
+        "The document is damaged or truncated; nothing after this point can be read.",
+        RESTORE,
+    )  # fmt: skip
+    DTD = rule(
+        "X002", ERROR, "XML with a DTD",
+        "{reason}",
+        "metspack, safety of input",
+        "A DTD could make a parser open other files or exhaust memory; such documents are never read.",
+        "Remove the document type declaration; neither METS nor SIARD needs one.",
+    )  # fmt: skip
+    BUDGET = rule(
+        "X003", ERROR, "XML exceeds its budget",
+        "{reason}",
+        "metspack, safety of input",
+        "No ordinary document needs this much; a hostile one might.",
+        "If the document is genuine, raise the budget: --budget depth=200 or attribute=4000000.",
+    )  # fmt: skip
+    DECLARATION = rule(
+        "X004", WARNING, "Unusual XML declaration",
+        "the document is {found}, expected {expected}",
+        "XML 1.0, 2.8 and 4.3.3; RFC 7303",
+        "metspack understood it, but other parsers may not; all of them read XML 1.0 in UTF-8.",
+        "Write the document as XML 1.0 in UTF-8.",
+    )  # fmt: skip

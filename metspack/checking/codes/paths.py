@@ -236,3 +236,29 @@ class Paths:
         "Write locations with forward slashes, percent-encoded (%20 for a space) and with nothing around "
         "them, and end every lobFolder with a slash.",
     )  # fmt: skip
+
+
+class NameCodes:
+    """Findings on file names."""
+
+    NOT_FOR_WINDOWS = rule(
+        "N001", WARNING, "Name not allowed on Windows",
+        "{reason}",
+        "Microsoft, Naming Files, Paths, and Namespaces",
+        "The package cannot be copied completely to every file system.",
+        "Rename the file and update every reference to it, or warn those who will copy the package.",
+    )  # fmt: skip
+    ALIKE = rule(
+        "N002", WARNING, "Names that differ only in case or Unicode form",
+        "the name differs from {other!r} only in letter case or Unicode normalisation",
+        "Unicode Standard Annex 15",
+        "On many file systems only one of the two can exist.",
+        "Rename one of the two and update every reference to it.",
+    )  # fmt: skip
+    NOT_UTF8 = rule(
+        "N003", WARNING, "Name is not UTF-8",
+        "the name is not UTF-8",
+        "RFC 3986, §2.5",
+        "No METS can refer to the file, and systems display its name differently.",
+        "Rename the file.",
+    )  # fmt: skip
