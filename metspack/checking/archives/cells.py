@@ -107,8 +107,7 @@ class Cells:
             ((path, size),) = found.pieces
             self._put(cell, path, size if found.inside else None, inside=found.inside)
         else:
-            where = (self._name, 0, self._id(cell))
-            yield Code.SPLIT_LOB.at(*where, expected=shown(found.path), count=len(found.pieces))
+            yield self._told_split(cell, found.path, len(found.pieces))
             yield from self._split(cell, found.pieces, inside=found.inside)
 
     def ended(self) -> Iterator[Finding]:
@@ -211,12 +210,20 @@ class Cells:
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 
+    def _told_split(self, cell: LobCell, whole: bytes, count: int) -> Finding:
+        facts: dict[str, str | int] = {
+            "expected": shown(whole),
+            "count": count,
+            "parts": counted(count, "part"),
+        }
+        return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), **facts)
+
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
         """Return the finding on a cell whose LOB's parts METS alone tells; their names may say nothing."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
         if whole is None or self._finder.files.are_one_place(whole[1], named):
-            return Code.SPLIT_LOB.at(*where, expected=shown(named), count=count)
+            return self._told_split(cell, named, count)
         facts = {"file": cell.file, "found": shown(named), "first": shown(first), "expected": shown(whole[1])}
         return Code.SPLIT_LOB_ELSEWHERE.at(*where, count=count, **facts)
 

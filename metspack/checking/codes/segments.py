@@ -32,7 +32,7 @@ class Segments:
     )  # fmt: skip
     SPLIT_LOB = rule(
         "S010", INFO, "LOB split into parts",
-        "the cell names {expected!r}, which is split (parts: {count})",
+        "the cell names {expected!r}, which is split into {parts}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
         "The cell names the whole LOB so that no reader mistakes a part for it; join the parts to read it.",
         "Nothing to do; metspack restore joins the parts.",

@@ -322,7 +322,7 @@ def test_parts_are_found_beside_the_whole_and_in_the_segments_that_follow(
 ) -> None:
     (finding,) = found(packaged(tmp_path / "package", sample))
     assert (finding.code, finding.severity) == ("S010", Severity.INFO)
-    assert "parts: 3" in finding.message
+    assert "3 parts" in finding.message
 
 
 def test_parts_of_an_entry_are_found_in_the_archive(tmp_path: Path) -> None:
