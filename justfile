@@ -64,3 +64,7 @@ interop:
     test -x .interop/bin/python || uv venv --quiet --python 3.11 .interop
     uv pip install --quiet --python .interop/bin/python --requirements tests/interop/requirements.txt
     {{uv}} pytest -n 0 tests/interop
+
+# Packages with one change each, all digests put right: what check does not tell, no command refuses.
+mutate seed="0" count="500":
+    {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}

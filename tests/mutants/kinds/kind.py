@@ -1,0 +1,32 @@
+"""A kind of change: its name, and the function that does it to a package at a place that chance gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from tests.mutants.package import Package
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was changed (the same words wherever that is), and where; whether LOBs are others by right."""
+
+    what: str
+    place: str
+    is_of_other_lobs: bool = False
+
+
+Changing = Callable[[Package, Random], Change | None]
+"""Change a package in place; None where there is no place for it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row of the table; of a larger ``weight`` more are drawn."""
+
+    name: str
+    change: Changing
+    has_meaning: bool = True
+    weight: int = 1

@@ -1,0 +1,138 @@
+"""Verdicts on packages: what check says that it did not say before, and what commands make of the rest."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import metspack
+from metspack import MetspackError, Severity
+from tests.mutants import commands
+from tests.mutants.bases import base
+from tests.mutants.commands import Outcome
+from tests.mutants.drawing import Mutant
+from tests.mutants.package import Package
+
+
+class Verdict(Enum):
+    """What became of a mutant; of the last three there must be none."""
+
+    KILLED = "killed"
+    """Check has an error or a warning that was not there before."""
+    NOTED = "noted"
+    """Check has a new note, and all commands succeed."""
+    SURVIVED = "survived"
+    """Check has nothing, and all commands succeed."""
+    REFUSED = "refused"
+    """Check has no error and no warning, but a command refuses the package or gives other bytes."""
+    ALARM = "alarm"
+    """Check has a finding on a change that has no meaning."""
+    CRASHED = "crashed"
+    """An exception came out of it that nobody expects."""
+
+    @property
+    def is_failure(self) -> bool:
+        return self in {Verdict.REFUSED, Verdict.ALARM, Verdict.CRASHED}
+
+
+@dataclass(frozen=True)
+class Judged:
+    mutant: Mutant
+    verdict: Verdict
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.verdict.value}: {self.mutant}: {self.why}"
+
+
+Found = Counter[tuple[str, Severity]]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How many findings there are of each code, what they say, and whether ``links`` calls a link broken."""
+
+    found: Found
+    told: list[str]
+    is_broken: bool
+
+
+def _checked(root: Path) -> Checked:
+    checking = metspack.check(root)
+    findings = list(checking)
+    return Checked(
+        Counter((each.code, each.severity) for each in findings),
+        [f"{each.code} {each.path} {each.place} {each.message}" for each in findings],
+        any(graph.is_broken for graph in checking.graphs),
+    )
+
+
+def _written(package: Package, folder: str) -> Path:
+    return package.write(Path(folder) / "package")
+
+
+def archives(package: Package) -> tuple[str, ...]:
+    return tuple(path.rpartition("/")[2].removesuffix(".siard") for path in package.archives)
+
+
+@cache
+def before(name: str) -> tuple[Found, Outcome]:
+    """Return what is found in a package that was not changed, and what the commands give of it."""
+    with TemporaryDirectory(prefix="metspack-mutants-") as folder:
+        root = _written(base(name), folder)
+        return _checked(root).found, commands.run(root, archives(base(name)))
+
+
+def judged(mutant: Mutant, *, thoroughly: bool = True) -> Judged:
+    """Return the verdict; thoroughly, commands are run as well where check has told already."""
+    try:
+        verdict, why = _verdict(mutant, thoroughly=thoroughly)
+    except Exception:  # noqa: BLE001 -- whatever it is, it is a fault
+        return Judged(mutant, Verdict.CRASHED, traceback.format_exc())
+    return Judged(mutant, verdict, "; ".join(why))
+
+
+def _verdict(mutant: Mutant, *, thoroughly: bool) -> tuple[Verdict, list[str]]:
+    said, outcome = before(mutant.base)
+    with TemporaryDirectory(prefix="metspack-mutants-") as folder:
+        root = _written(mutant.package, folder)
+        try:
+            checked = _checked(root)
+        except MetspackError as error:
+            return Verdict.KILLED, [error.message]
+        new = checked.found - said
+        words = _of(new, checked.told)
+        killed = any(severity is not Severity.INFO for _, severity in new)
+        if killed and mutant.has_meaning and not thoroughly:
+            return Verdict.KILLED, words
+        after = commands.run(root, archives(base(mutant.base)))
+    if not mutant.has_meaning and new:
+        return Verdict.ALARM, words
+    if killed:
+        return Verdict.KILLED, words
+    broken = ["links: a link is broken"] if checked.is_broken else []
+    if refused := [*broken, *after.refused, *_others(outcome, after, mutant)]:
+        return Verdict.REFUSED, refused
+    return (Verdict.NOTED if new else Verdict.SURVIVED), words
+
+
+def _of(new: Found, told: list[str]) -> list[str]:
+    codes = {code for code, _ in new}
+    return [each for each in told if each.partition(" ")[0] in codes]
+
+
+def _others(outcome: Outcome, after: Outcome, mutant: Mutant) -> list[str]:
+    """Return what commands give otherwise than of the package that was not changed."""
+    if mutant.is_of_other_lobs:
+        return []
+    names = sorted(outcome.given.keys() | after.given.keys())
+    return [
+        f"{name} is {after.given.get(name, 'gone')[:12]}, was {outcome.given.get(name, 'not there')[:12]}"
+        for name in names
+        if outcome.given.get(name) != after.given.get(name)
+    ]
