@@ -93,6 +93,11 @@ WHITE_SPACE = " \t\r\n"
 _SHOWN = 100
 
 
+def is_urn(text: str) -> bool:
+    """Return whether a text is a URN."""
+    return URN.fullmatch(text) is not None
+
+
 def parsed(text: str) -> Reference:
     r"""Return the reference that a ``file`` attribute, ``lobFolder`` or ``xlink:href`` holds.
 

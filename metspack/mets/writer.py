@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from metspack import resources, safexml
+from metspack import resources, safexml, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
@@ -46,13 +46,15 @@ def finalized(value: object) -> Markup:
 
 @cache
 def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader([folder, resources.template_folder() / "shared"]),
         autoescape=is_xml,  # noqa: S701 -- what is no XML goes to no browser
         undefined=StrictUndefined,
         finalize=finalized if is_xml else None,
         keep_trailing_newline=True,
     )
+    environment.tests["urn"] = uris.is_urn
+    return environment
 
 
 def fragment(folder: Path, template: str, macro: str, *values: object) -> str:

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 from tests.packages.forge import md5, siard, write_manifests
 
@@ -345,7 +346,7 @@ def seal(root: Path) -> None:
     for mets in sorted(found, key=lambda path: (-len(path.parts), path.parent.name in {PARENT, TOP})):
 
         def entry(found: re.Match[str], folder: Path = mets.parent) -> str:
-            path = folder / found[3]
+            path = folder / unquote(found[3])
             data = path.read_bytes() if path.is_file() else b""
             digest = hashlib.sha256(data).hexdigest()
             return f'SIZE="{len(data)}"{found[1] or ""} CHECKSUM="{digest}"{found[2]}'

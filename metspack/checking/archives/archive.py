@@ -123,6 +123,20 @@ AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml
 AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.id = c.id - 1 AND o.place = c.place AND o.archive = c.archive)
 ORDER BY c.id
 """
+_OF_NO_CELL = """
+SELECT c.archive, count(*), min(c.id) FROM cell c JOIN entry e ON e.path = c.path
+WHERE NOT c.inside AND e.element = 'file' AND e.xml_id <> c.place AND e.groupid IS NOT c.place
+AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*'
+AND rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789')
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id <> e.id)
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place OR o.groupid = c.place)
+AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml_id, e.groupid))
+GROUP BY c.archive ORDER BY c.archive
+"""
+_OF_CELL = """
+SELECT c.place, c.path, e.xml_id, m.path, e.line FROM cell c JOIN entry e ON e.path = c.path
+JOIN mets m ON m.id = e.mets WHERE c.id = ? AND e.element = 'file' ORDER BY e.id
+"""
 _WHOLES = " ".join(
     f"WHEN substr(d.path, -{len(suffix)}) = CAST('{suffix}' AS BLOB) "
     f"THEN substr(d.path, 1, length(d.path) - {len(suffix)})"
@@ -217,6 +231,10 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.CELL_OF_ANOTHER_LOB.at(
             shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
         )
+    for name, count, first in catalogue.rows(_OF_NO_CELL):
+        place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
+        facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
+        yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
     for name, place, path, part in catalogue.rows(_BESIDE):
         yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
 

@@ -225,6 +225,15 @@ class Archives:
         "Correct the cell, or put the parts where it says.",
     )  # fmt: skip
 
+    ID_OF_ANOTHER_CELL = rule(
+        "Z037", WARNING, "LOB with the ID of another cell",
+        "cells whose LOB has the ID of a cell without it in METS: {count}, the first names {file!r}, whose "
+        "ID is {found} according to {source}",
+        "recommendation 0.28, §5.2.4",
+        "Archive and METS disagree on the row; rows may have been added, removed or exchanged. What is "
+        "restored as files is named by the cell.",
+        "Compare the rows with the source; then restore the archive or the METS.",
+    )  # fmt: skip
     ARCHIVE_DIGEST_EMPTY = rule(
         "Z040", WARNING, "Archive's messageDigest empty",
         "metadata.xml has a messageDigest without a digest",

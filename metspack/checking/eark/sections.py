@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from metspack.checking.eark import siard
 from metspack.checking.eark.document import (
     DOCUMENTATION,
@@ -111,7 +113,7 @@ class FileSection:
         if self._folder is not None:
             rule, folder = self._folder
             href = attributes.get("xlink:href", "")
-            if href and folder not in href.split("/")[:-1]:
+            if href and folder not in unquote(href).split("/")[:-1]:
                 self._faults.add(rule, line, quoted(href), self._open[-1][0])
 
     def _end_file(self) -> None:
@@ -195,8 +197,8 @@ class Sections:
         self._references += 1
         self._reference[name].judge(attributes, line)
         rule, folder = _FOLDER.get(name, ("", ""))
-        href = attributes.get("xlink:href", "").removeprefix("./")
-        if rule and href and not href.startswith(folder):
+        href = attributes.get("xlink:href", "").strip()
+        if rule and href and not unquote(href).removeprefix("./").startswith(folder):
             self._faults.add(rule, line, quoted(href), self._open[1].get("ID", ""))
 
     def _end_section(self) -> None:

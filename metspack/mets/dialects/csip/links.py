@@ -14,7 +14,7 @@ from types import MappingProxyType
 from metspack.errors import ConfigError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, ids
 from metspack.mets.dialects.csip.terms import Terms, folder_name, href
-from metspack.uris import URN
+from metspack.uris import is_urn
 
 _URN_UUID = "urn:uuid:"
 
@@ -56,7 +56,7 @@ class LinkMap:
 def check_objid(terms: Terms, objid: str) -> None:
     """Raise ``ConfigError`` for a parent's OBJID that no folder can have, or that no link can name."""
     folder_name(objid)
-    if terms.link_style == "csip-large" and not URN.fullmatch(objid):
+    if terms.link_style == "csip-large" and not is_urn(objid):
         raise ConfigError(
             f"the OBJID {objid!r} is not a URN, and csip-large names packages by URN alone",
             hint="Give one with --id urn:..., leave --id out, or take another --link-style.",
@@ -78,7 +78,7 @@ def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
 
 def loctype(terms: Terms, objid: str) -> str:
     """Return the LOCTYPE that an OBJID is named by; what METS has no word for stands for OTHER with that."""
-    if URN.fullmatch(objid):
+    if is_urn(objid):
         return "URN"
     # As the recommendation has it, the name is that of a file entry in the same METS as well.
     return "OBJID" if terms.link_style == "recommendation" else "IDENTIFIER"
