@@ -22,6 +22,8 @@ _TOLD = {
 }
 """Findings that a build warns of in words of its own, as of every convention (P1), or was asked to write."""
 _CONVENTIONS = "P1"
+_OF_THE_SOURCE = {Code.CELLS_OF_ANOTHER_TYPE.id}
+"""Errors that an archive brings along: what was written is as it should be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +59,10 @@ def outcome(
     for each in checking.check(package, level, progress=progress.advance, budgets=budgets):
         if each.code == Code.ROWS_DIFFER.id and each.place in miscounted:
             continue
-        if each.severity is Severity.ERROR:
+        is_of_source = each.code in _OF_THE_SOURCE
+        if each.severity is Severity.ERROR and not is_of_source:
             found.errors.append(each)
-        elif each.severity is Severity.WARNING and not _is_told(each):
+        elif is_of_source or (each.severity is Severity.WARNING and not _is_told(each)):
             first, count = found.warned.get(each.code, (each, 0))
             found.warned[each.code] = first, count + 1
     return found
