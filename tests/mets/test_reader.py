@@ -62,6 +62,7 @@ def test_every_fact_of_a_document_with_its_line() -> None:
             checksum_type="MD5",
             mimetype=None,
             href="metadata/p.xml",
+            mdtype="PREMIS",
             loctype="URL",
             embedded=False,
             line=4,

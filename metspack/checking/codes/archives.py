@@ -264,7 +264,7 @@ class Archives:
         "Compare the rows with the source.",
     )  # fmt: skip
     CELLS_OF_ANOTHER_TYPE = rule(
-        "Z045", ERROR, "Cells with a file in a column of another type",
+        "Z045", WARNING, "Cells with a file in a column of another type",
         "cells that name a file in this column: {count}, the first is {other}; its type in metadata.xml is "
         "{found}",
         "SIARD 2.2, P_4.3-3",

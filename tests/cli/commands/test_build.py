@@ -448,7 +448,7 @@ def test_what_the_closing_check_warns_of_is_said(
 
 
 def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
-    bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes="")]
+    bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes='length="0"')]
     source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
     outcome = metspack("build", source, "-o", tmp_path / "out", "--json")
     warning = (
@@ -457,6 +457,16 @@ def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_
     )
     assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
     assert json.loads(outcome.out)["warnings"] == [warning]
+
+
+def test_what_the_archive_has_otherwise_than_its_schema_is_no_fault_of_the_package(
+    metspack: Commands, tmp_path: Path
+) -> None:
+    parts = siards.parts(siards.lobs(b"content"))
+    metadata = parts[siards.METADATA].replace(b"<dbname>", b"<edited/><dbname>")
+    parts[siards.METADATA] = metadata.replace(b"<type>BLOB", b"<type>INTEGER")
+    outcome = metspack("build", siards.packed(tmp_path / "Odd.siard", parts), "-o", tmp_path / "out")
+    assert (outcome.code, "Z042" in outcome.err, "Z045" in outcome.err) == (0, True, True)
 
 
 def test_a_text_lob_may_count_characters(metspack: Commands, tmp_path: Path) -> None:
@@ -473,7 +483,7 @@ def test_a_stale_digest_of_the_archive_is_a_warning_and_can_be_left_unread(
 ) -> None:
     parts = siards.parts(siards.lobs(b"content"))
     wrong = f"<messageDigest><digestType>MD5</digestType><digest>{'0' * 32}</digest></messageDigest>"
-    odd = "<messageDigest>not a digest</messageDigest>"
+    odd = "<messageDigest><digestType>MD5</digestType><digest>not a digest</digest></messageDigest>"
     parts[siards.METADATA] = parts[siards.METADATA].replace(b"<schemas>", f"{wrong}{odd}<schemas>".encode())
     source = siards.packed(tmp_path / "Stale.siard", parts)
     data = source.read_bytes()
