@@ -66,7 +66,6 @@ def test_every_fact_of_a_document_with_its_line() -> None:
             loctype="URL",
             embedded=False,
             line=4,
-            mdtype="PREMIS",
         ),
         Identified(id="outer", element="fileGrp", line=7),
         Identified(id="inner", element="fileGrp", line=7),

@@ -23,6 +23,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
@@ -295,6 +296,8 @@ class _ArchiveCheck:
         except (SourceError, OSError) as error:
             yield Code.CONTAINER.at(self._name, reason=self._told(error))
             return
+        if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
+            yield Code.ARCHIVE_NAME.at(self._name)
         yield from mappingtxt.read(self._catalogue, self._places, self._files, self._path, self._mapping)
         with closing(container):
             # One folder around all of it is told of with the other entries that SIARD has no place for.

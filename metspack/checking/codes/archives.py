@@ -234,6 +234,13 @@ class Archives:
         "restored as files is named by the cell.",
         "Compare the rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
+    ARCHIVE_NAME = rule(
+        "Z038", WARNING, "Archive not named .siard",
+        "METS files this as the archive, but its name does not end in .siard",
+        "SIARD 2.2, G_4.1-5",
+        "Programs know an archive by its extension: metspack restore and convert do not find this one.",
+        "Rename the file and update every reference to it.",
+    )  # fmt: skip
     ARCHIVE_DIGEST_EMPTY = rule(
         "Z040", WARNING, "Archive's messageDigest empty",
         "metadata.xml has a messageDigest without a digest",
