@@ -269,7 +269,6 @@ class Checking(Iterator[Finding]):
         yield from listed.files(catalogue)
         yield from listed.segments(catalogue)
         yield from listed.parts(catalogue)
-        yield from listed.archives_twice(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
@@ -281,6 +280,7 @@ class Checking(Iterator[Finding]):
                 catalogue, places, root, self._count_bytes, looking.budgets, whole=full, sampled=sampled
             )
             yield from listed.lobs_twice(catalogue)
+            yield from listed.archives_twice(catalogue)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
         if level.hashes:
