@@ -268,7 +268,6 @@ class Checking(Iterator[Finding]):
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
         yield from listed.files(catalogue)
         yield from listed.segments(catalogue)
-        yield from listed.archives_twice(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)
         yield from manifests.findings(catalogue)
@@ -282,6 +281,7 @@ class Checking(Iterator[Finding]):
             )
             yield from manifests.incomplete_lob_manifests(catalogue)
             yield from listed.lobs_twice(catalogue)
+            yield from listed.archives_twice(catalogue)
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)

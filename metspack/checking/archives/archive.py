@@ -157,7 +157,8 @@ WHERE NOT c.inside AND e.mets NOT IN (SELECT mets FROM siard)
 _UNNAMED = """
 SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
 JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE e.element = 'file' AND (m.segment
+WHERE e.element = 'file'
+AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*')
     OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT instr(char(10) || e.grp, char(10) || 'Documentation')

@@ -162,7 +162,9 @@ SELECT m.path, e.line, e.xml_id, e.path, (
     WHERE t.mets = s.mets AND o.path < e.path
     AND o.size = e.size AND o.algorithm = e.algorithm AND o.digest = e.digest
 ) AS other FROM siard s JOIN entry e ON e.mets = s.mets AND e.path = s.path JOIN mets m ON m.id = e.mets
-WHERE e.element = 'file' AND other IS NOT NULL ORDER BY e.id
+WHERE e.element = 'file' AND other IS NOT NULL AND EXISTS (
+    SELECT 1 FROM cell c JOIN cell d ON d.path = c.path AND d.archive = other AND NOT d.inside
+    WHERE c.archive = e.path AND NOT c.inside) ORDER BY e.id
 """
 
 _FOLDERS = """
@@ -183,7 +185,7 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the archives that are listed with the bytes of another one."""
+    """Yield the archives with the bytes of another one, whose LOBs are also theirs."""
     for mets, line, identifier, _path, other in catalogue.rows(_ARCHIVES_TWICE):
         yield Code.ARCHIVE_TWICE.at(shown(mets), line, identifier or "", other=shown(other))
 
