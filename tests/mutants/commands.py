@@ -54,9 +54,9 @@ def run(root: Path, archives: tuple[str, ...]) -> Outcome:
             outcome.refused.append(f"roundtrip: {error.message}")
         note("shards", lambda: _sharded(root))
         for number, archive in enumerate(archives if len(archives) > 1 else (None,)):
-            note(f"restore {archive or ''}", lambda n=number, a=archive: _restored(root, target / f"{n}", a))  # type: ignore[misc]
+            note(f"restore {number}", lambda n=number, a=archive: _restored(root, target / f"{n}", a))  # type: ignore[misc]
             note(
-                f"restore --siard {archive or ''}",
+                f"restore --siard {number}",
                 lambda n=number, a=archive: _archived(root, target / f"{n}.siard", a),  # type: ignore[misc]
             )
     return outcome

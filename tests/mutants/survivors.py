@@ -60,6 +60,7 @@ SURVIVORS: Mapping[str, str] = {
     "METS element * exchanged": _ORDER,
     "METS element moved: *": _ORDER,
     "METS element doubled: fptr *": _TWICE,
+    "METS element doubled: FLocat *": _TWICE,
     "LOB * with its cell: *": "docs/faults.md: only a copy of a manifest kept elsewhere would tell",
     "file renamed with its entry: archive *": "names are free, and all that names it follows",
     "file renamed with its entry: other file *": "names are free, and all that names it follows",

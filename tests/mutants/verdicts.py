@@ -110,7 +110,7 @@ def _verdict(mutant: Mutant, *, thoroughly: bool) -> tuple[Verdict, list[str]]:
         killed = any(severity is not Severity.INFO for _, severity in new)
         if killed and mutant.has_meaning and not thoroughly:
             return Verdict.KILLED, words
-        after = commands.run(root, archives(base(mutant.base)))
+        after = commands.run(root, archives(mutant.package))
     if not mutant.has_meaning and new:
         return Verdict.ALARM, words
     if killed:

@@ -121,7 +121,7 @@ def _relocate(package: Package, path: str, new: str) -> None:
             if posixpath.normpath(posixpath.join(folder, unquote(each.text or ""))) == path:
                 each.text = posixpath.relpath(new, folder or ".")
                 package.files[premis] = document.written()
-    package.files[new] = package.files.pop(path)
+    package.files = {new if each == path else each: data for each, data in package.files.items()}
 
 
 def _files(package: Package) -> list[str]:
