@@ -132,7 +132,7 @@ def copy(
         return _sealed_copy(archive, target, algorithms, work)
     hashers, sealed = Hashers(algorithms), Hashers({each.algorithm for each in archive.metadata.digests})
     with writing.NewFile(target) as file:
-        end = sealed_size(archive)
+        end = sealed_size(archive) if seals else 0
         for start, stop, hashing in ((0, end, (hashers, sealed)), (end, container.size, (hashers,))):
             for block in raw_bytes(container.medium, str(container.path), start, stop):
                 for each in hashing:

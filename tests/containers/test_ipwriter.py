@@ -147,8 +147,8 @@ def test_the_usual_tools_read_what_is_packed(tmp_path: Path, pack: str, command:
 @pytest.mark.parametrize(
     ("pack", "expected"),
     [
-        ("zip", "ac597c16cec0309c4bb218165fc5559b8f22872fe6f1477f65e8b1f2b24b34c7"),
-        ("tar", "caf105aaa992a48834bc94a38b47b47237faeafcb52e83bde4662436c7ce5f08"),
+        ("zip", "2be4b4fc9be82ed711d700d1ead417f6dd011db04fbcedc07333db2f2ec4482c"),
+        ("tar", "09f2983c94cf85a38e85dbaa5a7a47c50c3ccdfda153c56fc77a90fbc873e998"),
     ],
 )
 def test_the_bytes_are_those_of_every_version_so_far(tmp_path: Path, pack: str, expected: str) -> None:

@@ -10,7 +10,9 @@ from fnmatch import fnmatchcase
 
 from tests.mutants.drawing import Mutant
 
-PENDING: Mapping[str, str] = {}
+PENDING: Mapping[str, str] = {
+    "rows exchanged: *": "of a LOB that stays inside the archive nothing but its row tells whose it is",
+}
 """What was changed (``*`` for any words), and what check does not tell of it."""
 
 
