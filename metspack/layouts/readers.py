@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metspack.layouts.folders import FolderStyle
+from metspack.layouts.interface import safe_extension
 from metspack.model import LobRef
 from metspack.sizes import counted
 
@@ -31,7 +32,7 @@ class LobTraits:
         self.lobs += 1
         if "." in lob.place.cell:
             self.nested += 1
-        if lob.extension not in _READ_BY_DBPTK:
+        if safe_extension(lob.extension) not in _READ_BY_DBPTK:
             self.odd += 1
         return lob
 
