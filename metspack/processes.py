@@ -69,7 +69,8 @@ def _pooled(
     def first() -> Result:
         nonlocal shown
         while True:
-            done, _ = wait((pending[0],), timeout=_LOOK)
+            with _undisturbed():  # else a signal may come while a lock of the pool's is held, for ever then
+                done, _ = wait((pending[0],), timeout=_LOOK)
             counted = sum(counts)
             moved(counted - shown)
             shown = counted
@@ -100,12 +101,43 @@ def _ended() -> TargetError:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Hold back what ends a process while another is started: it is to start whole, or not at all."""
+    """Hold back what ends a process, until the block is left.
+
+    A process that is started meanwhile starts whole, or not at all, and no lock is left taken.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
-        yield
+        with _remembered():
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _remembered() -> Iterator[None]:
+    """Note the signals that end a process, and raise them afterwards.
+
+    A mask alone does not hold them back: another thread may take them, and Python calls the handler in the
+    main one whatever the mask.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # handlers are called in the main thread alone
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    try:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for sent in came:
+            signal.raise_signal(sent)
 
 
 class Ahead(Generic[Result]):

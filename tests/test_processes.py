@@ -1,9 +1,11 @@
 """Work shared by processes: order, progress, and how workers begin and end."""
 
+import concurrent.futures
 import itertools
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -182,3 +184,42 @@ def test_what_a_process_ahead_sends_ends_with_nothing_or_an_error(monkeypatch: p
     assert len(failed) == 101
     assert isinstance(failed[-1][1], ValueError)
     assert [result for result, _ in unwanted] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("raised", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_waits_until_the_pool_holds_no_lock(
+    monkeypatch: pytest.MonkeyPatch, raised: signal.Signals
+) -> None:
+    """A handler that raises while the pool waits would leave a lock taken, and the end would hang."""
+
+    class Left(Exception):  # noqa: N818 -- as a handler raises it
+        pass
+
+    def leave(*_: object) -> None:
+        raise Left
+
+    whole = 0
+
+    def disturbed(*given: Any, **options: Any) -> Any:
+        nonlocal whole
+        os.kill(
+            os.getpid(), raised
+        )  # any thread may take it: the mask of this one does not keep Python from it
+        time.sleep(0.05)
+        whole += 1
+        return wait(*given, **options)
+
+    wait = concurrent.futures.wait
+    monkeypatch.setattr(processes, "wait", disturbed)
+    over = threading.Event()
+    bystander = threading.Thread(target=over.wait)
+    bystander.start()
+    before = signal.signal(raised, leave)
+    try:
+        with pytest.raises(Left):
+            list(processes.results(moved_in_turn, [(1,)] * 9, 2, lambda _: None))
+    finally:
+        signal.signal(raised, before)
+        over.set()
+        bystander.join()
+    assert whole == 1
