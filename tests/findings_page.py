@@ -18,6 +18,9 @@ What a check cannot see: a change of what no other part of the package repeats (
 made by somebody who then computes the digests of all METS and both manifests anew. Without that, every changed byte is
 found, for both manifests cover every file, and a manifest has one canonical form. Against intent only a copy of
 `manifest-sha256.txt` helps that is kept elsewhere.
+
+What it does not look at: rules of SIARD that say nothing of LOBs, such as whether values fit their types, whether the
+schemas of tables are there, and what PREMIS's own schema asks for. Validators of SIARD and PREMIS do.
 """
 _LETTERS = {
     "L": "Links between parent and children",

@@ -91,6 +91,21 @@ class Mptr:
     @property
     def is_of_part(self) -> bool:
         """Whether it leads to the child with a part of a split LOB."""
+        return self._is_of_split and bool((self.contentids or "").strip())
+
+    @property
+    def is_misplaced(self) -> bool:
+        """Whether it names a part in a structMap that is not of split LOBs, or none in one that is.
+
+        A part's CONTENTIDS is the LABEL of its div as well; elsewhere CONTENTIDS may be anything.
+        """
+        named = (self.contentids or "").strip()
+        if self._is_of_split:
+            return not named
+        return bool(named and self.div_labels) and self.order is not None and self.div_labels[-1] == named
+
+    @property
+    def _is_of_split(self) -> bool:
         return self.structmap_type == SPLITLOB
 
     @property
@@ -109,7 +124,9 @@ class Mptr:
 
         That of split LOBs names those alone that hold parts.
         """
-        return not self.is_of_part and not self.is_upward and any("child" in label for label in self._labels)
+        return (
+            not self._is_of_split and not self.is_upward and any("child" in label for label in self._labels)
+        )
 
     @property
     def _labels(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from metspack.errors import SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Medium, Stamp, Stretch
 from metspack.files.tempdb import Closable
+from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
 from metspack.packages.lobs import HeldPart, Inside
 
@@ -225,6 +226,15 @@ class PackageFiles(MountedTree):
                 tree, inner = self._packed(names) or (self.base, path_of(names))
                 content = stack.enter_context(tree.content(inner))
             yield content
+
+    def mets_in(self, folder: Names) -> Names:
+        """Return the METS of a folder that may be packed; raises as ``document`` when there is none."""
+        last = (*folder, METS_NAMES[-1])
+        for name in METS_NAMES[:-1]:
+            with suppress(OSError, SourceError), self.document((*folder, name)):
+                return (*folder, name)
+        with self.document(last):
+            return last
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
         """Mount the zip or tar file that holds a METS; returns it and the path in it, None without one."""

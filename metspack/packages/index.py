@@ -6,12 +6,14 @@ cannot be read is a fault of the package, which the others can be given back wit
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from metspack import safexml
+from metspack.containers.ipreader import SUFFIXES
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
@@ -56,6 +58,7 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
     )
 
 
+_PACKS = tuple(os.fsdecode(each) for each in SUFFIXES)
 _WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _BATCH = 2_000
 _SCHEMA = """
@@ -63,7 +66,7 @@ CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, kind TEXT, xml_id TEXT, lob TEXT, part INTEGER, groupid TEXT,
     seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
-    child INTEGER, line INTEGER
+    child INTEGER, line INTEGER, alone TEXT
 );
 CREATE INDEX entry_id ON entry (xml_id, mets);
 CREATE INDEX entry_mets ON entry (mets);
@@ -83,7 +86,7 @@ CREATE INDEX mapped_part ON mapped (part)
 """
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
-    child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
@@ -232,9 +235,10 @@ class MetsTables(tempdb.Closable):
             return
         path, refused = located(document.folder, fact.href)
         kind = self._kind(document, fact, path, digest)
-        lob = None
-        if kind == "file" and document.number > 1 and not is_aside(fact.groups, path):
-            lob = fact.id or f"{document.objid} line {fact.line}"
+        lob = alone = None
+        if kind == "file" and not is_aside(fact.groups, path):
+            listed = fact.id or f"{document.objid} line {fact.line}"
+            lob, alone = (listed, None) if document.number > 1 else (None, listed)
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
         is_child = kind == "file" and (
             "child" in "\n".join(fact.groups).casefold()
@@ -254,6 +258,7 @@ class MetsTables(tempdb.Closable):
             refused,
             is_child,
             fact.line,
+            alone,
         )
 
     def _kind(
@@ -388,11 +393,16 @@ class Index(MetsTables):
                 if child.path not in seen:
                     seen.add(child.path)
                     ahead.append(child)
+        if len(seen) == 1 and not self.faults:  # one METS, which lists the LOBs itself
+            self.execute("UPDATE entry SET lob = alone WHERE alone IS NOT NULL AND NOT child")
 
     def _read_named(self, number: int, named: NamedMets) -> bool:
         """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
         path = named.path
         try:
+            if path[-1].endswith(_PACKS):
+                named = self._packed(number, named)
+                path = named.path
             with self.files.document(path) as content:
                 hashers = Hashers(named.fixity.algorithms)
                 objid = self.read(number, path, reading.blocks(content.chunks(), hashers.update))
@@ -409,6 +419,20 @@ class Index(MetsTables):
         elif not is_representation(path):
             self._segments.append(HeldSegment(objid=objid, mets=path))
         return True
+
+    def _packed(self, number: int, named: NamedMets) -> NamedMets:
+        """Return the METS in a zip or tar file that METS names in its place (SIARD 2.2 L_7.1-1).
+
+        What is said of the file is proven.
+        """
+        hashers = Hashers(named.fixity.algorithms)
+        with self.files.content("/".join(named.path).encode("utf-8", "surrogateescape")) as content:
+            for _ in reading.blocks(content.chunks(), hashers.update):
+                pass
+        named.check(hashers)
+        path = self.files.mets_in((*named.path[:-1], named.path[-1].rpartition(".")[0]))
+        self.execute("UPDATE mets SET path = ? WHERE id = ?", "/".join(path), number)
+        return NamedMets(path=path, called=named.called)
 
     def _children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
         """Yield the METS of each child that a METS names."""

@@ -61,7 +61,8 @@ class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
     ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB that the parent's SPLITLOB structMap says nothing of. ``format`` is what METS says of it.
+    for a split LOB that the parent's SPLITLOB structMap says nothing of, ``is_described`` for one of whose
+    whole METS says nothing. ``format`` is what METS says of it.
     """
 
     id: str
@@ -71,6 +72,7 @@ class HeldLob:
     media_type: str | None
     source: str
     is_mapped: bool = True
+    is_described: bool = True
     format: Format | None = None
 
     @property
@@ -80,7 +82,8 @@ class HeldLob:
             return ""
         return (
             f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
-            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only the sum of their sizes "
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only the "
+            f"{'sum of their sizes' if self.is_described else 'name of the last one'} "
             f"shows that none is missing ({self.source})"
         )
 

@@ -162,6 +162,7 @@ class Package(Closable):
             media_type=media,
             source=whole.source if whole else ordered[0].source,
             is_mapped=bool(named),
+            is_described=whole is not None,
             format=None if whole is None else whole.format,
         )
 

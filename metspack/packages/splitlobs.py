@@ -35,11 +35,12 @@ def chained(
 ) -> tuple[HeldPart, ...]:
     """Return a split LOB's parts in order.
 
+    Where METS says nothing of the whole, the name of the last part has to say that it is the last.
     ``parts`` are the files that children list with its id as GROUPID, ``whole`` and ``mapped`` what the
     parent says. Raises ``SourceError`` naming LOB and part for a part that is missing, there twice, or
     elsewhere in the order than something else says, and for sizes that do not add up.
     """
-    if whole is None:
+    if whole is None and (mapped or not any(is_last(part.path[-1]) for part in parts)):
         raise _error(
             lob,
             f"is in {len(parts)} parts (the first listed: {parts[0].id}, {parts[0].source}), but the parent "
@@ -47,8 +48,10 @@ def chained(
             "Without it a missing last part cannot be noticed. " + _REPAIR,
         )
     check_map(lob, parts, mapped)
-    ordered = arranged(lob, parts, whole.size, mapped)
-    if not mapped and whole.size is None and not ordered[-1].path[-1].endswith(".z"):
+    ordered = arranged(lob, parts, None if whole is None else whole.size, mapped)
+    if whole is None:
+        return ordered
+    if not mapped and whole.size is None and not is_last(ordered[-1].path[-1]):
         raise _error(
             lob,
             f"nothing says that {ordered[-1].id} ({ordered[-1].source}) is its last part: the parent METS "
@@ -84,6 +87,11 @@ def arranged(
             )
     _check_names(lob, ordered, size)
     return ordered
+
+
+def is_last(name: str) -> bool:
+    """Return whether a file's name says that it is a LOB's last part (recommendation 0.28 §5.3)."""
+    return name.endswith(f".{names.LAST}")
 
 
 def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> None:

@@ -77,12 +77,11 @@ def main(arguments: list[str] | None = None) -> int:
     for each in _all(given.seed, numbers, given.kind, given.jobs if not given.only else 1):
         results.append(each)
         unlisted = each.verdict is Verdict.SURVIVED and not is_known(each.mutant)
-        pending = "pending: " if (unlisted or each.verdict.is_failure) and is_pending(each.mutant) else ""
         if given.only or unlisted or each.verdict.is_failure:
-            _say(f"{pending}{'not listed: ' if unlisted else ''}{each}")
+            _say(f"{'not listed: ' if unlisted else ''}{each}")
     for line in _table(results):
         _say(line)
-    return int(any(each.verdict.is_failure and not is_pending(each.mutant) for each in results))
+    return int(any(each.verdict.is_failure for each in results))
 
 
 if __name__ == "__main__":

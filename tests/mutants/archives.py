@@ -48,6 +48,11 @@ class Archive:
     def tables(self) -> list[Entry]:
         return [each for each in self.entries if re.fullmatch(r"content/.*/table[0-9]+\.xml", each.name)]
 
+    @property
+    def holds_lobs(self) -> bool:
+        """Whether the bytes of LOBs lie in it."""
+        return any(re.search(r"/lob[0-9]+/.*[^/]$", each.name) for each in self.entries)
+
     def written(self) -> bytes:
         """Return the archive; a messageDigest that agreed before does so again."""
         target = io.BytesIO()

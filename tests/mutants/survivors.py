@@ -15,6 +15,8 @@ _ORDER = "METS 1.12.1: the order says nothing of files and packages; that of par
 _TWICE = "the same is said twice"
 _DATABASE = "SIARD 2.2: of the database's content, nothing but the messageDigest knows what it was"
 
+_VALIDATORS = "docs/findings.md: the rest of SIARD's own rules is for validators of SIARD"
+
 SURVIVORS: Mapping[str, str] = {
     "METS attribute with white space: *": "XML Schema 1.0, 4.3.6: around IDs and numbers it is none",
     "METS text changed: *": _PEOPLE,
@@ -61,7 +63,7 @@ SURVIVORS: Mapping[str, str] = {
     "METS element moved: *": _ORDER,
     "METS element doubled: fptr *": _TWICE,
     "METS element doubled: FLocat *": _TWICE,
-    "LOB * with its cell: *": "docs/faults.md: only a copy of a manifest kept elsewhere would tell",
+    "LOB * with its cell: *": "docs/findings.md: only a copy of a manifest kept elsewhere would tell",
     "file renamed with its entry: archive *": "names are free, and all that names it follows",
     "file renamed with its entry: other file *": "names are free, and all that names it follows",
     "file moved with its entry: *": "places are free, and all that names it follows",
@@ -79,6 +81,22 @@ SURVIVORS: Mapping[str, str] = {
     "lobFolder deleted: *": "SIARD 2.2 P_4.2-6: the cells are found without it",
     "entry compressed otherwise: *": "SIARD 2.2 P_3.1-3: deflate is allowed",
     "entry added: entry of a LOB *": "a folder without files",
+    "entry added: entry notes.txt *": _VALIDATORS,
+    "entry deleted: entry *.xsd deleted: *": _VALIDATORS,
+    "entry deleted: entry  deleted: *": _VALIDATORS,
+    "entries in another order: *": "a zip file's entries are found by their names",
+    "element of metadata.xml *: *": _DATABASE,
+    "type of a column: *": "docs/findings.md: whether values fit their type is for validators of SIARD",
+    "table of another namespace: *": _VALIDATORS,
+    "folder in metadata.xml: *": "XML 1.0: white space around a name is none",
+    "messageDigest changed: *": "XML 1.0: white space around a digest or its type is none",
+    "rows exchanged: *": "of a LOB that stays inside the archive nothing but its row tells whose it is",
+    "list with other line ends: *": "SIARD 2.2 S_8.1.3: nothing is said of the ends of lines",
+    "list in another order: *": "SIARD 2.2 S_8.1.3: nothing is said of the order of lines",
+    "PREMIS algorithm changed: *": "PREMIS 3.0, 1.5.2: names of any vocabulary; an unknown one is not compared",
+    "PREMIS identifier changed: *": "PREMIS 3.0, 1.1: its own names; a file is known by its location",
+    "PREMIS element deleted: *": "PREMIS 3.0: which elements there must be is for its schema",
+    "METS attribute copied: file@SEQ added*": "METS 1.12.1: SEQ orders files of one GROUPID",
 }
 """What was changed (``*`` for any words), and why it goes unseen."""
 

@@ -18,7 +18,6 @@ from tests.laws import THOROUGH
 from tests.mutants.bases import BASES, base
 from tests.mutants.drawing import Mutant, drawn
 from tests.mutants.kinds import KINDS
-from tests.mutants.pending import is_pending
 from tests.mutants.sealing import seal
 from tests.mutants.survivors import is_known
 from tests.mutants.verdicts import Judged, Verdict, before, judged
@@ -57,16 +56,14 @@ def test_a_package_that_was_not_changed_is_good(results: list[Judged]) -> None:
 
 
 def test_what_check_does_not_tell_no_command_refuses(results: list[Judged]) -> None:
-    failures = [str(each) for each in results if each.verdict.is_failure and not is_pending(each.mutant)]
+    failures = [str(each) for each in results if each.verdict.is_failure]
     assert not failures, "\n".join(failures)
 
 
 @pytest.mark.skipif(not THOROUGH, reason="each commit draws other kinds: just mutate lists those without")
 def test_what_nobody_tells_is_listed_with_a_reason(results: list[Judged]) -> None:
     unlisted = [
-        str(each)
-        for each in results
-        if each.verdict is Verdict.SURVIVED and not is_known(each.mutant) and not is_pending(each.mutant)
+        str(each) for each in results if each.verdict is Verdict.SURVIVED and not is_known(each.mutant)
     ]
     assert not unlisted, "\n".join(unlisted)
 

@@ -143,6 +143,20 @@ _WHOLES = " ".join(
     f"THEN substr(d.path, 1, length(d.path) - {len(suffix)})"
     for suffix in FIRST_SUFFIXES
 )
+_IDS_OF_TWO = """
+SELECT o.archive, c.archive, count(*), min(c.place) FROM cell c JOIN entry e ON e.path = c.path
+JOIN entry f ON f.xml_id = e.xml_id AND f.path <> e.path JOIN cell o ON o.path = f.path AND o.place = c.place
+WHERE NOT c.inside AND NOT o.inside AND c.archive < o.archive AND e.xml_id = c.place AND f.xml_id = c.place
+GROUP BY o.archive, c.archive ORDER BY o.archive, c.archive
+"""
+_LISTED_APART = """
+SELECT m.path, min(e.line), p.whole, count(*) FROM piece p JOIN entry e ON e.path = p.path
+JOIN mets m ON m.id = e.mets
+WHERE p.origin = 1 AND p.whole NOT GLOB '/*' AND e.element = 'file' AND e.groupid IS NULL
+AND NOT EXISTS (SELECT 1 FROM mptr n WHERE n.part = e.xml_id) AND (SELECT count(*) FROM piece o
+    WHERE o.whole = p.whole AND o.origin = 1) > 1
+GROUP BY p.whole ORDER BY p.whole
+"""
 _BESIDE = f"""
 SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c.inside
 AND c.path = CASE {_WHOLES} END
@@ -208,6 +222,10 @@ def findings(
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
         yield from _of_cells(catalogue)
+        if len(listed) > 1:
+            for name, found, count, first in catalogue.rows(_IDS_OF_TWO):
+                facts = {"found": shown(found), "other": first, "count": f"{count:,}"}
+                yield Code.IDS_OF_TWO_ARCHIVES.at(shown(name), 0, first, **facts)
     if not whole or sampled:
         # Where the bytes are read, they tell which of the two is wrong.
         yield from _against_mets(catalogue)
@@ -237,6 +255,8 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
         place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
         facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
         yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
+    for mets, line, lob, count in catalogue.rows(_LISTED_APART):
+        yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
     for name, place, path, part in catalogue.rows(_BESIDE):
         yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
 

@@ -234,6 +234,13 @@ class Archives:
         "restored as files is named by the cell.",
         "Compare the rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
+    IDS_OF_TWO_ARCHIVES = rule(
+        "Z047", WARNING, "LOBs of two archives have the same IDs",
+        "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
+        "METS 1.12.1, file (ID); metspack package form, several archives",
+        "An ID does not say which of the two LOBs is meant, so neither is restored.",
+        "Build the package again: LOBs of further archives have IDs with a prefix.",
+    )  # fmt: skip
     ARCHIVE_NAME = rule(
         "Z038", WARNING, "Archive not named .siard",
         "METS files this as the archive, but its name does not end in .siard",

@@ -176,6 +176,14 @@ class MetsCodes:
         "metspack understood it; software that looks for its TYPE or LABEL does not find it.",
         "Exchange the two.",
     )  # fmt: skip
+    MAP_OF_ANOTHER_TYPE = rule(
+        "M039", WARNING, "structMap's TYPE does not fit what is in it",
+        "an mptr of a structMap of the TYPE {found!r} names this part of a LOB: {part}",
+        "metspack package form, split LOBs",
+        "A structMap of the TYPE SPLITLOB names parts of LOBs (CONTENTIDS), any other names packages; with "
+        "another TYPE it is read as what it is not.",
+        "Give each structMap its own TYPE, or build the package again.",
+    )  # fmt: skip
     CHILD_OF_ANOTHER_TYPE = rule(
         "M038", INFO, "Child METS of another TYPE",
         "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
@@ -225,6 +233,13 @@ class MetsCodes:
         "{file!r} has {found} here, {source} says {expected} (files: {count})",
         "PREMIS 3.0, 1.5.2 fixity and 1.5.3 size",
         "One of the two was changed; what METS says is compared with the file's bytes.",
+        REBUILD,
+    )  # fmt: skip
+    PREMIS_NOWHERE = rule(
+        "M043", WARNING, "PREMIS places a file where it is not",
+        "{file!r} is not in the package; other files are where this document says (files: {count})",
+        "PREMIS 3.0, 1.7 storage",
+        "What PREMIS says of the file's history cannot be told to be of any file of the package.",
         REBUILD,
     )  # fmt: skip
 

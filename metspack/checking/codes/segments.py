@@ -116,7 +116,8 @@ class Segments:
         "S025", WARNING, "Split LOB not in the parent's map",
         "no SPLITLOB structMap says where the parts of this LOB are; found by GROUPID: {count}",
         "metspack package form, split LOBs",
-        "The order is that of SEQ alone, and only the size of the whole shows that no part is missing.",
+        "The order is that of SEQ alone, and only the size of the whole, or the name of the last part, shows "
+        "that no part is missing.",
         "Build the package again, or add the LOB to the map.",
     )  # fmt: skip
     WHOLE_NOT_DESCRIBED = rule(
@@ -126,6 +127,13 @@ class Segments:
         "metspack package form, split LOBs",
         "A last part that is missing would not be noticed in METS, so the LOB is not joined from it.",
         "Restore the parent's METS from another copy, or build the package again.",
+    )  # fmt: skip
+    PARTS_LISTED_APART = rule(
+        "S027", WARNING, "Parts listed as files of their own",
+        "the cell's LOB is in parts, which METS lists without saying that they belong together: {count}",
+        "METS 1.12.1, file (GROUPID, SEQ); metspack package form, split LOBs",
+        "The files' names alone say that they are parts of one LOB, so restore does not join them.",
+        "Build the package again from the archive: metspack build describes the whole in METS.",
     )  # fmt: skip
     MAPPING_LINE = rule(
         "S020", WARNING, "Line of mapping.txt not understood",

@@ -67,6 +67,29 @@ _SIZES = f"""
 SELECT document, min(line), count(*), path, '', size || ' bytes', expected, mets, place FROM ({_LOCATED})
 WHERE size <> expected GROUP BY document
 """  # noqa: S608 -- a constant
+# A split LOB's whole is no file: its parts have its bytes, and are read with what is said of them.
+_WHOLE_SIZES = """
+SELECT document, min(line), count(*), NULL, '', size || ' bytes', parts, NULL, 'its parts' FROM (
+    SELECT o.document, o.line, o.size, sum(d.size) AS parts, count(*) AS found,
+        (SELECT count(*) FROM piece n WHERE n.whole = o.xml_id AND n.origin = p.origin) AS named
+    FROM object o JOIN piece p ON p.whole = o.xml_id AND p.origin IN (0, 3)
+    JOIN disk d ON d.path = p.path AND d.kind = 'f' WHERE o.path IS NULL AND o.size IS NOT NULL
+    GROUP BY o.rowid
+) WHERE size <> parts AND found = named GROUP BY document
+"""
+_PUT_WHOLES = """
+INSERT INTO said SELECT o.xml_id, o.document, o.line, NULL, o.algorithm, o.digest, NULL FROM object o
+WHERE o.path IS NULL AND o.algorithm IS NOT NULL
+AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
+"""
+# Where no location leads anywhere they may be meant from another folder.
+_NOWHERE = """
+SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
+WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = o.path)
+AND EXISTS (SELECT 1 FROM object n JOIN entry e ON e.path = n.path WHERE n.document = o.document)
+GROUP BY o.document
+"""
 _DIGESTS = f"""
 SELECT document, min(line), count(*), path, algorithm || ' ', digest, value, mets, place FROM ({_LOCATED})
 WHERE algorithm = kind AND digest <> value GROUP BY document
@@ -266,10 +289,13 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
 def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on what PREMIS says of files otherwise than METS, manifests or cells.
 
-    A document's sizes are told once, and so are its digests.
+    A document's sizes are told once, and so are its digests and its locations.
     """
-    yield from _differing(catalogue, (_SIZES,))
+    catalogue.put(_PUT_WHOLES)
+    yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))
+    for document, line, count, path in list(catalogue.rows(_NOWHERE)):
+        yield Code.PREMIS_NOWHERE.at(shown(document), line, file=shown(path), count=f"{count:,}")
 
 
 def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
-from metspack.packages.splitlobs import GapError, OrderError, arranged
+from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
 from metspack.textlength import TextLength
 
 BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
@@ -287,6 +287,11 @@ class _MetsOnLob:
         return is_listed and self.names == {row[5] for row in self.held}
 
     @property
+    def has_last(self) -> bool:
+        """Whether the name of one of the parts says that it is the last."""
+        return any(is_last(shown(row[7])) for row in self.held)
+
+    @property
     def is_of_metspack(self) -> bool:
         """Whether the parts have ids as those of LOBs; others group files for reasons of their own."""
         return any(str(row[5]).startswith(f"{self.lob}.p") for row in self.held)
@@ -323,7 +328,7 @@ def _of_one(said: _MetsOnLob, batch: Batch, *, is_child: bool, is_divided: bool)
     elif said.held and said.is_of_metspack and not any(row[9] for row in said.held):
         yield from _of_groups(said, batch)
         if not is_child:
-            yield from _unmapped(said, is_divided=is_divided)
+            yield _unmapped(said, is_divided=is_divided)
 
 
 def _of_map(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
@@ -393,17 +398,14 @@ def _unsaid(said: _MetsOnLob) -> Finding | None:
     )
 
 
-def _unmapped(said: _MetsOnLob, *, is_divided: bool) -> Iterator[Finding]:
-    """Yield the finding on a LOB whose parts the parent's map does not name."""
-    if said.wholes:
-        row = said.wholes[0]
-        yield Code.LOB_NOT_MAPPED.at(shown(row[3]), row[4], said.lob, count=len(said.held))
-    elif is_divided or said.is_in_representations:
-        row = said.held[0]
-        expected = 'a division with this LABEL in a structMap TYPE="SPLITLOB" of the parent\'s METS'
-        yield Code.WHOLE_NOT_DESCRIBED.at(
-            shown(row[3]), row[4], said.lob, count=len(said.held), expected=expected
-        )
+def _unmapped(said: _MetsOnLob, *, is_divided: bool) -> Finding:
+    """Return the finding on a LOB whose parts the parent's map does not name."""
+    row = said.wholes[0] if said.wholes else said.held[0]
+    where, count = (shown(row[3]), row[4], said.lob), len(said.held)
+    if said.wholes or (said.has_last and not (is_divided or said.is_in_representations)):
+        return Code.LOB_NOT_MAPPED.at(*where, count=count)
+    expected = 'a division with this LABEL in a structMap TYPE="SPLITLOB" of the parent\'s METS'
+    return Code.WHOLE_NOT_DESCRIBED.at(*where, count=count, expected=expected)
 
 
 def _ordered(said: _MetsOnLob) -> Iterator[bytes]:

@@ -178,6 +178,7 @@ class _DocumentCounts:
     files: int = 0
     leads: bool = False
     division: int = 0
+    is_map_told: bool = False
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
     here: tuple[int, int, str] = (0, 0, "")
@@ -318,6 +319,7 @@ class DocumentReader:
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
         """Yield that a structMap has for its LABEL what is a TYPE."""
+        self._seen.is_map_told = False
         label, kind = (fact.label or "").strip(), (fact.type or "").strip()
         if label.upper() in _TYPES and kind and kind.upper() not in _TYPES:
             yield Code.TYPE_AND_LABEL.at(self._name, fact.line, found=label, type=kind)
@@ -337,6 +339,13 @@ class DocumentReader:
             return
         by = mptr.named_by
         self._seen.division = mptr.div
+        if mptr.is_misplaced and not self._seen.is_map_told:
+            self._seen.is_map_told = True
+            facts = {
+                "found": mptr.structmap_type or "none",
+                "part": (mptr.contentids or "").strip() or "none",
+            }
+            yield Code.MAP_OF_ANOTHER_TYPE.at(self._name, mptr.line, **facts)
         yield from self._pointed(mptr, by)
         order = (mptr.order or "").strip()
         self._batch.add(

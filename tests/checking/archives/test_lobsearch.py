@@ -320,7 +320,8 @@ def test_nothing_outside_the_package_is_found(tmp_path: Path) -> None:
 def test_parts_are_found_beside_the_whole_and_in_the_segments_that_follow(
     tmp_path: Path, sample: Sample
 ) -> None:
-    (finding,) = found(packaged(tmp_path / "package", sample))
+    finding, apart = found(packaged(tmp_path / "package", sample))
+    assert apart.code == "S027"
     assert (finding.code, finding.severity) == ("S010", Severity.INFO)
     assert "3 parts" in finding.message
 

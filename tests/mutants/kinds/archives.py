@@ -16,6 +16,7 @@ from tests.mutants.kinds.mets import other
 from tests.mutants.package import Package
 
 _CELL = ("file", "length", "digest", "digestType")
+_ROWS_EXCHANGED = "rows exchanged"
 Changing = Callable[[Archive, Random], tuple[str, str] | None]
 
 
@@ -31,7 +32,9 @@ def _of_archive(change: Changing, *, seals: bool = True) -> Callable[[Package, R
         if not seals:
             archive.digest = ""
         package.files[path] = archive.written()
-        return Change(told[0], f"{path}: {told[1]}")
+        # Nothing but the row tells whose a LOB in the archive is.
+        moves = told[0] == _ROWS_EXCHANGED and archive.holds_lobs
+        return Change(told[0], f"{path}: {told[1]}", is_of_other_lobs=moves)
 
     return apply
 
@@ -223,7 +226,7 @@ def _rows_exchanged(document: Document, chance: Random) -> tuple[str, str] | Non
         return None
     one, two = chance.sample(rows, 2)
     exchange(one, two)
-    return "rows exchanged", f"rows {rows.index(one) + 1} and {rows.index(two) + 1}"
+    return _ROWS_EXCHANGED, f"rows {rows.index(one) + 1} and {rows.index(two) + 1}"
 
 
 def _row_added(document: Document, _chance: Random) -> tuple[str, str] | None:

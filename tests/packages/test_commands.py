@@ -1,0 +1,38 @@
+"""Of the packages that check finds good, commands give back all LOBs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants import commands
+from tests.packages.cases import Case, cases
+
+# Decision 0019: what is no package of a database's LOBs, or not all of one, and what the form forbids.
+_COMPRESSED = {"L011__packed_in_its_place", "segments_packed_where_mets_has_them"}
+_CHILD = {"L022__child_alone"}
+_WITHOUT_LOBS = {"L035__fptr_taken_away", "csip_divided", "dates_with_spaces_around"}
+
+
+def _name(case: Case) -> str:
+    return case.id.rpartition("/")[2]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [each for each in cases() if each.kind == "good" and not each.roots and _name(each) not in _WITHOUT_LOBS],
+    ids=_name,
+)
+def test_what_check_passes_no_command_refuses(case: Case, tmp_path: Path) -> None:
+    package = case.made(tmp_path)
+    archives = tuple(path.name.removesuffix(".siard") for path in package.rglob("*.siard"))
+    refused = commands.run(package, archives).refused
+    if _name(case) in _COMPRESSED:
+        (refusal,) = refused
+        assert refusal.startswith("shards: ")
+        assert refusal.endswith("so it is not a stretch of a file")
+    elif _name(case) in _CHILD:
+        assert all("is the METS of a child IP" in each for each in refused)
+    else:
+        assert refused == []
