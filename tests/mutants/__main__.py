@@ -17,7 +17,6 @@ from tests.mutants.bases import BASES
 from tests.mutants.drawing import drawn
 from tests.mutants.kinds import KINDS
 from tests.mutants.package import Package
-from tests.mutants.pending import is_pending
 from tests.mutants.survivors import is_known
 from tests.mutants.verdicts import Judged, Verdict, judged
 

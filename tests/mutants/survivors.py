@@ -93,7 +93,7 @@ SURVIVORS: Mapping[str, str] = {
     "rows exchanged: *": "of a LOB that stays inside the archive nothing but its row tells whose it is",
     "list with other line ends: *": "SIARD 2.2 S_8.1.3: nothing is said of the ends of lines",
     "list in another order: *": "SIARD 2.2 S_8.1.3: nothing is said of the order of lines",
-    "PREMIS algorithm changed: *": "PREMIS 3.0, 1.5.2: names of any vocabulary; an unknown one is not compared",
+    "PREMIS algorithm changed: *": "PREMIS 3.0, 1.5.2: names of any vocabulary; others are not compared",
     "PREMIS identifier changed: *": "PREMIS 3.0, 1.1: its own names; a file is known by its location",
     "PREMIS element deleted: *": "PREMIS 3.0: which elements there must be is for its schema",
     "METS attribute copied: file@SEQ added*": "METS 1.12.1: SEQ orders files of one GROUPID",
