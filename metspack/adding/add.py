@@ -74,11 +74,12 @@ def add_archive(
                     f"{source} is not a SIARD archive, and LOBs without one could not be told from others",
                     hint="metspack build makes a package of them.",
                 )
+            archive.check_complete(options.accepted)
             with Sharing() as sharing, tempdb.unexplained():
                 work = _AddWork(archive, sharing, settings, progress, found)
                 built = replace(work.make(staging), target=folder)
                 archive.check_unchanged()
-                check.miscounted |= set(archive.miscounted)
+                check.known |= archive.faults
                 staging.publish(
                     moves=staging.new(work.replaced),
                     replaces=work.replaced,
@@ -135,7 +136,7 @@ class _Check:
         self._root = root
         self._options = options
         self._progress = progress
-        self.miscounted: set[str] = set()
+        self.known: set[str] = set()
 
     def check_before(self) -> None:
         """Raise ``TargetError`` when the package has errors; rows missing from its tables are accepted.
@@ -157,12 +158,12 @@ class _Check:
             self._progress,
             whole=whole,
             budgets=self._options.budgets,
-            miscounted=self.miscounted,
+            known=self.known,
         )
 
     def _errors(self, found: selfcheck.CheckOutcome) -> list[Finding]:
-        self.miscounted |= {each.place for each in found.errors if each.code == Code.ROWS_DIFFER.id}
-        return [each for each in found.errors if each.code != Code.ROWS_DIFFER.id]
+        self.known |= {each.place for each in found.errors if each.code in selfcheck.OF_SOURCE}
+        return [each for each in found.errors if each.code not in selfcheck.OF_SOURCE]
 
     def _raise(self, wrong: list[Finding], what: str) -> None:
         if wrong:

@@ -100,6 +100,8 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
         )
     check_vacant(target)  # before a large archive is read for nothing
     with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+        if isinstance(opened, Archive):
+            opened.check_complete(options.accepted)
         return build_from(opened, target, options, progress)
 
 
@@ -235,7 +237,7 @@ class BuildWork:
             staging.package,
             self.progress,
             whole=self.options.verify,
-            miscounted=() if self.archive is None else self.archive.miscounted,
+            known=() if self.archive is None else self.archive.faults,
         )
 
     def _choose_columns(self) -> frozenset[Column]:

@@ -99,6 +99,7 @@ class _InPlaceWork:
         ):
             package = _FolderPackage(archive, options)
             self.warnings += ids.name_words(archive.stem, options.name)
+            archive.check_complete(options.accepted)
             lobs.find(self.staging)
             spots = self._spots(package)
             self._check_space(spots, package)
@@ -297,7 +298,7 @@ class _InPlaceWork:
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
-            miscounted=archive.miscounted,
+            known=archive.faults,
         )
         self.warnings += found.warnings()
         if wrong := found.errors:

@@ -21,6 +21,8 @@ _TOLD = {
     Code.PSEUDO_ABSOLUTE.id,
 }
 """Findings that a build warns of in words of its own, as of every convention (P1), or was asked to write."""
+OF_SOURCE = {Code.ROWS_DIFFER.id, Code.NO_TABLE.id}
+"""Errors that an archive may have had in the source already."""
 _CONVENTIONS = "P1"
 
 
@@ -44,18 +46,18 @@ def outcome(
     *,
     whole: bool,
     budgets: Budgets | None = None,
-    miscounted: Collection[str] = (),
+    known: Collection[str] = (),
 ) -> CheckOutcome:
     """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes.
 
-    ``miscounted`` are the tables whose rows were not as many as metadata.xml says in the source already:
-    they are not an error of what was written.
+    ``known`` are the tables that were missing, or whose rows were not as many as metadata.xml says, in the
+    source already: they are not an error of what was written.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking what lies on disk", checking.weight(package) if whole else None)
     found = CheckOutcome()
     for each in checking.check(package, level, progress=progress.advance, budgets=budgets):
-        if each.code == Code.ROWS_DIFFER.id and each.place in miscounted:
+        if each.code in OF_SOURCE and each.place in known:
             continue
         if each.severity is Severity.ERROR:
             found.errors.append(each)
@@ -70,10 +72,10 @@ def _is_told(finding: Finding) -> bool:
 
 
 def check_made(
-    package: Path, progress: Progress, *, whole: bool, miscounted: Collection[str] = ()
+    package: Path, progress: Progress, *, whole: bool, known: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors."""
-    found = outcome(package, progress, whole=whole, miscounted=miscounted)
+    found = outcome(package, progress, whole=whole, known=known)
     if wrong := found.errors:
         first = wrong[0]
         raise TargetError(

@@ -86,7 +86,7 @@ def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterat
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=_loose(source))
         return
-    for table in source.metadata.tables:
+    for table in source.tables:
         tally = Tally()
         yield LobBatch(tally=tally, lobs=_surveyed(source, table, tally, read))
 

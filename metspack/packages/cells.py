@@ -124,6 +124,15 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
         raise SourceError(message, hint=error.hint) from None
 
 
+def _read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
+    """Yield the tables of an archive, but those that it lacks and METS lists no LOB of."""
+    prefix = package.index.prefix(path)
+    for table in archive.metadata.tables:
+        first = f"{prefix}s{table.schema}.t{table.number}"
+        if table.path not in archive.lacking or package.index.holds_any(f"{first}.", f"{first}/"):
+            yield table
+
+
 def is_place(lob: str) -> bool:
     """Return whether an id is a place in a database (``s0.t2.c4.r1``), as the ids that metspack gives are."""
     return _PLACE.fullmatch(links.parted(lob)[1]) is not None
@@ -241,7 +250,7 @@ class CellTable(Closable):
     def take(self, path: tuple[str, ...]) -> None:
         """Read the cells of one archive, by its names from the root; raises ``SourceError``."""
         with opened_archive(self._package, path, self._budgets) as archive:
-            for table in archive.metadata.tables:
+            for table in _read_tables(self._package, archive, path):
                 for cell in cells(archive, table):
                     lob = self._meant(archive, path, table, cell)
                     if lob is not None:

@@ -350,10 +350,13 @@ class Index(MetsTables):
         """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
         if archive not in self._prefixes:
             found = links.prefix((archive_of(archive) or archive)[-1])
-            sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
-            is_used = self.row(sql, *links.bounds(found)) is not None
-            self._prefixes[archive] = found if is_used else ""
+            self._prefixes[archive] = found if self.holds_any(*links.bounds(found)) else ""
         return self._prefixes[archive]
+
+    def holds_any(self, first: str, beyond: str) -> bool:
+        """Return whether the METS documents list a LOB with an id from the first to before the other."""
+        sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
+        return self.row(sql, first, beyond) is not None
 
     def holds(self, lob: str) -> bool:
         """Return whether the METS documents list a LOB with this id."""

@@ -338,7 +338,7 @@ def small_columns(
     """
     found: dict[Column, int] = {}
     moving: set[Column] = set()
-    for table in archive.metadata.tables:
+    for table in archive.tables:
         for each in archive.located(table, read=read):
             column = column_of(each.cell.place)
             if each.lob is None or each.lob.size >= least or len(each.lob.entries) != 1:
@@ -353,7 +353,7 @@ def keep_columns(archive: Archive, stays: Collection[Column], departures: Depart
     """Remove from the departures the entries that columns that stay inside name."""
     if not stays:
         return
-    for table in archive.metadata.tables:
+    for table in archive.tables:
         if any((table.schema, table.number) == column[:2] for column in stays):
             for each in archive.located(table):
                 if each.lob is not None and column_of(each.cell.place) in stays:

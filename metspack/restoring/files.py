@@ -197,7 +197,7 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
     """Return the columns with LOBs, or the tables, or the schemas, that there are."""
     known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.ids())
     if isinstance(source, PackagedArchive):
-        for table in source.metadata.tables:
+        for table in source.tables:
             for column in table.columns:
                 if column.is_lob:
                     words = (f"s{table.schema}", f"t{table.number}", f"c{column.number}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import MISSING_TABLE, Holdings
 from metspack.uris import Repair
 
 _ELEMENT = re.compile("a[0-9]+")
@@ -113,6 +113,7 @@ class Archive(Closable):
         self.size = opened.size
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
+        self.lacking: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
@@ -120,6 +121,12 @@ class Archive(Closable):
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
+            for table in self.metadata.tables:
+                if self.tree.extent(table.path) is None:
+                    self.lacking[table.path] = (
+                        f"table {table.label} has no document {table.path} in the archive: its rows are "
+                        "missing, and their LOBs, if there were any (metspack explain Z005)"
+                    )
             self._structure = frozenset(
                 f"{table.folder_path}/{table.folder}.{kind}"
                 for table in self.metadata.tables
@@ -194,8 +201,30 @@ class Archive(Closable):
         return extent
 
     def weight(self) -> int:
-        """Return the bytes of the tables' documents, all read to find LOBs; raises as ``document``."""
-        return sum(self.document(table).size for table in self.metadata.tables)
+        """Return the bytes of the tables' documents, all read to find LOBs."""
+        return sum(self.document(table).size for table in self.tables)
+
+    @property
+    def faults(self) -> frozenset[str]:
+        """The paths of tables that are missing, or whose rows are not as many as metadata.xml says."""
+        return frozenset((*self.lacking, *self.miscounted))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that the archive holds, in the order of metadata.xml; ``lacking`` has the others."""
+        return tuple(each for each in self.metadata.tables if each.path not in self.lacking)
+
+    def check_complete(self, accepted: Collection[str]) -> None:
+        """Raise ``SourceError`` when a table is missing, unless ``MISSING_TABLE`` is accepted."""
+        missing = [each for each in self.metadata.tables if each.path in self.lacking]
+        if not missing or MISSING_TABLE in accepted:
+            return
+        more = f", nor have {len(missing) - 1:,} more tables" if len(missing) > 1 else ""
+        raise SourceError(
+            f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}",
+            hint="metadata.xml names a table that the archive does not hold; get a complete copy. If there "
+            f"is none, --accept {MISSING_TABLE} packages the archive as it is.",
+        )
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
@@ -312,7 +341,7 @@ class Archive(Closable):
         losses: Losses | None = None
         self.resolver.recount()
         self.repairs.clear()
-        for table in self.metadata.tables:
+        for table in self.tables:
             tally = Tally()
             if tallies is not None:
                 tallies.by_table[table.path] = tally
@@ -353,6 +382,7 @@ class Archive(Closable):
                 f"{named(tables[path], cell)}: {counted(number, 'reference')} not well written ({what}), "
                 "read as meant (metspack explain P120)"
             )
+        yield from self.lacking.values()
         yield from self.miscounted.values()
         yield from self._valued.values()
 

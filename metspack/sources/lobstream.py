@@ -100,7 +100,10 @@ def _changed(held: HeldMedium) -> SourceError:
 PART_DIGEST = "dbptk-part-digest"
 """A digest that is only the last part's, as DBPTK writes it for split LOBs."""
 
-ACCEPTABLE = (PART_DIGEST,)
+MISSING_TABLE = "missing-table"
+"""A table that metadata.xml names and the archive does not hold; its LOBs, if any, are not packaged."""
+
+ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
 """Faults that may be accepted."""
 
 

@@ -101,7 +101,7 @@ def rewrite(
     renamed: dict[str, set[int]] = {}
     fields: dict[str, dict[int, set[tuple[int, ...]]]] = {}
     splices: dict[str, _Splice] = {}
-    for table in archive.metadata.tables:
+    for table in archive.tables:
         if (value := values(table)) is not None:
             noted = _noted(value, renamed.setdefault(table.path, set()), archive.metadata.version)
             if moved.is_innermost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from metspack import api, checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
+from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.restoring.siard import restore_archive
+from metspack.sources.archive import Archive
 from tests import siards
 from tests.siard.zips import Entry, forged
 
@@ -32,6 +35,33 @@ def hollow(path: Path, entries: dict[str, bytes], *more: str) -> Path:
     made = (Entry(name=name, data=data, method=8, payload=None if data else b"") for name, data in all_of)
     path.write_bytes(forged(*made))
     return path
+
+
+@pytest.mark.parametrize("dialect", ["recommendation", "csip"])
+def test_a_table_that_the_archive_lacks_is_accepted_if_one_says_so(
+    dialect: str, tmp_path: Path, northwind_full: Path
+) -> None:
+    table = "content/schema0/table4/"
+    source = tmp_path / "source" / "Lacking.siard"
+    source.parent.mkdir()
+    with zipfile.ZipFile(northwind_full) as whole, zipfile.ZipFile(source, "w") as lacking:
+        for name in whole.namelist():
+            if not name.startswith(table):
+                lacking.writestr(name, whole.read(name))
+    options = replace(OPTIONS, dialect=dialect)
+    make = partial(build.build, source, tmp_path / "out")
+    with pytest.raises(SourceError, match=r"table dbo\.Employees has no document content/schema0/table4/"):
+        make(options)
+    built = make(replace(options, accepted=frozenset({"missing-table"})))
+    assert any("has no document content/schema0/table4/table4.xml" in each for each in built.warnings)
+    target = tmp_path / "out"
+    found = [each.code for each in checking.check(target) if each.severity is Severity.ERROR]
+    assert found == ["Z005"]
+    assert list(api.roundtrip(target)) == []
+    restore_archive(target, tmp_path / "back.siard")
+    with Archive(tmp_path / "back.siard") as archive:
+        assert list(archive.lacking) == [f"{table}table4.xml"]
+        assert sum(1 for _ in archive.lobs()) == 37
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -248,7 +248,17 @@ def test_metadata_over_budget(tmp_path: Path) -> None:
 
 def test_a_table_without_its_document(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", document=metadata("2.2", [Table()]))
-    assert refusal(path).message == f"{path}: table s.t has no document content/schema0/table0/table0.xml"
+    with Archive(path) as archive:
+        assert list(archive.lobs()) == []
+        (sentence,) = archive.conventions()
+        assert sentence.startswith(
+            "table s.t has no document content/schema0/table0/table0.xml in the archive"
+        )
+        with pytest.raises(
+            SourceError, match=r"table s\.t has no document content/schema0/table0/table0\.xml$"
+        ):
+            archive.check_complete(())
+        archive.check_complete({"missing-table"})
 
 
 def test_a_table_document_that_is_damaged(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def inspect(
         option(
             "--accept WHAT",
             "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
-            "digest covers only its last part). Repeatable.",
+            "digest covers only its last part). A missing table is always shown as a warning. Repeatable.",
             choice=choices.accepted,
         ),
     ] = None,
@@ -56,7 +56,8 @@ def inspect(
     **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
     other letters are conventions of real archives. Files that no cell names are listed too.
 
-    Exits with 1 when a LOB is not found (missing, refused or ambiguous), or when --verify finds a fault.
+    Exits with 1 when a LOB is not found (missing, refused or ambiguous), when the archive lacks a table, or
+    when --verify finds a fault.
 
     `metspack inspect Northwind.siard`
     """
@@ -87,6 +88,7 @@ def _print_inspection(
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting.inspection import inspected  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
+    from metspack.sources.archive import Archive  # noqa: PLC0415
 
     with console.progress(quiet=quiet) as progress:
         found = inspected(source, progress)
@@ -108,7 +110,8 @@ def _print_inspection(
             inspection.print_verification(verification)
     if json_output:
         console.document(reporting_inspection.document(source, found, verification, faults))
-    return found.lost > 0 or (verification is not None and verification.failed > 0)
+    is_lacking = isinstance(source, Archive) and bool(source.lacking)
+    return is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
 def _verify(
@@ -155,6 +158,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
             console.finish()  # who reads along gets a table's LOBs when it has been read
         verifier.check_unchanged()
     if isinstance(source, Archive):
+        is_bad = is_bad or bool(source.lacking)
         for sentence in source.conventions():
             console.warning(sentence)
     return is_bad

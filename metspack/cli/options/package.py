@@ -186,7 +186,8 @@ Accept = Annotated[
     option(
         "--accept WHAT",
         "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
-        "last part, as DBPTK writes it; nothing proves the other parts). Repeatable.",
+        "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
+        "metadata.xml names and the archive does not hold). Repeatable.",
         SAFETY,
         choice=choices.accepted,
         to="accepted",

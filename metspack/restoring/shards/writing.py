@@ -101,7 +101,7 @@ def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disag
         name = "/".join(path)
         try:
             with opened_archive(package, path, budgets) as archive:
-                for table in archive.metadata.tables:
+                for table in archive.tables:
                     for cell in cells(archive, table):
                         lob = package.index.prefix(path) + cell.place.id
                         if package.index.holds(lob):
