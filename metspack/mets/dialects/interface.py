@@ -250,7 +250,11 @@ class Statement(Protocol):
 
     @property
     def child(self) -> str:
-        """The first reference to the METS of a child."""
+        """The first reference to the METS of a child, among the files."""
+
+    @property
+    def child_objid(self) -> str:
+        """What the first link to a child names, by OBJID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

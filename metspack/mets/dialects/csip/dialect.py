@@ -67,6 +67,7 @@ class Csip(CsipPackage, Dialect):
                 package_type=wanted.package_type,
                 content_type=wanted.content_type,
                 link_style=wanted.link_style,
+                child_links=wanted.child_links,
                 representation=wanted.representation,
                 mets_profile=package.mets_profile,
             ),
