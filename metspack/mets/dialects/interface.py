@@ -377,6 +377,11 @@ class Dialect(ABC):
         ``objid`` is the parent's, "" while it is not known.
         """
 
+    @classmethod
+    def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
+        """Return the default OBJID of a parent whose IPs are packed; ``objid`` is that of one in folders."""
+        return objid
+
     # --- places -----------------------------------------------------------------------------------------
 
     @classmethod

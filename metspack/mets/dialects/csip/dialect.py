@@ -119,6 +119,11 @@ class Csip(CsipPackage, Dialect):
             check_documentation(self.documentation)
         schema_files(self._schemas)
 
+    @classmethod
+    def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
+        """Return the OBJID that a root folder in a zip or tar file can be called by, letter by letter (CSIP1)."""
+        return links.packed_objid(CsipOptions.of(options).link_style, objid)
+
     def archive_path(self, objid: str, name: str) -> str:
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
         return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}{SIARD}"

@@ -64,6 +64,16 @@ def check_objid(terms: Terms, objid: str) -> None:
         )
 
 
+def packed_objid(link_style: str, objid: str) -> str:
+    """Return a default OBJID without the colons that no folder's name can have on every system.
+
+    ``urn:uuid:`` becomes ``uuid-``; where packages are named by URN alone, the OBJID stays one.
+    """
+    if link_style == "csip-large" or not objid.startswith(_URN_UUID):
+        return objid
+    return f"uuid-{objid.removeprefix(_URN_UUID)}"
+
+
 def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
     """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with a suffix.
 
