@@ -72,7 +72,8 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
 def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_packed: bool = False) -> str:
     """Return the parent's OBJID: the given one, else that of name and metadata; "" without an archive.
 
-    ``is_packed`` says that IPs are made zip or tar files, for which dialects may have another default. Raises ``ConfigError`` for one that cannot be.
+    ``is_packed`` says that IPs are made zip or tar files, for which a dialect may have another default.
+    Raises ``ConfigError`` for one that cannot be.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)

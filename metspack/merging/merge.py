@@ -239,4 +239,5 @@ def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
     if len(unproven) == 1:
         yield f"{unproven[0]}: no digest in the METS of the parent proves it"
     elif unproven:
-        yield f"{len(unproven):,} METS of children, {unproven[0]} first: no digest in the parent's METS proves them"
+        count = counted(len(unproven), "METS of a child", "METS of children")
+        yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"

@@ -28,6 +28,10 @@ _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER B
 _NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
 _ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND path = ? ORDER BY id LIMIT 1"
 _LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
+_LINE = """
+SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE l.path = ? ORDER BY l.rowid LIMIT 1
+"""
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
 _IN_THE_OTHER = """
 UPDATE listed SET path = CASE substr(path, 1, length(?1))
@@ -131,10 +135,10 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             yield _swapped(catalogue, child, other, is_described=is_described)
         else:
             yield _of_one(catalogue, child)
-    yield from _by_objid(catalogue)
+    yield from _by_objid(catalogue, places)
 
 
-def _by_objid(catalogue: Catalogue) -> Iterator[Finding]:
+def _by_objid(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield pairs of children, named by OBJID alone, whose folders are called by each other's OBJID."""
     misnamed: dict[bytes, _Child] = {}
     for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, By.OBJID.value)):
@@ -144,7 +148,9 @@ def _by_objid(catalogue: Catalogue) -> Iterator[Finding]:
         if other is None or _own_folder(other) != child.folder or other.parent != child.parent:
             misnamed[child.folder] = child
             continue
-        catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
+        row = catalogue.row(_LINE, other.path)
+        if row is not None and _has_digest(places, child, *row):  # the manifests are of before the swap
+            catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
         for each in (child, other):
             sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
             catalogue.put(sql, shown(each.path), Code.CHILDREN_SWAPPED.id)
@@ -235,16 +241,19 @@ def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
 def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, other: _Child) -> bool:
     """Whether a METS is what the parent has described at the other's place."""
     entry = catalogue.row(_ENTRY, other.parent, other.path)
-    if entry is None or entry[2] is None:
-        return False
-    hashers = Hashers((entry[1],))
+    return entry is not None and entry[2] is not None and _has_digest(places, child, *entry[1:])
+
+
+def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
+    """Whether a child's METS has a digest."""
+    hashers = Hashers((algorithm,))
     try:
         with places.content(child.path) as content:
             for block in content.chunks():
                 hashers.update(block)
     except (OSError, MetspackError):  # it could be read a moment ago; what it has become is told as it is
         return False
-    return hashers.digest(entry[1]).value == str(entry[2])
+    return hashers.digest(algorithm).value == str(digest)
 
 
 def _rename(catalogue: Catalogue, child: _Child, other: _Child) -> None:

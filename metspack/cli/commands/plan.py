@@ -55,7 +55,7 @@ def plan(
         str | None,
         option(
             "--pack FORM",
-            "Form of the planned build's IPs, zip or tar; in the dialect csip the default OBJID depends on it.",
+            "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
             choice=choices.forms,
         ),
     ] = None,

@@ -121,7 +121,7 @@ class Csip(CsipPackage, Dialect):
 
     @classmethod
     def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
-        """Return the OBJID that a root folder in a zip or tar file can be called by, letter by letter (CSIP1)."""
+        """Return an OBJID that is, letter by letter, a name for the root folder in the pack (CSIP1)."""
         return links.packed_objid(CsipOptions.of(options).link_style, objid)
 
     def archive_path(self, objid: str, name: str) -> str:
