@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack.mets.packages import top
+from metspack.mets.packages import ByObjid, top
+from metspack.model import Budgets
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
 _UP = '<structMap LABEL="parent AIP"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
@@ -59,3 +60,38 @@ def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> No
     assert top(tmp_path) is None
     (tmp_path / "a/METS.xml").write_text("none either")
     assert top(tmp_path) == ("a", "METS.xml")
+
+
+def by_objid(root: Path, read: list[str] | None = None) -> ByObjid:
+    def blocks(names: tuple[str, ...]) -> list[bytes]:
+        if read is not None:
+            read.append(names[0])
+        return [root.joinpath(*names).read_bytes()]
+
+    return ByObjid(root, blocks, Budgets())
+
+
+def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "urn:uuid:B")
+    ip(tmp_path, "b", "C")
+    ip(tmp_path, "c", "")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "e.txt").touch()
+    found = by_objid(tmp_path)
+    assert found.find("B") == found.find(" urn:x:B ") == ("a", "METS.xml")
+    assert found.find("C") == ("b", "METS.xml")
+    assert found.find("D") is None
+
+
+def test_the_folder_called_by_an_objid_is_looked_at_first_and_then_alone(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "urn:x:1")
+    ip(tmp_path, "urn+x+1", "urn:x:1")
+    read: list[str] = []
+    assert by_objid(tmp_path, read).find("urn:x:1") == ("urn+x+1", "METS.xml")
+    assert set(read) == {"urn+x+1"}
+
+
+def test_of_several_ips_of_one_objid_the_first_by_name_is_found(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        ip(tmp_path, name, "X")
+    assert by_objid(tmp_path).find("X") == ("a", "METS.xml")
