@@ -115,7 +115,7 @@ class SharedFaults:
 def _of_all(finding: Finding, kind: str, count: int) -> Finding:
     return replace(
         finding,
-        message=f"{finding.message}; likewise in {count - 1:,} other METS of {kind}, which points to the "
+        message=f"{finding.message}; likewise in {count - 1:,} more METS of {kind}, which points to the "
         "tool that wrote them, not to damage",
         facts=tuple(sorted((*finding.facts, ("documents", f"{count:,}")))),
     )

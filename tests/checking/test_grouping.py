@@ -173,7 +173,7 @@ def test_what_every_document_of_a_kind_breaks_is_said_once() -> None:
     assert list(shared.take("packages", [broken("CSIP10", "p")])) == []
     first, other = shared.release()
     words = (
-        "likewise in 2 other METS of representations, which points to the tool that wrote them, not to damage"
+        "likewise in 2 more METS of representations, which points to the tool that wrote them, not to damage"
     )
     assert first.message.endswith(words)
     assert ("documents", "3") in first.facts
@@ -197,4 +197,4 @@ def test_of_endless_documents_a_thousand_are_kept() -> None:
     for number in range(2_000):
         assert list(shared.take("packages", [broken("CSIP10", str(number))])) == []
     (found,) = shared.take("packages", [])
-    assert "likewise in 1,999 other METS of packages" in found.message
+    assert "likewise in 1,999 more METS of packages" in found.message

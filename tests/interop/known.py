@@ -6,6 +6,7 @@ this table for people; a test keeps the two together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _OLD, _NEW = "V2.0.4", "V2.1.0"
@@ -13,6 +14,16 @@ _BOTH = (_OLD, _NEW)
 _ALL = ("csip", "sip", "cits-siard", "aip")
 _SIPS = ("csip", "sip", "cits-siard")
 _SUBMITTED = ("sip", "cits-siard")
+
+
+PARENT, CHILD, PACKED_PARENT, PACKED_CHILD = "parent", "child", "packed parent", "packed child"
+PACKED_BY_OBJID = "packed parent by OBJID"
+_IPS = (PARENT, CHILD, PACKED_PARENT, PACKED_CHILD, PACKED_BY_OBJID)
+
+
+def named(values: tuple[str, ...]) -> str:
+    """Return versions, packages or profiles as the page has them."""
+    return "all" if values in {_ALL, _IPS} else ", ".join(each.removeprefix("V") for each in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +41,19 @@ class Known:
     @property
     def row(self) -> str:
         """Its line in the page's table."""
-        said_of = ", ".join(each.removeprefix("V") for each in self.said_of)
-        profiles = "all" if self.profiles == _ALL else ", ".join(self.profiles)
+        said_of = named(self.said_of)
+        profiles = named(self.profiles)
         return f"| {self.rule} | {said_of} | {profiles} | {self.why} |"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What a tool said in a run: the rules that failed, of a version of its rules or a package, in a profile."""
+
+    tool: str
+    subject: str
+    profile: str
+    rules: tuple[str, ...]
 
 
 _AGENT = (
@@ -100,12 +121,11 @@ def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
     return sorted(each.rule for each in table if subject in each.said_of and profile in each.profiles)
 
 
-PARENT, CHILD, PACKED_PARENT, PACKED_CHILD = "parent", "child", "packed parent", "packed child"
-_IPS = (PARENT, CHILD, PACKED_PARENT, PACKED_CHILD)
 _OUTSIDE = (
     "the parent lists the METS of its children, for their size and digest, by their places beside it: "
     "CSIP79 asks for the location, not for one inside the package. In a folder it finds them; beside a zip "
-    "file it does not look"
+    "file it does not look. With --child-links objid the parent lists nothing outside itself, and none of these "
+    "comes"
 )
 COMMONS_IP = (
     Known(
@@ -143,4 +163,78 @@ COMMONS_IP = (
 IS_ADVICE = frozenset({"CSIP4"})
 """Those of its rules that it reports as warnings."""
 
-TABLES = (EARK_VALIDATOR, COMMONS_IP)
+TABLES = {"eark-validator": EARK_VALIDATOR, "commons-ip": COMMONS_IP}
+"""The tables by the tools that they are of, in the order of the page."""
+
+
+def table(tool: str, observed: Iterable[Observed]) -> list[str]:
+    """Return the rows of a tool's table as a run saw them: a rule that no row explains comes last, and says so."""
+    seen: dict[str, list[Observed]] = {}
+    for each in observed:
+        if each.tool == tool:
+            for rule in each.rules:
+                seen.setdefault(rule, []).append(each)
+    explained = {each.rule: each for each in TABLES[tool]}
+    subjects = _IPS if tool == "commons-ip" else _BOTH
+    rows = []
+    for rule in (*explained, *sorted(seen.keys() - explained.keys())):
+        if rule in seen:
+            said_of = {each.subject for each in seen[rule]}
+            profiles = {each.profile for each in seen[rule]}
+            row = Known(
+                rule=rule,
+                said_of=tuple(each for each in subjects if each in said_of),
+                profiles=tuple(each for each in _ALL if each in profiles),
+                why=explained[rule].why if rule in explained else "NOT EXPLAINED: new in this run",
+            )
+            rows.append(row.row)
+    return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What check says of the packages of another tool: the codes, and the requirements that M030 and M031 name.
+
+    ``how`` is how such a package was had, ``means`` what there is to know of the findings.
+    """
+
+    tool: str
+    how: str
+    codes: tuple[str, ...]
+    rules: tuple[str, ...]
+    means: str
+
+    @property
+    def row(self) -> str:
+        """Its line in the page's table."""
+        return f"| {self.tool} | {self.how} | {', '.join((*self.codes, *self.rules))} | {self.means} |"
+
+
+WRITTEN = (
+    Written(
+        tool="commons-ip 2.11, and so RODA-in and RODA",
+        how="`create`, from the jar",
+        codes=("M030", "M031"),
+        rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
+        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the METS of the representations, "
+        "which CSIP has follow the same rules as the package's. commons-ip asks the first of the package alone, and "
+        "calls them VALID. Every file and digest is checked",
+    ),
+    Written(
+        tool="eatb 0.2.9, and so earkweb",
+        how="`create_sip`, from PyPI",
+        codes=("L023", "M024", "M030", "M031"),
+        rules=(*("CSIP58", "CSIP60", "CSIP62", "CSIP77", "CSIP90"),),
+        means="not damage: labels in small letters, no fileGrp Documentation, Schemas and one for each "
+        "representation, and in the METS of representations the package's OBJID (L023), where CSIP1 has the name of "
+        "their folder",
+    ),
+    Written(
+        tool="ESSArch",
+        how="simulated by its profile EARK_CSIP_SIP_v204",
+        codes=(),
+        rules=(),
+        means="",
+    ),
+)
+"""The packages of other tools, of the sample archive."""
