@@ -48,7 +48,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What a tool said in a run: the rules that failed, of a version of its rules or a package, in a profile."""
+    """What a tool said in a run: the rules that failed, of a version of them or of a package, in a profile."""
 
     tool: str
     subject: str
@@ -124,8 +124,7 @@ def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
 _OUTSIDE = (
     "the parent lists the METS of its children, for their size and digest, by their places beside it: "
     "CSIP79 asks for the location, not for one inside the package. In a folder it finds them; beside a zip "
-    "file it does not look. With --child-links objid the parent lists nothing outside itself, and none of these "
-    "comes"
+    "file it does not look. --child-links objid avoids it: the parent then lists no file outside itself"
 )
 COMMONS_IP = (
     Known(
@@ -168,7 +167,7 @@ TABLES = {"eark-validator": EARK_VALIDATOR, "commons-ip": COMMONS_IP}
 
 
 def table(tool: str, observed: Iterable[Observed]) -> list[str]:
-    """Return the rows of a tool's table as a run saw them: a rule that no row explains comes last, and says so."""
+    """Return the rows of a tool's table as a run saw them; rules that nobody has explained come last."""
     seen: dict[str, list[Observed]] = {}
     for each in observed:
         if each.tool == tool:
@@ -185,7 +184,7 @@ def table(tool: str, observed: Iterable[Observed]) -> list[str]:
                 rule=rule,
                 said_of=tuple(each for each in subjects if each in said_of),
                 profiles=tuple(each for each in _ALL if each in profiles),
-                why=explained[rule].why if rule in explained else "NOT EXPLAINED: new in this run",
+                why=explained[rule].why if rule in explained else "not explained yet",
             )
             rows.append(row.row)
     return rows
@@ -193,7 +192,7 @@ def table(tool: str, observed: Iterable[Observed]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What check says of the packages of another tool: the codes, and the requirements that M030 and M031 name.
+    """What check says of the packages of another tool: codes, and the requirements that M030 and M031 name.
 
     ``how`` is how such a package was had, ``means`` what there is to know of the findings.
     """
@@ -216,15 +215,16 @@ WRITTEN = (
         how="`create`, from the jar",
         codes=("M030", "M031"),
         rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
-        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the METS of the representations, "
-        "which CSIP has follow the same rules as the package's. commons-ip asks the first of the package alone, and "
-        "calls them VALID. Every file and digest is checked",
+        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the METS of the "
+        "representations, which by CSIP follow the same rules as the package's. commons-ip asks the first of the "
+        "package alone, and calls its packages VALID. Every file and digest is checked. A zip file adds Z023: the "
+        ".siard is compressed once more, so its cells are not checked",
     ),
     Written(
         tool="eatb 0.2.9, and so earkweb",
         how="`create_sip`, from PyPI",
         codes=("L023", "M024", "M030", "M031"),
-        rules=(*("CSIP58", "CSIP60", "CSIP62", "CSIP77", "CSIP90"),),
+        rules=(),
         means="not damage: labels in small letters, no fileGrp Documentation, Schemas and one for each "
         "representation, and in the METS of representations the package's OBJID (L023), where CSIP1 has the name of "
         "their folder",

@@ -1,4 +1,4 @@
-"""A package as ESSArch writes it by its profile EARK_CSIP_SIP_v204, read off that profile; nothing is its code.
+"""A package as ESSArch writes it by its profile EARK_CSIP_SIP_v204: read off that profile, not its code.
 
 A simulation of what its METS documents say and how their files are called, not of anything else it does.
 """
@@ -82,8 +82,8 @@ class _Document:
     def write(self, objid: str, label: str, divisions: str) -> None:
         top = f'<mets:div ID="{_id()}" LABEL="{label}">\n{divisions}</mets:div>'
         text = (
-            f'<?xml version="1.0" encoding="UTF-8"?>\n<mets:mets {_ROOT} OBJID="UUID:{objid}" TYPE="Databases" '
-            f'csip:CONTENTINFORMATIONTYPE="SIARD2">\n{_HEADER}\n{self.metadata()}'
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<mets:mets {_ROOT} OBJID="UUID:{objid}" '
+            f'TYPE="Databases" csip:CONTENTINFORMATIONTYPE="SIARD2">\n{_HEADER}\n{self.metadata()}'
             f'<mets:fileSec ID="{_id()}">\n{self.groups}</mets:fileSec>\n'
             f'<mets:structMap ID="{_id()}" TYPE="physical" LABEL="{self._label}">\n{top}\n</mets:structMap>\n'
             "</mets:mets>\n"
