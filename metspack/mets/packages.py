@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,11 @@ from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.mets import CSIP_METS, METS_NAMES, reader
+from metspack.mets import CSIP_METS, METS_NAMES, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.links import Mptr, are_same, bare
 from metspack.model import Budgets
+
+_OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,18 @@ def _named(document: Document, ip: _IpMets, folders: list[str], budgets: Budgets
         if other is not None and other.objid and any(are_same(other.objid, href) for href in ip.ups):
             return folder
     return None
+
+
+def located(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
+    """Return the names from a root to the target of a reference in a METS in a folder, as ``uris.joined``.
+
+    Some tools write ``file:///data/...`` in the METS of a representation, counted from its own folder; that
+    is where such a location leads, if it begins with the name of a folder that representations have.
+    """
+    in_own = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _OWN_FOLDERS
+    if in_own and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
+        return uris.walked(folder, reference.segments)
+    return uris.joined(folder, reference)
 
 
 def folder_of_objid(objid: str) -> str:

@@ -48,7 +48,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What a tool said in a run: the rules that failed, of a version of them or of a package, in a profile."""
+    """What a tool said in a run: rules that failed, of a version of them or of a package, in a profile."""
 
     tool: str
     subject: str
@@ -190,6 +190,11 @@ def table(tool: str, observed: Iterable[Observed]) -> list[str]:
     return rows
 
 
+def _numbered(rule: str) -> tuple[str, int]:
+    name = rule.rstrip("0123456789")
+    return name, int(rule.removeprefix(name))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """What check says of the packages of another tool: codes, and the requirements that M030 and M031 name.
@@ -206,35 +211,43 @@ class Written:
     @property
     def row(self) -> str:
         """Its line in the page's table."""
-        return f"| {self.tool} | {self.how} | {', '.join((*self.codes, *self.rules))} | {self.means} |"
+        found = (*self.codes, *sorted(self.rules, key=_numbered))
+        return f"| {self.tool} | {self.how} | {', '.join(found)} | {self.means} |"
 
 
+_GROUPS = ("CSIP60", "CSIP113", "CSIP114", "CSIP116", "CSIP118")
+_LABELS = ("CSIP90", "CSIP95", "CSIP99")
 WRITTEN = (
     Written(
         tool="commons-ip 2.11, and so RODA-in and RODA",
         how="`create`, from the jar",
         codes=("M030", "M031"),
         rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
-        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the METS of the "
-        "representations, which by CSIP follow the same rules as the package's. commons-ip asks the first of the "
-        "package alone, and calls its packages VALID. Every file and digest is checked. A zip file adds Z023: the "
-        ".siard is compressed once more, so its cells are not checked",
+        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, "
+        "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, and "
+        "calls its packages VALID. In a zip file Z023 comes besides: the .siard is compressed once more, so "
+        "that its cells are not checked",
     ),
     Written(
         tool="eatb 0.2.9, and so earkweb",
         how="`create_sip`, from PyPI",
         codes=("L023", "M024", "M030", "M031"),
-        rules=(),
-        means="not damage: labels in small letters, no fileGrp Documentation, Schemas and one for each "
-        "representation, and in the METS of representations the package's OBJID (L023), where CSIP1 has the name of "
-        "their folder",
+        rules=(*_GROUPS, *_LABELS, "CSIP88", "CSIP92", "CSIP105", "CSIP107", "CSIP108", "CSIPSTR13"),
+        means="not damage: labels in small letters, files in groups of another name, and the package's OBJID "
+        "in the representation's METS as well (L023)",
     ),
     Written(
         tool="ESSArch",
-        how="simulated by its profile EARK_CSIP_SIP_v204",
-        codes=(),
-        rules=(),
-        means="",
+        how="simulated, from its profile EARK_CSIP_SIP_v204",
+        codes=("L023", "M030", "M031", "P004"),
+        rules=(
+            *_GROUPS,
+            *_LABELS,
+            *("CSIP20", "CSIP34", "CSIP66", "CSIP81", "CSIP82", "CSIP91", "CSIP92", "CSIP103", "CSIP105"),
+            *("CSIPSTR2", "CSIPSTR4", "CSIPSTR6", "CSIPSTR7", "CSIPSTR12"),
+        ),
+        means="not damage: mets.xml in small letters, and so are labels and TYPE; UUID: before the OBJID, "
+        "also in the representation's METS (L023); locations as file:///data/..., which are followed (P004)",
     ),
 )
-"""The packages of other tools, of the sample archive."""
+"""The packages of other tools, each with the sample archive in one representation."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack.mets.packages import ByObjid, top
+from metspack import uris
+from metspack.mets.packages import ByObjid, located, top
 from metspack.model import Budgets
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
@@ -95,3 +96,20 @@ def test_of_several_ips_of_one_objid_the_first_by_name_is_found(tmp_path: Path) 
     for name in ("b", "a"):
         ip(tmp_path, name, "X")
     assert by_objid(tmp_path).find("X") == ("a", "METS.xml")
+
+
+@pytest.mark.parametrize(
+    ("folder", "href", "names"),
+    [
+        (("P", "representations", "rep1"), "file:///data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("representations", "rep1"), "file:///metadata/p.xml", "representations/rep1/metadata/p.xml"),
+        (("representations", "rep1"), "file:///representations/rep1/data/a", "representations/rep1/data/a"),
+        (("P", "representations", "rep1"), "file:///P/data/a.bin", "P/data/a.bin"),
+        (("P", "representations", "rep1"), "data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("P",), "file:///data/a.bin", "data/a.bin"),
+    ],
+)
+def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
+    folder: tuple[str, ...], href: str, names: str
+) -> None:
+    assert "/".join(located(folder, uris.parsed(href))) == names
