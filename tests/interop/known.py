@@ -224,9 +224,9 @@ WRITTEN = (
         codes=("M030", "M031"),
         rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
         means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, "
-        "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, and "
-        "calls its packages VALID. In a zip file Z023 comes besides: the .siard is compressed once more, so "
-        "that its cells are not checked",
+        "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, "
+        "and calls its packages VALID. In a zip file Z023 comes besides: the .siard is compressed once more, "
+        "so that its cells are not checked",
     ),
     Written(
         tool="eatb 0.2.9, and so earkweb",
