@@ -24,7 +24,7 @@ from tests.trees import tree
 
 STYLES = ("aip", "csip-large", "recommendation")
 PACKS = (None, "zip", "tar")
-PARENT, CHILD = "N", "N_lobseg_{}"
+PARENT = "N"
 
 
 def by_objid(style: str = "aip", pack: str | None = None, **options: object) -> BuildOptions:
