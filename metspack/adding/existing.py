@@ -14,6 +14,7 @@ from metspack.files import reading
 from metspack.layouts.names import is_archive
 from metspack.mets import REPRESENTATIONS_FOLDER, dialects, is_mets_name, reader
 from metspack.mets.dialects.interface import Dialect, ExistingPackage
+from metspack.mets.links import By, Mptr
 
 _MADE_BY = "metspack"
 _PACKED = re.compile(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
@@ -25,7 +26,8 @@ _BUILD = "metspack build makes a package of the archive by itself."
 class _ParentHeader:
     """Root, header, agents and structMap labels of the parent's METS, its checksum algorithm and first hrefs.
 
-    ``child`` is the first reference to the METS of a child, ``href`` the first to any file.
+    ``child`` is the first reference to the METS of a child, ``href`` the first to any file; ``child_objid``
+    is what the first mptr to a child names by its OBJID.
     """
 
     root: Mapping[str, str] = field(default_factory=dict)
@@ -35,6 +37,7 @@ class _ParentHeader:
     checksum: str = ""
     href: str = ""
     child: str = ""
+    child_objid: str = ""
 
     def add_file(self, checksum: str, href: str) -> None:
         """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
@@ -148,4 +151,6 @@ def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
                 said.labels.add(fact.label or "")
             elif isinstance(fact, reader.File) and fact.element == "file":
                 said.add_file(fact.checksum_type or "", fact.href or "")
+            elif isinstance(fact, Mptr) and fact.is_childward and fact.named_by is not By.LOCATION:
+                said.child_objid = said.child_objid or fact.href or ""
     return said

@@ -133,7 +133,8 @@ class BuildWork:
         self.plan = PlanFile(options.plan) if options.plan else None
         self.division = self.plan.header.division if self.plan else division(options, self.archive)
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
-        self.objid = building_options.objid(options, self.name, self.archive)
+        is_packed = options.pack is not None
+        self.objid = building_options.objid(options, self.name, self.archive, is_packed=is_packed)
         if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
@@ -144,7 +145,7 @@ class BuildWork:
             options.dialect,
             options.mapping_uri,
             manifest=options.lob_manifest,
-            is_packed=options.pack is not None,
+            is_packed=is_packed,
         )
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:

@@ -142,5 +142,5 @@ def _identity(options: BuildOptions, name: str, archive: Archive | None) -> tupl
     package = PackageOptions(
         objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
     )
-    objid = building_options.objid(package, name, archive)
+    objid = building_options.objid(package, name, archive, is_packed=options.pack is not None)
     return building_options.dialect(package, name, objid, archive), objid

@@ -69,9 +69,10 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     return ids.given_name(planned)
 
 
-def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
+def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_packed: bool = False) -> str:
     """Return the parent's OBJID: the given one, else that of name and metadata; "" without an archive.
 
+    ``is_packed`` says that IPs are made zip or tar files, for which a dialect may have another default.
     Raises ``ConfigError`` for one that cannot be.
     """
     if options.objid is not None:
@@ -79,7 +80,10 @@ def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     if archive is None:
         return ""
     document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
-    return ids.package_objid(name, document)
+    made = ids.package_objid(name, document)
+    if not is_packed:
+        return made
+    return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 
 
 def layout(dialect: str, given: Layout | None, archive: Archive | None) -> Layout:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum, unique
+from itertools import chain
 from pathlib import Path
 
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
@@ -14,7 +15,7 @@ from metspack.checking.links.graph import Graph, LinkState
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.run import Checked, Checking
-from metspack.digests import Hashers
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import tempdb
 from metspack.mets.links import bare
@@ -33,7 +34,12 @@ BEGIN;
 _LISTED = """
 SELECT path, max(size), max(algorithm), max(digest) FROM entry WHERE path IS NOT NULL GROUP BY path
 """
-_THERE = "SELECT path FROM disk WHERE kind = 'f' AND path NOT IN (SELECT path FROM pack)"
+# A child that is named by its OBJID alone has its METS listed nowhere.
+_UNLISTED_METS = """
+SELECT m.path, (SELECT max(algorithm) FROM entry) FROM mets m
+WHERE m.parent IS NOT NULL AND m.ok AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = m.path)
+"""
+_THERE = "SELECT path, NULL FROM disk WHERE kind = 'f' AND path NOT IN (SELECT path FROM pack)"
 _UNREAD = "SELECT path FROM mets WHERE NOT ok AND (size IS NOT NULL OR path IN (SELECT path FROM disk))"
 _NOT_READ = """
 SELECT path, min(side), max(side) FROM unread GROUP BY path ORDER BY path
@@ -185,7 +191,8 @@ class Comparison(tempdb.Scratch):
             if checked.package.mets is None and not by_bytes:
                 raise SourceError(f"{path} has no METS file", hint="Compare --bytes, or name the METS file.")
             label = _labels(catalogue)
-            listed = self._hashed(path, catalogue, checked.places) if by_bytes else catalogue.rows(_LISTED)
+            hashed = self._hashed(path, catalogue, checked.places, by_bytes=by_bytes)
+            listed = hashed if by_bytes else chain(catalogue.rows(_LISTED), hashed)
             rows = ((side, label(name), *said) for name, *said in listed)
             self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, ?, NULL)", rows)
             unread = ((side, label(name)) for (name,) in catalogue.rows(_UNREAD))
@@ -202,9 +209,13 @@ class Comparison(tempdb.Scratch):
                     hint="Name the roots of each package apart: --root-a DIR, --root-b DIR.",
                 )
 
-    def _hashed(self, path: Path, catalogue: Catalogue, places: CheckedTree) -> Iterator[Row]:
-        for (name,) in catalogue.rows(_THERE):
-            hashers = Hashers((_BY_BYTES,))
+    def _hashed(
+        self, path: Path, catalogue: Catalogue, places: CheckedTree, *, by_bytes: bool
+    ) -> Iterator[Row]:
+        """Yield path, size and digest of all files, or of those METS alone that no METS lists."""
+        for name, said in list(catalogue.rows(_THERE if by_bytes else _UNLISTED_METS)):
+            algorithm = said if said in OCTETS else _BY_BYTES
+            hashers = Hashers((algorithm,))
             try:
                 with places.content(name) as content:
                     for block in content.chunks():
@@ -216,7 +227,7 @@ class Comparison(tempdb.Scratch):
                     f"{path}: {shown(name)} cannot be read: {reason}",
                     hint="Compare by what METS says, or make the file readable.",
                 ) from error
-            digest = hashers.digest(_BY_BYTES)
+            digest = hashers.digest(algorithm)
             yield name, hashers.size, digest.algorithm, digest.value
 
 

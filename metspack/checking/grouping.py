@@ -1,9 +1,12 @@
-"""Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files."""
+"""Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files.
+
+So is a requirement that every METS of a kind breaks alike: that comes of the tool that wrote them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.model import Finding
@@ -52,6 +55,69 @@ def _with_more(finding: Finding, folder: str, more: int) -> Finding:
         finding,
         message=f"{finding.message}; likewise {more:,} more below {folder!r}",
         facts=tuple(sorted((*finding.facts, ("folder", folder), ("more", f"{more:,}")))),
+    )
+
+
+@dataclass(slots=True)
+class _SharedFault:
+    first: Finding
+    others: list[Finding] = field(default_factory=list)
+    count: int = 1
+
+    def add(self, finding: Finding) -> None:
+        self.count += 1
+        if len(self.others) < _KEPT:
+            self.others.append(finding)
+
+
+class SharedFaults:
+    """Groups what is wrong alike with every document of a kind; what some of them alone have is told of each.
+
+    ``kind`` is a word for several: ``packages``. ``alike`` tells findings of one fault by their facts.
+    """
+
+    def __init__(self, *alike: str) -> None:
+        self._alike = frozenset(alike)
+        self._held: dict[str, dict[Hashable, _SharedFault]] = {}
+
+    def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Take all findings about one document; yield those that not every document has, held back or not."""
+        keyed = {self._key(each): each for each in findings}
+        if kind not in self._held:
+            self._held[kind] = {key: _SharedFault(each) for key, each in keyed.items()}
+            return
+        held = self._held[kind]
+        for key in [key for key in held if key not in keyed]:
+            yield from self._each(kind, held.pop(key))
+        for key, finding in keyed.items():
+            if key in held:
+                held[key].add(finding)
+            else:
+                yield finding
+
+    def release(self) -> Iterator[Finding]:
+        """Yield what every document of its kind has: once, with their number when there are several."""
+        for kind, held in self._held.items():
+            for fault in held.values():
+                yield fault.first if fault.count == 1 else _of_all(fault.first, kind, fault.count)
+        self._held.clear()
+
+    def _key(self, finding: Finding) -> Hashable:
+        return (finding.code, *(each for each in finding.facts if each[0] in self._alike))
+
+    def _each(self, kind: str, fault: _SharedFault) -> Iterator[Finding]:
+        if fault.count > len(fault.others) + 1:  # more than are kept
+            yield _of_all(fault.first, kind, fault.count)
+        else:
+            yield from (fault.first, *fault.others)
+
+
+def _of_all(finding: Finding, kind: str, count: int) -> Finding:
+    return replace(
+        finding,
+        message=f"{finding.message}; likewise in {count - 1:,} more METS of {kind}, which points to the "
+        "tool that wrote them, not to damage",
+        facts=tuple(sorted((*finding.facts, ("documents", f"{count:,}")))),
     )
 
 

@@ -259,4 +259,4 @@ class CheckedTree(MountedTree):
         if (path := self.here(reference)) is not None:
             return path
         _, boundary, base = self._last
-        return boundary + path_of(uris.joined(base, reference))
+        return boundary + path_of(mets_packages.located(base, reference))

@@ -107,7 +107,7 @@ class DataFiles:
         self._of_parent: list[int] = []
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
-        self.unproven: list[str] = []
+        self.unproven: list[Path] = []
         tables.add_function("data_path", _data_path)
         tables.execute(_DATA_TABLE)
         tables.execute(_VIEW)
@@ -178,7 +178,7 @@ class DataFiles:
         """Add the data files that the METS of a container and of its representation list."""
         said = said_of_mets(self._tables, self._containers[0], container) if number else None
         if number and (said is None or not said.algorithms):
-            self.unproven.append(f"{container.mets}: no digest in the METS of the parent proves it")
+            self.unproven.append(container.mets)
         self._add(number, container.number, container.mets)
         if said is not None:
             for _ in proven(container, (CSIP_METS,), said):

@@ -103,7 +103,7 @@ class _MergeWork:
         self.parent = containers[0]
         self.objid = ids.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
-        self.warnings = [*found.unproven]
+        self.warnings = [*_words_on(found.unproven)]
         self.options = replace(options, objid=self.objid)
         self.archive = self._archive()
 
@@ -232,3 +232,12 @@ class _MergeWork:
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
                 f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
             )
+
+
+def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
+    """Yield what is to be said of the METS of children that the parent's METS gives no digest."""
+    if len(unproven) == 1:
+        yield f"{unproven[0]}: no digest in the METS of the parent proves it"
+    elif unproven:
+        count = counted(len(unproven), "METS of a child", "METS of children")
+        yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,11 @@ from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.mets import CSIP_METS, reader
-from metspack.mets.links import Mptr, are_same
+from metspack.mets import CSIP_METS, METS_NAMES, REPRESENTATIONS_FOLDER, reader
+from metspack.mets.links import Mptr, are_same, bare
 from metspack.model import Budgets
+
+_OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +134,77 @@ def _named(document: Document, ip: _IpMets, folders: list[str], budgets: Budgets
         if other is not None and other.objid and any(are_same(other.objid, href) for href in ip.ups):
             return folder
     return None
+
+
+def located(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
+    """Return the names from a root to the target of a reference in a METS in a folder, as ``uris.joined``.
+
+    Some tools write ``file:///data/...`` in the METS of a representation, counted from its own folder; that
+    is where such a location leads, if it begins with the name of a folder that representations have.
+    """
+    in_own = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _OWN_FOLDERS
+    if in_own and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
+        return uris.walked(folder, reference.segments)
+    return uris.joined(folder, reference)
+
+
+def folder_of_objid(objid: str) -> str:
+    """Return the name that the folder of an IP with an OBJID has: ``:`` is ``+`` there (E-ARK AIP, AIP21)."""
+    return objid.strip().replace(":", "+")
+
+
+class ByObjid:
+    """The IPs side by side in the folder ``root``, packed or not, found by OBJID; for one thread.
+
+    ``blocks`` gives the bytes of a METS by its names from there; it is not asked for other folders' METS
+    where the folder called by an OBJID is that IP's.
+    """
+
+    def __init__(
+        self, root: Path, blocks: Callable[[tuple[str, ...]], Iterable[bytes]], budgets: Budgets
+    ) -> None:
+        self._root = root
+        self._blocks = blocks
+        self._budgets = budgets
+        self._folders: frozenset[str] | None = None
+        self._found: dict[str, tuple[str, ...]] | None = None
+
+    def find(self, objid: str) -> tuple[str, ...] | None:
+        """Return folder and name of the METS with an OBJID, None when no IP there has it.
+
+        Of several the one in the folder that is called by the OBJID is taken, or else the first by name.
+        """
+        called = folder_of_objid(objid)
+        if self._folders is None:
+            self._folders = frozenset(_folders(self._root))
+        if called in self._folders:
+            for names, found in self._read(called):
+                if are_same(found, objid):
+                    return names
+        if self._found is None:
+            self._found = {}
+            for folder in sorted(self._folders):
+                for names, found in self._read(folder):
+                    self._found.setdefault(bare(found), names)
+        return self._found.get(bare(objid))
+
+    def _read(self, folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the METS in a folder, each with its OBJID."""
+        for name in METS_NAMES:
+            with suppress(OSError, MetspackError):
+                for fact in reader.read(self._blocks((folder, name)), self._budgets):
+                    if isinstance(fact, reader.Root):
+                        if objid := (fact.objid or "").strip():
+                            yield (folder, name), objid
+                        break
+
+
+def _folders(root: Path) -> Iterator[str]:
+    """Yield the names of the folders in a folder, and those that its zip and tar files have once unpacked."""
+    with os.scandir(root) as entries:
+        for each in entries:
+            stem, suffix = os.path.splitext(each.name)
+            if each.is_dir(follow_symlinks=False):
+                yield each.name
+            elif os.fsencode(suffix.lower()) in SUFFIXES:
+                yield stem

@@ -19,6 +19,7 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, links, reader
+from metspack.mets.packages import ByObjid
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
@@ -76,7 +77,8 @@ CREATE TABLE whole (
 );
 CREATE INDEX whole_lob ON whole (lob);
 CREATE TABLE mptr (
-    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, div INTEGER, line INTEGER
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, objid INTEGER, up INTEGER, div INTEGER,
+    line INTEGER
 );
 CREATE INDEX mptr_div ON mptr (mets, div);
 CREATE TABLE mapped (
@@ -89,12 +91,12 @@ _PUT_ENTRY = """INSERT INTO entry
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, up, div, line) VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, div, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _TABLES = ("entry", "whole", "mptr", "mapped")
 _DOWN = (
-    "SELECT m.href, m.url, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets AND o.div = m.div "
-    "AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
+    "SELECT m.href, m.url, m.objid, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
+    "AND o.div = m.div AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
     "FROM mptr m LEFT JOIN entry e ON e.id = "
     "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets AND kind = 'file') "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
@@ -109,6 +111,8 @@ _LISTED = (
 )
 
 Row = tuple[Any, ...]
+
+_NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that says them
 
 
 class MetsTables(tempdb.Closable):
@@ -215,8 +219,9 @@ class MetsTables(tempdb.Closable):
                 fact.line,
             )
             return
-        url = fact.named_by is links.By.LOCATION
-        self._put(_PUT_MPTR, document.number, href, url, fact.is_upward, fact.div, fact.line)
+        by = fact.named_by
+        kind = (by is links.By.LOCATION, by is links.By.OBJID)
+        self._put(_PUT_MPTR, document.number, href, *kind, fact.is_upward, fact.div, fact.line)
 
     def _file(self, document: _Document, fact: reader.File) -> None:
         size, digest = size_of(fact), digest_of(fact)
@@ -299,6 +304,7 @@ class Index(MetsTables):
         self._root = root
         super().__init__(budgets)
         self.files = PackageFiles(root, self.budgets)
+        self._beside = ByObjid(root, self._blocks, self.budgets)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
         self.objid = ""
@@ -441,7 +447,7 @@ class Index(MetsTables):
         """Yield the METS of each child that a METS names."""
         name = "/".join(path)
         down = False
-        for href, url, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
+        for href, url, by_objid, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
             child: NamedMets | None = None
             refused = why
             if entry is not None:
@@ -452,6 +458,9 @@ class Index(MetsTables):
                 child = None if place is None else self._by_url(number, name, place, beside)
             elif number > 1 or beside is not None:
                 continue  # the link to the parent, without a label that says so; or a name beside a place
+            elif by_objid and href:
+                place, refused = self._beside.find(href), "but no package beside it has this OBJID"
+                child = None if place is None else _child("/".join(place), href, name, _NOTHING_SAID)
             if child is not None:
                 down = down or not is_representation(child.path)
                 yield child
@@ -464,6 +473,10 @@ class Index(MetsTables):
         if number == 1 and not down:
             self._check_is_no_child(name)
 
+    def _blocks(self, names: tuple[str, ...]) -> Iterator[bytes]:
+        with self.files.document(names) as content:
+            yield from content.chunks()
+
     def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
         """Return the child that a METS points to by its path, with what the METS says of that file.
 
@@ -474,7 +487,7 @@ class Index(MetsTables):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
         self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
-        return _child(listed, objid, name, self.file_at(number, place) or (None, None, None, 0))
+        return _child(listed, objid, name, self.file_at(number, place) or _NOTHING_SAID)
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")

@@ -6,7 +6,7 @@ import re
 
 from metspack import digests, uris
 from metspack.layouts.names import ARCHIVE
-from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name, reader
+from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
 from metspack.siard import metadata
@@ -22,7 +22,7 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
         reference = uris.parsed(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
             return None, f"the href {href!r} is an absolute path, outside the package"
-        path = uris.joined(folder, reference)
+        path = packages.located(folder, reference)
     except uris.ReferenceRefused as error:
         return None, error.message
     return (path, None) if path else (None, f"the href {href!r} names no file")

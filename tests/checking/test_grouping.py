@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import check
 from metspack.checking.codes import Code
-from metspack.checking.grouping import FindingGroups, climbing, moved
+from metspack.checking.grouping import FindingGroups, SharedFaults, climbing, moved
 from metspack.model import Finding
 from tests.packages import forge
 from tests.packages.placed import describe
@@ -159,3 +159,42 @@ def test_the_uppermost_folder_of_those_that_share_the_fault(path: bytes, shared:
             break
         expected = each
     assert folder == expected
+
+
+def broken(rule: str, path: str, found: str = "none") -> Finding:
+    said = {"need": "MUST", "standard": "CSIP", "where": "", "expected": "", "count": "1"}
+    return Code.REQUIREMENT_BROKEN.at(path, 1, rule=rule, found=found, **said)
+
+
+def test_what_every_document_of_a_kind_breaks_is_said_once() -> None:
+    shared = SharedFaults("rule", "found")
+    for path in ("a", "b", "c"):
+        assert list(shared.take("representations", [broken("CSIP10", path)])) == []
+    assert list(shared.take("packages", [broken("CSIP10", "p")])) == []
+    first, other = shared.release()
+    words = (
+        "likewise in 2 more METS of representations, which points to the tool that wrote them, not to damage"
+    )
+    assert first.message.endswith(words)
+    assert ("documents", "3") in first.facts
+    assert other == broken("CSIP10", "p")
+
+
+def test_what_some_documents_break_is_said_of_each() -> None:
+    shared = SharedFaults("rule", "found")
+    assert list(shared.take("packages", [broken("CSIP10", "a"), broken("CSIP2", "a", "A")])) == []
+    assert list(shared.take("packages", [broken("CSIP10", "b"), broken("CSIP2", "b", "B")])) == [
+        broken("CSIP2", "a", "A"),
+        broken("CSIP2", "b", "B"),
+    ]
+    assert list(shared.take("packages", [])) == [broken("CSIP10", "a"), broken("CSIP10", "b")]
+    assert list(shared.take("packages", [broken("CSIP10", "d")])) == [broken("CSIP10", "d")]
+    assert list(shared.release()) == []
+
+
+def test_of_endless_documents_a_thousand_are_kept() -> None:
+    shared = SharedFaults("rule", "found")
+    for number in range(2_000):
+        assert list(shared.take("packages", [broken("CSIP10", str(number))])) == []
+    (found,) = shared.take("packages", [])
+    assert "likewise in 1,999 more METS of packages" in found.message

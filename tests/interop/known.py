@@ -6,6 +6,7 @@ this table for people; a test keeps the two together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _OLD, _NEW = "V2.0.4", "V2.1.0"
@@ -13,6 +14,16 @@ _BOTH = (_OLD, _NEW)
 _ALL = ("csip", "sip", "cits-siard", "aip")
 _SIPS = ("csip", "sip", "cits-siard")
 _SUBMITTED = ("sip", "cits-siard")
+
+
+PARENT, CHILD, PACKED_PARENT, PACKED_CHILD = "parent", "child", "packed parent", "packed child"
+PACKED_BY_OBJID = "packed parent by OBJID"
+_IPS = (PARENT, CHILD, PACKED_PARENT, PACKED_CHILD, PACKED_BY_OBJID)
+
+
+def named(values: tuple[str, ...]) -> str:
+    """Return versions, packages or profiles as the page has them."""
+    return "all" if values in {_ALL, _IPS} else ", ".join(each.removeprefix("V") for each in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +41,19 @@ class Known:
     @property
     def row(self) -> str:
         """Its line in the page's table."""
-        said_of = ", ".join(each.removeprefix("V") for each in self.said_of)
-        profiles = "all" if self.profiles == _ALL else ", ".join(self.profiles)
+        said_of = named(self.said_of)
+        profiles = named(self.profiles)
         return f"| {self.rule} | {said_of} | {profiles} | {self.why} |"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What a tool said in a run: rules that failed, of a version of them or of a package, in a profile."""
+
+    tool: str
+    subject: str
+    profile: str
+    rules: tuple[str, ...]
 
 
 _AGENT = (
@@ -100,12 +121,10 @@ def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
     return sorted(each.rule for each in table if subject in each.said_of and profile in each.profiles)
 
 
-PARENT, CHILD, PACKED_PARENT, PACKED_CHILD = "parent", "child", "packed parent", "packed child"
-_IPS = (PARENT, CHILD, PACKED_PARENT, PACKED_CHILD)
 _OUTSIDE = (
     "the parent lists the METS of its children, for their size and digest, by their places beside it: "
     "CSIP79 asks for the location, not for one inside the package. In a folder it finds them; beside a zip "
-    "file it does not look"
+    "file it does not look. --child-links objid avoids it: the parent then lists no file outside itself"
 )
 COMMONS_IP = (
     Known(
@@ -143,4 +162,92 @@ COMMONS_IP = (
 IS_ADVICE = frozenset({"CSIP4"})
 """Those of its rules that it reports as warnings."""
 
-TABLES = (EARK_VALIDATOR, COMMONS_IP)
+TABLES = {"eark-validator": EARK_VALIDATOR, "commons-ip": COMMONS_IP}
+"""The tables by the tools that they are of, in the order of the page."""
+
+
+def table(tool: str, observed: Iterable[Observed]) -> list[str]:
+    """Return the rows of a tool's table as a run saw them; rules that nobody has explained come last."""
+    seen: dict[str, list[Observed]] = {}
+    for each in observed:
+        if each.tool == tool:
+            for rule in each.rules:
+                seen.setdefault(rule, []).append(each)
+    explained = {each.rule: each for each in TABLES[tool]}
+    subjects = _IPS if tool == "commons-ip" else _BOTH
+    rows = []
+    for rule in (*explained, *sorted(seen.keys() - explained.keys())):
+        if rule in seen:
+            said_of = {each.subject for each in seen[rule]}
+            profiles = {each.profile for each in seen[rule]}
+            row = Known(
+                rule=rule,
+                said_of=tuple(each for each in subjects if each in said_of),
+                profiles=tuple(each for each in _ALL if each in profiles),
+                why=explained[rule].why if rule in explained else "not explained yet",
+            )
+            rows.append(row.row)
+    return rows
+
+
+def _numbered(rule: str) -> tuple[str, int]:
+    name = rule.rstrip("0123456789")
+    return name, int(rule.removeprefix(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What check says of the packages of another tool: codes, and the requirements that M030 and M031 name.
+
+    ``how`` is how such a package was had, ``means`` what there is to know of the findings.
+    """
+
+    tool: str
+    how: str
+    codes: tuple[str, ...]
+    rules: tuple[str, ...]
+    means: str
+
+    @property
+    def row(self) -> str:
+        """Its line in the page's table."""
+        found = (*self.codes, *sorted(self.rules, key=_numbered))
+        return f"| {self.tool} | {self.how} | {', '.join(found)} | {self.means} |"
+
+
+_GROUPS = ("CSIP60", "CSIP113", "CSIP114", "CSIP116", "CSIP118")
+_LABELS = ("CSIP90", "CSIP95", "CSIP99")
+WRITTEN = (
+    Written(
+        tool="commons-ip 2.11, and so RODA-in and RODA",
+        how="`create`, from the jar",
+        codes=("M030", "M031"),
+        rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
+        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, "
+        "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, "
+        "and calls its packages VALID. In a zip file Z023 comes besides: the .siard is compressed once more, "
+        "so that its cells are not checked",
+    ),
+    Written(
+        tool="eatb 0.2.9, and so earkweb",
+        how="`create_sip`, from PyPI",
+        codes=("L023", "M024", "M030", "M031"),
+        rules=(*_GROUPS, *_LABELS, "CSIP88", "CSIP92", "CSIP105", "CSIP107", "CSIP108", "CSIPSTR13"),
+        means="not damage: labels in small letters, files in groups of another name, and the package's OBJID "
+        "in the representation's METS as well (L023)",
+    ),
+    Written(
+        tool="ESSArch",
+        how="simulated, from its profile EARK_CSIP_SIP_v204",
+        codes=("L023", "M030", "M031", "P004"),
+        rules=(
+            *_GROUPS,
+            *_LABELS,
+            *("CSIP20", "CSIP34", "CSIP66", "CSIP81", "CSIP82", "CSIP91", "CSIP92", "CSIP103", "CSIP105"),
+            *("CSIPSTR2", "CSIPSTR4", "CSIPSTR6", "CSIPSTR7", "CSIPSTR12"),
+        ),
+        means="not damage: mets.xml in small letters, and so are labels and TYPE; UUID: before the OBJID, "
+        "also in the representation's METS (L023); locations as file:///data/..., which are followed (P004)",
+    ),
+)
+"""The packages of other tools, each with the sample archive in one representation."""

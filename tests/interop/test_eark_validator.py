@@ -38,10 +38,12 @@ def fired(report: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", tools.PROFILES)
+@pytest.mark.parametrize("links", ["location", "objid"])
 @pytest.mark.parametrize("form", [None, "zip", "tar"])
-def test_nothing_but_the_known_mistakes(tmp_path: Path, form: str | None, profile: str) -> None:
+def test_nothing_but_the_known_mistakes(tmp_path: Path, form: str | None, links: str, profile: str) -> None:
     tools.python("eark_validator")
-    package = tools.csip(tmp_path / "out", profile, *(("--pack", form) if form else ()))
+    options = ("--child-links", links, *(("--pack", form) if form else ()))
+    package = tools.csip(tmp_path / "out", profile, *options)
     ips = [package / (f"{ip}.{form}" if form else ip) for ip in tools.IPS]
     if form == "tar":
         del ips[0]  # see the next test
@@ -50,6 +52,7 @@ def test_nothing_but_the_known_mistakes(tmp_path: Path, form: str | None, profil
         assert [each["structure"]["status"] for each in found] == ["WellFormed"] * len(ips)
         expected = known.rules(known.EARK_VALIDATOR, version, profile)
         assert [fired(each) for each in found] == [expected] * len(ips)
+        tools.observe("eark-validator", version, profile, fired(found[0]))
 
 
 @pytest.mark.parametrize("version", ["V2.0.4", "V2.1.0"])

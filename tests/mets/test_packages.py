@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack.mets.packages import top
+from metspack import uris
+from metspack.mets.packages import ByObjid, located, top
+from metspack.model import Budgets
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
 _UP = '<structMap LABEL="parent AIP"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
@@ -59,3 +61,55 @@ def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> No
     assert top(tmp_path) is None
     (tmp_path / "a/METS.xml").write_text("none either")
     assert top(tmp_path) == ("a", "METS.xml")
+
+
+def by_objid(root: Path, read: list[str] | None = None) -> ByObjid:
+    def blocks(names: tuple[str, ...]) -> list[bytes]:
+        if read is not None:
+            read.append(names[0])
+        return [root.joinpath(*names).read_bytes()]
+
+    return ByObjid(root, blocks, Budgets())
+
+
+def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "urn:uuid:B")
+    ip(tmp_path, "b", "C")
+    ip(tmp_path, "c", "")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "e.txt").touch()
+    found = by_objid(tmp_path)
+    assert found.find("B") == found.find(" urn:x:B ") == ("a", "METS.xml")
+    assert found.find("C") == ("b", "METS.xml")
+    assert found.find("D") is None
+
+
+def test_the_folder_called_by_an_objid_is_looked_at_first_and_then_alone(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "urn:x:1")
+    ip(tmp_path, "urn+x+1", "urn:x:1")
+    read: list[str] = []
+    assert by_objid(tmp_path, read).find("urn:x:1") == ("urn+x+1", "METS.xml")
+    assert set(read) == {"urn+x+1"}
+
+
+def test_of_several_ips_of_one_objid_the_first_by_name_is_found(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        ip(tmp_path, name, "X")
+    assert by_objid(tmp_path).find("X") == ("a", "METS.xml")
+
+
+@pytest.mark.parametrize(
+    ("folder", "href", "names"),
+    [
+        (("P", "representations", "rep1"), "file:///data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("representations", "rep1"), "file:///metadata/p.xml", "representations/rep1/metadata/p.xml"),
+        (("representations", "rep1"), "file:///representations/rep1/data/a", "representations/rep1/data/a"),
+        (("P", "representations", "rep1"), "file:///P/data/a.bin", "P/data/a.bin"),
+        (("P", "representations", "rep1"), "data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("P",), "file:///data/a.bin", "data/a.bin"),
+    ],
+)
+def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
+    folder: tuple[str, ...], href: str, names: str
+) -> None:
+    assert "/".join(located(folder, uris.parsed(href))) == names

@@ -72,6 +72,7 @@ def _forged(folder: Path) -> Path:
 
 _WHOLE = Limits(files=4)
 _SIP = {"dialect_options": CsipOptions(link_style="recommendation", roda_ancestors=True)}
+_BY_OBJID = {"dialect_options": CsipOptions(child_links="objid")}
 _LARGE = {"dialect_options": CsipOptions(link_style="csip-large", package_type="AIP")}
 
 BASES: Mapping[str, Callable[[Path], Path]] = {
@@ -93,6 +94,7 @@ BASES: Mapping[str, Callable[[Path], Path]] = {
     "csip tar": _built("csip", layout="lobseg", pack="tar"),
     "csip added": _added("csip"),
     "csip converted": _converted(_built(), "csip", **_SIP),
+    "csip objid": _built("csip", **_BY_OBJID),
 }
 
 

@@ -71,8 +71,8 @@ class Case:
             return csip.forge(root, self._damage)
         elif self.recipe.get("form") == "csip divided":
             csip.divided(root)
-        elif self.recipe.get("form") == "csip siblings":
-            return csip.divide(root, self._damage)
+        elif self.recipe.get("form") in {"csip siblings", "csip objid"}:
+            return csip.divide(root, self._damage, by_objid=self.recipe["form"] == "csip objid")
         else:
             forge(root)
         self._damage(root)

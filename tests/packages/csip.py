@@ -267,30 +267,35 @@ def _write(root: Path) -> None:
 TOP, CHILDREN = "top", ("child_0", "child_1")
 
 
-def _division(child: str) -> str:
+def _division(child: str, *, by_objid: bool) -> str:
     number = CHILDREN.index(child) + 1
+    place = (
+        f'<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="../{child}/METS.xml"/>\n'
+        f'<fptr FILEID="{child}-mets"/>\n'
+    )
     return (
         f'<div ID="div-{child}" ORDER="{number}" LABEL="child SIP">\n'
         f'<mptr LOCTYPE="OTHER" OTHERLOCTYPE="IDENTIFIER" xlink:type="simple" xlink:href="{child}"/>\n'
-        f'<mptr LOCTYPE="URL" xlink:type="simple" xlink:href="../{child}/METS.xml"/>\n'
-        f'<fptr FILEID="{child}-mets"/>\n</div>\n'
+        f"{'' if by_objid else place}</div>\n"
     )
 
 
-def divide(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
+def divide(root: Path, damage: Callable[[Path], object] | None = None, *, by_objid: bool = False) -> Path:
     """Write a parent and two children side by side into a new folder, linked as in an AIP; return it.
 
-    The parent has the archive and its one LOB, each child a file of its own.
+    The parent has the archive and its one LOB, each child a file of its own. ``by_objid`` leaves out what
+    the parent says of its children beside their OBJIDs.
     """
     for name in (TOP, *CHILDREN):
         _write(root / name)
     mets = root / TOP / PACKAGE_METS
     files = "\n".join(_file(f"{each}-mets", f"../{each}/METS.xml", "application/xml") for each in CHILDREN)
-    divisions = "".join(map(_division, CHILDREN))
+    divisions = "".join(_division(each, by_objid=by_objid) for each in CHILDREN)
     text = mets.read_text(encoding="utf-8")
-    text = text.replace(
-        "</fileSec>", f'<fileGrp ID="children" USE="child SIPs">\n{files}\n</fileGrp>\n</fileSec>'
-    )
+    if not by_objid:
+        text = text.replace(
+            "</fileSec>", f'<fileGrp ID="children" USE="child SIPs">\n{files}\n</fileGrp>\n</fileSec>'
+        )
     text = text.replace(
         "</mets>",
         '<structMap ID="children-map" TYPE="PHYSICAL" LABEL="child SIPs">\n'

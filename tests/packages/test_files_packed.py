@@ -53,6 +53,7 @@ def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOpti
         dialect=dialect,
         checksum=DIALECTS[dialect],
         layout=layout,
+        objid="N",
         pack=pack,
     )
 

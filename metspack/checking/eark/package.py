@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.eark import citssiard, folders, profiles
 from metspack.checking.eark.citssiard import Database
@@ -108,6 +109,7 @@ class StandardsCheck:
         self._profile = looking.profile
         self._budgets = looking.budgets
         self._database = Database(catalogue, places, looking)
+        self._shared = grouping.SharedFaults("rule", "found")
 
     @property
     def is_eark(self) -> bool:
@@ -118,13 +120,15 @@ class StandardsCheck:
     def findings(self) -> Iterator[Finding]:
         """Yield a finding for each requirement that the METS documents break.
 
-        Each is read once more, those that follow none not beyond their header.
+        Each is read once more, those that follow none not beyond their header. What all METS of packages, or
+        all of representations, break alike is one finding.
         """
         if self._profile is Profile.RECOMMENDATION:
             return
         for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
             if not _is_representation(path):
                 yield from self._package(path, is_elsewhere=bool(is_elsewhere))
+        yield from self._shared.release()
 
     def _standards(self, path: bytes) -> frozenset[Standard]:
         folder = path[: path.rfind(b"/") + 1]
@@ -150,7 +154,7 @@ class StandardsCheck:
         found = folders.representations(self._holdings, folder)
         if Standard.SIARD in standards:
             citssiard.judge_package(outline, found, faults)
-        yield from faults.findings(shown(path))
+        yield from self._shared.take("packages", faults.findings(shown(path)))
         for each in found:
             yield from self._representation(each, outline.group_of(each.name))
 
@@ -168,7 +172,7 @@ class StandardsCheck:
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         if Standard.SIARD in standards:
             self._database.judge(each, group, outline, faults)
-        yield from faults.findings(shown(each.mets))
+        yield from self._shared.take("representations", faults.findings(shown(each.mets)))
 
     def _opening(self, path: bytes) -> Opening:
         try:

@@ -13,6 +13,7 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import FoundPackage, Roots
 from metspack.checking.opening import CheckedTree
 from metspack.mets.links import bare
+from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
 
 _SAME = "the same package under another name"
@@ -70,12 +71,13 @@ class Mounting:
                 return self._hinted(mine, others, wanted)
             usable = [in_place]
         if len(usable) > 1:
+            usable.sort(key=_is_called_otherwise)
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
             yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
         first = usable[0]
         if self._is_own_folder(first):
             return MountOutcome(path=first.path)
-        at = self._vacant(wanted.place)
+        at = self._vacant(self._unpacked(first) if wanted.place is None else wanted.place)
         if wanted.place is not None and at is None:
             return MountOutcome(nearest=first.shown, likeness=_SAME)
         return (yield from self._mount(wanted, first, at))
@@ -87,6 +89,12 @@ class Mounting:
 
     def _is_own_folder(self, found: FoundPackage) -> bool:
         return found.root == self._own and found.pack is None
+
+    def _unpacked(self, found: FoundPackage) -> bytes | None:
+        """Return the place that a METS packed in the package itself has once unpacked, None for any other."""
+        if found.pack is None or found.root != self._own:
+            return None
+        return found.pack[: found.pack.rfind(b"/") + 1] + found.path
 
     def _vacant(self, place: bytes | None) -> bytes | None:
         """Return the folder that a child can be mounted as, None when there is one already, or none told."""
@@ -173,3 +181,8 @@ class Mounting:
         for sibling in sorted(naming[0].downs - {key}):
             if not self._roots.children(sibling, parent)[0]:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
+
+
+def _is_called_otherwise(found: FoundPackage) -> bool:
+    """Whether a package's folder has another name than its OBJID, as no copy beside it can have."""
+    return folder_of(found.path).rstrip(b"/").rpartition(b"/")[2] != os.fsencode(folder_of_objid(found.objid))

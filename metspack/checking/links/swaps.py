@@ -6,6 +6,7 @@ the parent in which one child's mptr stands with another's fptr are told too, an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets.links import By, bare
+from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
 
 _CALLED = """
@@ -23,8 +25,13 @@ SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
 WHERE called IS NOT NULL AND objid IS NOT NULL ORDER BY id
 """
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
+_NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
 _ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND path = ? ORDER BY id LIMIT 1"
 _LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
+_LINE = """
+SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE l.path = ? ORDER BY l.rowid LIMIT 1
+"""
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
 _IN_THE_OTHER = """
 UPDATE listed SET path = CASE substr(path, 1, length(?1))
@@ -128,6 +135,32 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             yield _swapped(catalogue, child, other, is_described=is_described)
         else:
             yield _of_one(catalogue, child)
+    yield from _by_objid(catalogue, places)
+
+
+def _by_objid(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
+    """Yield pairs of children, named by OBJID alone, whose folders are called by each other's OBJID."""
+    misnamed: dict[bytes, _Child] = {}
+    for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, By.OBJID.value)):
+        if (expected := _own_folder(child)) == child.folder:
+            continue
+        other = misnamed.pop(expected, None)
+        if other is None or _own_folder(other) != child.folder or other.parent != child.parent:
+            misnamed[child.folder] = child
+            continue
+        row = catalogue.row(_LINE, other.path)
+        if row is not None and _has_digest(places, child, *row):  # the manifests are of before the swap
+            catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
+        for each in (child, other):
+            sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
+            catalogue.put(sql, shown(each.path), Code.CHILDREN_SWAPPED.id)
+        yield _told(other, child)
+
+
+def _own_folder(child: _Child) -> bytes:
+    """Return the folder called by a child's OBJID, beside that in which it lies."""
+    beside = child.folder.rstrip(b"/").rpartition(b"/")
+    return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
 
 
 def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
@@ -174,6 +207,10 @@ def _swapped(catalogue: Catalogue, child: _Child, other: _Child, *, is_described
         _describe(catalogue, child, other)
         catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
     catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(other.path), Code.CHILDREN_SWAPPED.id)
+    return _told(child, other)
+
+
+def _told(child: _Child, other: _Child) -> Finding:
     return Code.CHILDREN_SWAPPED.at(
         shown(child.path),
         child.line,
@@ -204,16 +241,19 @@ def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
 def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, other: _Child) -> bool:
     """Whether a METS is what the parent has described at the other's place."""
     entry = catalogue.row(_ENTRY, other.parent, other.path)
-    if entry is None or entry[2] is None:
-        return False
-    hashers = Hashers((entry[1],))
+    return entry is not None and entry[2] is not None and _has_digest(places, child, *entry[1:])
+
+
+def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
+    """Whether a child's METS has a digest."""
+    hashers = Hashers((algorithm,))
     try:
         with places.content(child.path) as content:
             for block in content.chunks():
                 hashers.update(block)
     except (OSError, MetspackError):  # it could be read a moment ago; what it has become is told as it is
         return False
-    return hashers.digest(entry[1]).value == str(entry[2])
+    return hashers.digest(algorithm).value == str(digest)
 
 
 def _rename(catalogue: Catalogue, child: _Child, other: _Child) -> None:

@@ -51,6 +51,14 @@ def plan(
             "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
         ),
     ] = None,
+    pack: Annotated[
+        str | None,
+        option(
+            "--pack FORM",
+            "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
+            choice=choices.forms,
+        ),
+    ] = None,
     locations: SourceGroup,
     name: common.Name = None,
     budget: common.Budget = None,
@@ -82,6 +90,7 @@ def plan(
         dialect_options=dialects.named(chosen).options(given),
         name=name,
         objid=objid,
+        pack=pack,
         budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:

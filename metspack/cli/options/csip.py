@@ -169,6 +169,16 @@ class DialectGroup(TermGroup):
             choice=choices.of_dialects("link_style"),
         ),
     ] = None
+    child_links: Annotated[
+        str | None,
+        option(
+            "--child-links FORM",
+            "What the parent says of its children: location (OBJID, and place, size and digest of the METS; "
+            "the default) or objid (OBJID alone: no reference leads out of the package).",
+            CSIP,
+            choice=choices.of_dialects("child_links"),
+        ),
+    ] = None
     roda_ancestors: Annotated[
         bool,
         option(

@@ -250,7 +250,11 @@ class Statement(Protocol):
 
     @property
     def child(self) -> str:
-        """The first reference to the METS of a child."""
+        """The first reference to the METS of a child, among the files."""
+
+    @property
+    def child_objid(self) -> str:
+        """What the first link to a child names, by OBJID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,6 +376,11 @@ class Dialect(ABC):
 
         ``objid`` is the parent's, "" while it is not known.
         """
+
+    @classmethod
+    def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
+        """Return the default OBJID of a parent whose IPs are packed; ``objid`` is that of one in folders."""
+        return objid
 
     # --- places -----------------------------------------------------------------------------------------
 

@@ -156,11 +156,12 @@ def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
     assert asked["layout"] == "lobseg"
 
 
+@pytest.mark.parametrize("pack", [(), ("--pack", "zip")])
 @pytest.mark.parametrize("style", ["aip", "csip-large", "recommendation"])
 def test_a_plan_tells_the_objids_that_the_build_gives(
-    metspack: Commands, northwind: Path, tmp_path: Path, style: str
+    metspack: Commands, northwind: Path, tmp_path: Path, style: str, pack: tuple[str, ...]
 ) -> None:
-    ways = ("--max-files", "4", "--dialect", "csip", "--link-style", style)
+    ways = ("--max-files", "4", "--dialect", "csip", "--link-style", style, *pack)
     metspack.fine("build", northwind, *ways, "-o", tmp_path / "out")
     (package,) = json.loads(metspack.fine("links", tmp_path / "out", "--json"))["packages"]
     made = {each["objid"] for each in package["documents"]} - {"rep1"}

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from metspack.mets.dialects import DialectFacts
-from metspack.mets.dialects.csip.terms import CONTENT_TYPES, LINK_STYLES, PACKAGE_TYPES, PROFILES
+from metspack.mets.dialects.csip.terms import (
+    CHILD_LINKS,
+    CONTENT_TYPES,
+    LINK_STYLES,
+    PACKAGE_TYPES,
+    PROFILES,
+)
 
 FACTS = DialectFacts(
     summary="every IP a package of its own after E-ARK CSIP 2.2.0",
@@ -13,6 +19,7 @@ FACTS = DialectFacts(
         "package_type": PACKAGE_TYPES,
         "content_type": CONTENT_TYPES,
         "link_style": LINK_STYLES,
+        "child_links": CHILD_LINKS,
         "representation": (),
         "submitter": (),
         "submitter_code": (),

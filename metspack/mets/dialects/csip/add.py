@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -33,6 +33,7 @@ from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import SPLITLOB, Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
 from metspack.mets.writer import GrowingDocument
+from metspack.model import Budgets
 
 _TYPE = "csip:OAISPACKAGETYPE"
 _RODA = "RODA structural map"
@@ -108,6 +109,7 @@ def inherited(package: ExistingPackage, options: Mapping[str, object]) -> tuple[
         "package_type": said.header.get(_TYPE, terms.PACKAGE_TYPES[0]),
         "content_type": said.root.get("csip:CONTENTINFORMATIONTYPE", terms.CITS_SIARD),
         "link_style": _link_style(package),
+        "child_links": terms.CHILD_LINKS[1 if said.child_objid and not said.child else 0],
         "representation": _representation(package, None if wanted is None else str(wanted)),
         "agents": agents,
         "schemas": package.root / package.folder / "schemas",
@@ -148,11 +150,25 @@ def _representation(package: ExistingPackage, wanted: str | None) -> str:
     return wanted
 
 
+def _first_child(package: ExistingPackage) -> Sequence[str]:
+    """Return folder and name of the METS of the parent's first child, nothing where there is none."""
+    said = package.said
+    if said.child:
+        return said.child.removeprefix("../").replace("%2B", "+").split("/")
+
+    def blocks(names: tuple[str, ...]) -> Iterator[bytes]:
+        with reading.opening(package.root, names) as descriptor:
+            yield from reading.chunks(descriptor, size=reading.BLOCK)
+
+    found = packages.ByObjid(package.root, blocks, Budgets()).find(said.child_objid)
+    return found or ()
+
+
 def _has_ancestors(package: ExistingPackage) -> bool:
-    child = package.said.child.removeprefix("../").replace("%2B", "+")
-    if not child:
+    names = _first_child(package)
+    if not names:
         return False
-    with reading.opening(package.root, child.split("/")) as descriptor:
+    with reading.opening(package.root, names) as descriptor:
         facts = reader.read(reading.chunks(descriptor, size=reading.BLOCK))
         return any(isinstance(each, Mptr) and each.structmap_label == _RODA for each in facts)
 
@@ -249,7 +265,9 @@ def _premis(macro: str, *values: object) -> str:
 
 def _add_children(dialect: CsipPackage, mets: GrowingDocument, content: ParentContent, linked: int) -> None:
     group, link_map, ips = dialect.linked_children(content)
-    if mets.has(group.id):
+    if group is None:
+        pass  # the children are named by OBJID alone
+    elif mets.has(group.id):
         mets.append(group.id, _rendered("_files.xml.j2", dialect, group))
     else:
         mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))

@@ -67,6 +67,7 @@ class Csip(CsipPackage, Dialect):
                 package_type=wanted.package_type,
                 content_type=wanted.content_type,
                 link_style=wanted.link_style,
+                child_links=wanted.child_links,
                 representation=wanted.representation,
                 mets_profile=package.mets_profile,
             ),
@@ -117,6 +118,11 @@ class Csip(CsipPackage, Dialect):
         if self.documentation is not None:
             check_documentation(self.documentation)
         schema_files(self._schemas)
+
+    @classmethod
+    def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
+        """Return an OBJID that is, letter by letter, a name for the root folder in the pack (CSIP1)."""
+        return links.packed_objid(CsipOptions.of(options).link_style, objid)
 
     def archive_path(self, objid: str, name: str) -> str:
         """Return the archive's path: among the data of the parent's representation (SIARD_15)."""

@@ -1,14 +1,15 @@
 """Links between parent and children of CSIP packages, in each style; pure.
 
 Identity (the OBJID) and location (a relative URL) stand side by side in one div; METS has no room for a
-checksum there, so that a file entry of the parent gives the fixity of each child's METS.
+checksum there, so that a file entry of the parent gives the fixity of each child's METS. A parent that names
+its children by OBJID alone refers to no file outside its own folder, and gives no such fixity.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from metspack.errors import ConfigError
@@ -63,6 +64,16 @@ def check_objid(terms: Terms, objid: str) -> None:
         )
 
 
+def packed_objid(link_style: str, objid: str) -> str:
+    """Return a default OBJID without the colons that no folder's name can have on every system.
+
+    ``urn:uuid:`` becomes ``uuid-``; where packages are named by URN alone, the OBJID stays one.
+    """
+    if link_style == "csip-large" or not objid.startswith(_URN_UUID):
+        return objid
+    return f"uuid-{objid.removeprefix(_URN_UUID)}"
+
+
 def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
     """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with a suffix.
 
@@ -96,6 +107,20 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
         file="" if by_id else file,
         label=label,
     )
+
+
+def child_loctype(terms: Terms, objid: str) -> str:
+    """Return the LOCTYPE by which a parent names a child: not the ID of a file entry where there is none."""
+    found = loctype(terms, objid)
+    return "IDENTIFIER" if terms.is_by_objid and found == "OBJID" else found
+
+
+def child(terms: Terms, own: str, other: str, *, label: str, file: str) -> Linked:
+    """Return the child ``other`` as the METS of its parent names it, by OBJID alone where that is asked."""
+    found = linked(terms, own, other, label=label, file=file)
+    if not terms.is_by_objid:
+        return found
+    return replace(found, loctype=child_loctype(terms, other), href="", file="")
 
 
 def mets_href(objid: str) -> str:

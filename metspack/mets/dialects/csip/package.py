@@ -28,6 +28,7 @@ from metspack.mets.dialects.csip.documents import (
 from metspack.mets.dialects.csip.files import ABOUT, FileGroup, IpFolder, MetadataReference, schema_files
 from metspack.mets.dialects.csip.links import Linked, LinkMap
 from metspack.mets.dialects.csip.terms import (
+    CHILD_LINKS,
     CITS_SIARD,
     DATA,
     DESCRIPTIVE,
@@ -64,6 +65,7 @@ class CsipOptions(DialectOptions):
     package_type: str = PACKAGE_TYPES[0]
     content_type: str = CITS_SIARD
     link_style: str = LINK_STYLES[0]
+    child_links: str = CHILD_LINKS[0]
     representation: str = REPRESENTATION
     agents: Agents = field(default_factory=Agents)
     descriptive: Path | None = None
@@ -236,28 +238,35 @@ class CsipPackage(CsipDocuments):
             "parent": part.parent,
             "data": f"{self.representation}/{DATA}/",
             "is_whole": part.is_whole,
+            "is_by_objid": self.terms.is_by_objid,
         }
 
     def _add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
-        """Add the links to the children, and the file entries that have the fixity of their METS."""
+        """Add the links to the children, and the file entries, if any, with the fixity of their METS."""
         group, words, linked = self.linked_children(content)
         facts["children"] = {"words": words, "ips": linked}
-        facts["groups"].append(group)
+        if group is not None:
+            facts["groups"].append(group)
         if next(content.parts(), None) is not None:
             facts["split"] = {
                 **self.split_words(content),
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
 
-    def linked_children(self, content: ParentContent) -> tuple[FileGroup, LinkMap, list[Linked]]:
-        """Return the group with the METS of the children, and the words and links of their structMap."""
+    def linked_children(self, content: ParentContent) -> tuple[FileGroup | None, LinkMap, list[Linked]]:
+        """Return the group with the METS of the children, and the words and links of their structMap.
+
+        There is no group where the parent names its children by OBJID alone.
+        """
         linked, files = [], []
         for each in content.children:
             file = links.file_id(self.terms, content.objid, each.objid)
             files.append(_listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum))
             label = each.content.rpartition(f"/{DATA}/")[2]
-            linked.append(links.linked(self.terms, content.objid, each.objid, label=label, file=file))
+            linked.append(links.child(self.terms, content.objid, each.objid, label=label, file=file))
         words = links.children_map(self.terms, content.objid)
+        if self.terms.is_by_objid:
+            return None, words, linked
         identifier = ids.element_id(content.objid, "child IPs")
         return FileGroup(id=identifier, use=words.label, div="", files=lambda: files), words, linked
 
@@ -265,7 +274,7 @@ class CsipPackage(CsipDocuments):
         """Return what the structMap of split LOBs is called by, and how it names the children."""
         return {
             "id": ids.element_id(content.objid, "split LOBs"),
-            "loctype": links.loctype(self.terms, content.children[0].objid),
+            "loctype": links.child_loctype(self.terms, content.children[0].objid),
         }
 
     @property

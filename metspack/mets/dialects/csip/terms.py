@@ -14,6 +14,9 @@ PROFILES = ("csip", "cits-siard", "sip")
 
 PACKAGE_TYPES = ("SIP", "AIP", "DIP")
 LINK_STYLES = ("aip", "csip-large", "recommendation")
+CHILD_LINKS = ("location", "objid")
+"""What a parent says of its children: where their METS are and what these hold, or their OBJIDs alone."""
+
 REPRESENTATION = "rep1"
 
 DATA = "data"
@@ -96,6 +99,7 @@ class Terms:
     package_type: str = PACKAGE_TYPES[0]
     content_type: str = CITS_SIARD
     link_style: str = LINK_STYLES[0]
+    child_links: str = CHILD_LINKS[0]
     representation: str = REPRESENTATION
     mets_profile: str | None = None
 
@@ -105,6 +109,7 @@ class Terms:
         _one_of("profile", self.profile, PROFILES)
         _one_of("package type", self.package_type, PACKAGE_TYPES)
         _one_of("link style", self.link_style, LINK_STYLES)
+        _one_of("form of links to children", self.child_links, CHILD_LINKS)
         if not _REPRESENTATION.fullmatch(self.representation) or len(self.representation) > _LONGEST:
             raise ConfigError(
                 f"{self.representation!r} is not a name for a representation",
@@ -142,6 +147,11 @@ class Terms:
                 f"the archive is of SIARD {self.version}, which is not {self.content_type}",
                 hint=f"Say {'SIARD1' if first else 'SIARD2'} or {CITS_SIARD}.",
             )
+
+    @property
+    def is_by_objid(self) -> bool:
+        """Whether a parent names its children by their OBJIDs alone."""
+        return self.child_links == "objid"
 
     @property
     def package_profile(self) -> str:
