@@ -15,6 +15,7 @@ from metspack.planning.assignment import Column, Course, SegmentsOfColumn, colum
 from metspack.planning.sharedlobs import Sharing
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
+from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, extension_of
 from metspack.sources.repacking import Departures
@@ -23,7 +24,8 @@ from metspack.sources.repacking import Departures
 class Relocation:
     """New cells for an archive whose LOBs were placed as a course has it.
 
-    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers.
+    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers;
+    with ``upgrade`` the archive is written as SIARD 2.2.
     """
 
     def __init__(
@@ -38,13 +40,15 @@ class Relocation:
         work: Path,
         corrected: Mapping[int, int],
         stays: Collection[Column] = (),
+        upgrade: Upgrade | None = None,
     ) -> None:
         self._archive = archive
         self._course = course
         self._layout = layout
         self._sharing = sharing
         self._name = name
-        version = archive.metadata.version
+        self._upgrade = upgrade
+        self._version = version = archive.metadata.version if upgrade is None else TARGET
         self._uses = {
             column: folders.folder_use(layout, name, layout.container(first_place(column)), style, version)
             for column in sorted(course.columns)
@@ -64,7 +68,7 @@ class Relocation:
 
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
-        if not self._course.files:
+        if not self._course.files and self._upgrade is None:
             return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self._archive,
@@ -74,6 +78,7 @@ class Relocation:
             values=self.values,
             algorithms=algorithms,
             wrote=wrote,
+            upgrade=self._upgrade,
         )
 
     def values(self, table: Table) -> Callable[[LobCell], NewCell | None] | None:
@@ -116,7 +121,7 @@ class Relocation:
         if len(entries) != 1:
             raise AssertionError(f"{cell.place.id} stays in the archive, where it has {len(entries)} entries")
         # SIARD 1.0 has a string there, later versions a URI.
-        plain = self._archive.metadata.version == "1.0"
+        plain = self._version == "1.0"
         return NewCell(file=entries[0] if plain else uris.quoted(entries[0].split("/")))
 
 

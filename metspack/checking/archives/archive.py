@@ -8,11 +8,10 @@ from pathlib import Path
 
 from metspack import safexml, textlength
 from metspack.checking import grouping
-from metspack.checking.archives import forms, mappingtxt, metadataschema
+from metspack.checking.archives import forms, mappingtxt
 from metspack.checking.archives.cells import Cells
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Proof
-from metspack.checking.archives.metadataschema import SchemaFault
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
@@ -30,8 +29,9 @@ from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tables
+from metspack.siard import schemas, tables
 from metspack.siard.metadata import Metadata, Table
+from metspack.siard.schemas import SchemaFault
 from metspack.siard.tables import TableForm
 from metspack.textlength import TextLength
 
@@ -341,7 +341,7 @@ class _ArchiveCheck:
             return None
         try:
             metadata = siard_metadata.read(data)
-            self._odd = list(metadataschema.faults(data, metadata.version))
+            self._odd = list(schemas.faults(data, metadata.version))
         except safexml.XmlError as error:
             reason = f"line {error.line}: {error.message}"
         except SourceError as error:
