@@ -11,7 +11,7 @@ from metspack import layouts
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.relocation import Relocation
+from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
@@ -31,7 +31,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.siard.upgrade import Upgrade
-from metspack.sources import opening, rewriting, upgrading
+from metspack.sources import opening, rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
@@ -75,6 +75,7 @@ class Built:
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
+    ``unopened`` are the archives that no reader of their version of SIARD opens.
     """
 
     target: Path
@@ -88,6 +89,7 @@ class Built:
     kept: int
     warnings: tuple[str, ...]
     readers: Readership | None = None
+    unopened: tuple[str, ...] = ()
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -140,9 +142,7 @@ class BuildWork:
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        self.dialect = building_options.dialect(
-            options, self.name, self.objid, self.archive, self.version
-        )
+        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(
             self.layout,
             options.dialect,
@@ -162,7 +162,7 @@ class BuildWork:
         self.warnings = [*ids.name_words(source.stem, self.name if self.plan else options.name)]
         self.warnings += self.dialect.layout_warnings(self.layout, self.version)
         if self.archive is not None and options.siard_version is not None:
-            self.warnings += upgrading.notes(self.archive)
+            self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self.traits = LobTraits()
         self.stays: frozenset[Column] = frozenset()
@@ -184,7 +184,7 @@ class BuildWork:
             if self.archive is not None:
                 assignment.keep_columns(self.archive, self.stays, departures)
                 if self.options.siard_version is not None:
-                    self.upgrade = upgrading.prepare(self.archive, departures, self.progress)
+                    self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
             files, size = self.needed(course)
             check_space(staging, files=files, bytes_=size)
             journal.record(
@@ -201,7 +201,12 @@ class BuildWork:
         spots = [self.spot(course, number) for number in course.ordered()]
         checked = self.describe(staging, siard, spots, placed)
         remarked = segments.warnings(
-            self.source, course, placed, self.sharing, is_added=self.options.add_digests
+            self.source,
+            course,
+            placed,
+            self.sharing,
+            version=self.version,
+            is_added=self.options.add_digests,
         )
         return Built(
             target=staging.target,
@@ -215,7 +220,13 @@ class BuildWork:
             kept=self.kept,
             warnings=(*self.warnings, *remarked, *checked),
             readers=self._readers(course),
+            unopened=self._unopened(),
         )
+
+    def _unopened(self) -> tuple[str, ...]:
+        """Return the path of the archive when readers of its version do not open it."""
+        has_lobs_outside = self.version == "1.0" and self.traits.lobs
+        return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
 
     def _readers(self, course: Course) -> Readership | None:
         traits = replace(self.traits, split=course.split)
@@ -342,12 +353,14 @@ class BuildWork:
         )
         target = self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         writing.make_directories(target.parent)
-        return relocation.write(
+        written = relocation.write(
             target,
             departures,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
+        self.warnings += relocation.left_out()
+        return written
 
     def _write_parent(
         self,

@@ -41,7 +41,8 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
+    ``sampled`` tells how many files were hashed of how many, None when none were to be left out. ``unopened``
+    are the archives of SIARD 1.0 that no reader of 1.0 opens, as their LOBs are outside.
     """
 
     packages: int
@@ -52,6 +53,7 @@ class CheckSummary:
     warnings: int
     infos: int
     sampled: Sampled | None = None
+    unopened: tuple[str, ...] = ()
 
     @property
     def findings(self) -> int:
@@ -107,6 +109,7 @@ class Checking(Iterator[Finding]):
         self._progress = progress
         self._bytes = 0
         self._counts = (0, 0, 0)
+        self._unopened: list[str] = []
         self._severities: Counter[Severity] = Counter()
         self._findings = self._checked()
 
@@ -137,6 +140,7 @@ class Checking(Iterator[Finding]):
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
+            unopened=tuple(self._unopened),
         )
 
     def _count_bytes(self, count: int) -> None:
@@ -199,6 +203,9 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry"),
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
+        above = f"{each.shown}/" if len(self._paths) > 1 else ""
+        for (path,) in catalogue.rows("SELECT path FROM unopened ORDER BY path"):
+            self._unopened.append(f"{above}{shown(path)}")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
             checked = Checked(

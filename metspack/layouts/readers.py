@@ -203,3 +203,16 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
             )
         )
     return Readership(verdicts=tuple(found), is_merged=is_merged)
+
+
+def unopened(archives: Sequence[str]) -> str:
+    """Return in one clause which archives of SIARD 1.0 its readers will not open, "" when there are none."""
+    if not archives:
+        return ""
+    if len(archives) == 1:
+        which = f"{archives[0]}, whose LOBs are outside"
+    else:
+        which = f"{len(archives):,} archives whose LOBs are outside, the first {archives[0]}"
+    return (
+        f"no reader of SIARD 1.0 will open {which} (build and convert --siard-version 2.2 make it SIARD 2.2)"
+    )

@@ -167,7 +167,9 @@ def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> 
     return values
 
 
-def _attributes(data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]) -> dict[str, AttributeValue]:
+def _attributes(
+    data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]
+) -> dict[str, AttributeValue]:
     """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
     found = tag_attributes(data, start, encoding, wanted)
     if "file" not in found:  # the parser saw one in this very tag

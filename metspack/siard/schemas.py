@@ -1,8 +1,9 @@
 """The elements of metadata.xml in each version of SIARD: which there are, in which order, which must be.
 
 These are facts of the schemas, not the schemas themselves; ``metadata_schema`` writes a schema from them.
-Types of texts are only looked at where a wrong one cannot be used. Tools write more than one version has: a document of 2.0 may also be as in 2.1, a column
-of 1.0 may have a LOB folder, and where a list of users or a nullable is missing, none and true are meant.
+Types of texts are only looked at where a wrong one cannot be used. Tools write more than one version has: a
+document of 2.0 may also be as in 2.1, a column of 1.0 may have a LOB folder, and where a list of users or a
+nullable is missing, none and true are meant.
 """
 
 from __future__ import annotations
@@ -293,11 +294,14 @@ _NUMBERS = {
 
 def metadata_schema() -> bytes:
     """Return a schema of metadata.xml in SIARD 2.2, written from the facts above (P_4.2-5, M_5.0-1)."""
+    root = (
+        f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '
+        f'targetNamespace="{METADATA_SPACE}" elementFormDefault="qualified" version="{_WRITTEN}">'
+    )
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        "<!-- Written by metspack from the elements that SIARD 2.2 has; not the schema that is published. -->",
-        f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '
-        f'targetNamespace="{METADATA_SPACE}" elementFormDefault="qualified" version="{_WRITTEN}">',
+        "<!-- Written by metspack from the elements that SIARD 2.2 has; not the published schema. -->",
+        root,
         '  <xs:element name="siardArchive" type="siardArchiveType"/>',
     ]
     # A list of users that is missing is taken for an empty one, but is not written.
@@ -345,4 +349,5 @@ def _particles(parent: str, content: str) -> Iterator[str]:
 
 
 def _simple_type(name: str, facets: str) -> str:
-    return f'  <xs:simpleType name="{name}"><xs:restriction base="xs:string">{facets}</xs:restriction></xs:simpleType>'
+    restricted = f'<xs:restriction base="xs:string">{facets}</xs:restriction>'
+    return f'  <xs:simpleType name="{name}">{restricted}</xs:simpleType>'

@@ -9,8 +9,8 @@ _DIGITS = r"(\s*\(\s*(0|[1-9][0-9]*)\s*\))?"
 _SCALE = r"(\s*\(\s*[1-9][0-9]*\s*(,\s*[0-9]+\s*)?\))?"
 _LARGE = r"(\s*\(\s*[1-9][0-9]*(\s*(K|M|G))?\s*\))?"
 _INTERVAL = (
-    r"INTERVAL\s+(((YEAR|MONTH|DAY|HOUR|MINUTE)%s(\s+TO\s+(MONTH|DAY|HOUR|MINUTE|SECOND)%s)?)|SECOND%s)"
-    % (_LENGTH, _LENGTH, _SCALE)
+    rf"INTERVAL\s+(((YEAR|MONTH|DAY|HOUR|MINUTE){_LENGTH}"
+    rf"(\s+TO\s+(MONTH|DAY|HOUR|MINUTE|SECOND){_LENGTH})?)|SECOND{_SCALE})"
 )
 _ZONE = r"(\s+WITH\s+TIME\s+ZONE)?"
 _BINARY, _CHARACTERS = "xs:hexBinary", "xs:string"
@@ -47,8 +47,8 @@ _TIME = re.compile(r"(TIME|TIMESTAMP)(\([0-9]+\))? ?(?:(WITH)|WITHOUT) TIME ZONE
 def notation(text: str) -> str | None:
     """Return a type of SQL:1999 as SIARD 2.2 writes it: as it is where that is right, None for one it lacks.
 
-    Letter case and white space mean nothing in SQL, no time zone is meant where none is named, and ``TIME(0)``
-    is ``TIME``; the precision of a time stands behind its time zone in SIARD, and before it in SQL.
+    Letter case and white space mean nothing in SQL, no time zone is meant where none is named, and
+    ``TIME(0)`` is ``TIME``; the precision of a time stands behind its zone in SIARD, before it in SQL.
     """
     for each in (text, _plain(text)):
         if any(pattern.fullmatch(each) for pattern, _kind in _COMPILED):

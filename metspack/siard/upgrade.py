@@ -36,7 +36,7 @@ _HINT = "Leave --siard-version out, or have the archive corrected by those who m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """The upgrade of an archive: by table document, the numbers of the columns whose cells have attributes."""
+    """The upgrade of an archive: numbers of the columns whose cells have attributes, by table document."""
 
     with_files: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
 
@@ -263,7 +263,7 @@ def _name_end(data: bytes, start: int, encoding: Encoding) -> int:
 
 
 def name_faults(names: Iterable[str]) -> Iterator[str]:
-    """Yield the faults of names of entries, or of folders (with ``/`` at the end), for SIARD 2.2 (P_4.2-6)."""
+    """Yield the faults of names of entries, those of folders with ``/`` at the end (SIARD 2.2 P_4.2-6)."""
     for name in names:
         if not all(_ENTRY_NAME.fullmatch(each) for each in name.removesuffix("/").split("/")):
             yield f"the entry {name!r} has a name that SIARD {TARGET} lacks (P_4.2-6)"

@@ -66,11 +66,13 @@ class _TableSurvey:
             raise SourceError(f"{self._table.path} line {error.line}: {error.message}") from None
 
     def end(self) -> AbstractSet[int]:
-        for count, first in self._form.odd.values():
-            self._refuse(f"elements out of place: {count:,}, the first {first}")
+        for count, example in self._form.odd.values():
+            self._refuse(f"elements out of place: {count:,}, the first {example}")
         for number, (count, first) in self._form.absent.items():
             column = self._table.columns[number - 1].name
-            self._refuse(f"column {column}: no value in {count:,} rows, the first {first:,}, but not nullable")
+            self._refuse(
+                f"column {column}: no value in {count:,} rows, the first {first:,}, but not nullable"
+            )
         return frozenset(self._with_files)
 
     def _refuse(self, why: str) -> NoReturn:
@@ -80,7 +82,7 @@ class _TableSurvey:
         column = self._table.columns[self._last - 1].name
         return f"column {column}, row {self._row:,}"
 
-    def _install(self) -> None:
+    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         form, parser, kinds = self._form, self._parser, self._kinds
         numbers, timed = form.numbers, {number for number, kind in kinds.items() if kind in _IN_UTC}
@@ -157,7 +159,8 @@ def _digest(text: str) -> tuple[str, str] | None:
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
     """Yield a table's document with the root of SIARD 2.2, and digests of cells as 2.2 has them.
 
-    Everything else comes out byte for byte, in flat memory. Raises ``SourceError`` where it is not well-formed.
+    Everything else comes out byte for byte, in flat memory. Raises ``SourceError`` where it is not
+    well-formed.
     """
     stream = _TableStream(table)
     for piece, final in pieces(blocks):
@@ -236,16 +239,15 @@ _LARGE = """\
         <xs:attribute name="digest" type="xs:string"/>
       </xs:extension>
     </xs:simpleContent>
-  </xs:complexType>
-"""
+  </xs:complexType>"""
+_LARGE_TYPES = (("clobType", "xs:string"), ("blobType", "xs:hexBinary"))
 _TIMES = """\
   <xs:simpleType name="{name}">
     <xs:restriction base="{base}">
       <xs:pattern value="{pattern}"/>
     </xs:restriction>
-  </xs:simpleType>
-"""
-_NO_YEAR = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
+  </xs:simpleType>"""
+_NO_YEAR = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME_TYPES = (
     ("dateType", "xs:date", f"{_NO_YEAR}Z?"),
     ("timeType", "xs:time", f"{_TIME}Z?"),
@@ -262,29 +264,33 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
     for column in table.columns:
         least = ' minOccurs="0"' if column.is_nullable else ""
         kind = _cell_type(column, has_files=column.number in with_files)
-        rows.append(f'      <xs:element name="c{column.number}" type="{kind}"{least}/>\n')
-    digest_types = "".join(
-        f'<xs:enumeration value="{each}"/>' for each in schemas.ENUMERATIONS["digestType"]
+        rows.append(f'      <xs:element name="c{column.number}" type="{kind}"{least}/>')
+    digest_types = "".join(f'<xs:enumeration value="{each}"/>' for each in schemas.ENUMERATIONS["digestType"])
+    root = (
+        f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{TABLE_SPACE}" '
+        f'targetNamespace="{TABLE_SPACE}" elementFormDefault="qualified" version="{TARGET}">'
     )
-    return "".join(
-        (
-            '<?xml version="1.0" encoding="UTF-8"?>\n',
-            f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{TABLE_SPACE}" '
-            f'targetNamespace="{TABLE_SPACE}" elementFormDefault="qualified" version="{TARGET}">\n',
-            '  <xs:element name="table">\n    <xs:complexType>\n      <xs:sequence>\n',
-            '        <xs:element name="row" type="rowType" minOccurs="0" maxOccurs="unbounded"/>\n',
-            "      </xs:sequence>\n",
-            f'      <xs:attribute name="version" type="xs:string" fixed="{TARGET}" use="required"/>\n',
-            "    </xs:complexType>\n  </xs:element>\n",
-            '  <xs:complexType name="rowType">\n    <xs:sequence>\n',
-            *rows,
-            "    </xs:sequence>\n  </xs:complexType>\n",
-            _LARGE.format(name="clobType", base="xs:string"),
-            _LARGE.format(name="blobType", base="xs:hexBinary"),
-            '  <xs:simpleType name="digestTypeText">\n    <xs:restriction base="xs:string">',
-            digest_types,
-            "</xs:restriction>\n  </xs:simpleType>\n",
-            *(_TIMES.format(name=name, base=base, pattern=each) for name, base, each in _TIME_TYPES),
-            "</xs:schema>\n",
-        )
-    ).encode()
+    lines = (
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        root,
+        '  <xs:element name="table">',
+        "    <xs:complexType>",
+        "      <xs:sequence>",
+        '        <xs:element name="row" type="rowType" minOccurs="0" maxOccurs="unbounded"/>',
+        "      </xs:sequence>",
+        f'      <xs:attribute name="version" type="xs:string" fixed="{TARGET}" use="required"/>',
+        "    </xs:complexType>",
+        "  </xs:element>",
+        '  <xs:complexType name="rowType">',
+        "    <xs:sequence>",
+        *rows,
+        "    </xs:sequence>",
+        "  </xs:complexType>",
+        *(_LARGE.format(name=name, base=base) for name, base in _LARGE_TYPES),
+        '  <xs:simpleType name="digestTypeText">',
+        f'    <xs:restriction base="xs:string">{digest_types}</xs:restriction>',
+        "  </xs:simpleType>",
+        *(_TIMES.format(name=name, base=base, pattern=each) for name, base, each in _TIME_TYPES),
+        "</xs:schema>",
+    )
+    return "".join(f"{line}\n" for line in lines).encode()

@@ -1,8 +1,9 @@
 """Rewrite an archive so that its cells name the new places of its LOBs: spliced, never re-serialised.
 
 Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
-columns, fields and database, and messageDigest; with an upgrade also what SIARD 2.2 has otherwise. Gone are exactly the entries that leave and the
-folders that this leaves empty. Every other entry of a zip file is copied as the bytes it has.
+columns, fields and database, and messageDigest; with an upgrade also what SIARD 2.2 has otherwise. Gone are
+exactly the entries that leave and the folders that this leaves empty. Every other entry of a zip file is
+copied as the bytes it has.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def rewrite(
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
     values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries.
-    With ``upgrade`` what is written is of SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
-    ValueError as ``spliced_table`` does.
+    With ``upgrade`` what is written is of SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an
+    added name that the archive has already, and ValueError as ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
     version = archive.metadata.version if upgrade is None else TARGET
@@ -128,7 +129,9 @@ def rewrite(
         if upgrade is not None:
             splices[table.path] = _upgraded(table, splices.get(table.path))
     folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
-    changes = _Changes(departures=moved.entries, splices=splices, added=added, folders=folders, upgrade=upgrade)
+    changes = _Changes(
+        departures=moved.entries, splices=splices, added=added, folders=folders, upgrade=upgrade
+    )
     return _write(archive, changes, target, work, algorithms, wrote)
 
 

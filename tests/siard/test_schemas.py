@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from lxml import etree
 
+from metspack.siard import metadata as siard_metadata
 from metspack.siard import schemas
 from metspack.siard.schemas import faults
-from metspack.siard import metadata as siard_metadata
 from tests.packages import forge
 from tests.shared_data import ARCHIVES, shared
 

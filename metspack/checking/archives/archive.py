@@ -173,6 +173,9 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
+_PUT_UNOPENED = """
+INSERT INTO unopened SELECT archive FROM cell WHERE archive = ? AND NOT inside LIMIT 1
+"""
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -316,6 +319,8 @@ class _ArchiveCheck:
                     yield from self._table(entries, metadata, table)
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
+                if metadata.version == "1.0":  # a version without LOBs outside
+                    self._catalogue.put(_PUT_UNOPENED, self._path)
             if self._whole:
                 yield from name_findings(self._catalogue, container, self._name)
                 if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's

@@ -133,8 +133,10 @@ def tell(
             "split_lobs": made.split,
             "kept_inside": made.kept,
             "readers": made.readers.document() if made.readers else [],
+            "unopened_archives": list(made.unopened),
         },
         readers=made.readers,
+        unopened=made.unopened,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
         done="Added" if added else "Published",
@@ -173,7 +175,10 @@ def _tell(
     quiet: bool,
     child: str = "child IP",
     readers: Readership | None = None,
+    unopened: Sequence[str] = (),
 ) -> None:
+    from metspack.layouts import readers as siard_readers  # noqa: PLC0415 -- commands load what they need
+
     for each in made.warnings:
         console.warning(each)
     document = {
@@ -196,7 +201,8 @@ def _tell(
             counted(made.bytes, "byte"),
             inside,
         )
-        console.out(", ".join(filter(None, words)))
+        foremost = ", ".join(filter(None, words))
+        console.out("; ".join(filter(None, (foremost, siard_readers.unopened(unopened)))))
         if readers is not None:
             console.out(f"{readers.sentence()}.")
         proof = "every byte was read back" if verify else "its structure was checked"
