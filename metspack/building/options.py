@@ -102,7 +102,7 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
         raise ConfigError(
             f"--siard-version {asked} writes an archive of SIARD {upgrade.SOURCE} anew, and this one is of "
             f"SIARD {found}",
-            hint="Leave --siard-version out: other versions have LOBs outside, and stay as they are.",
+            hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
         )
     return asked
 

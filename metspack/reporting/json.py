@@ -1,4 +1,4 @@
-"""Reports of checks as JSON and JSON lines, after ``schemas/check-report*.schema.json``, and as SARIF 2.1.0."""
+"""Reports of checks as JSON, JSON lines (``schemas/check-report*.schema.json``) and SARIF 2.1.0."""
 
 from __future__ import annotations
 

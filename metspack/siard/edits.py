@@ -173,7 +173,8 @@ def _attributes(
     """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
     found = tag_attributes(data, start, encoding, wanted)
     if "file" not in found:  # the parser saw one in this very tag
-        raise AssertionError(f"no file attribute in {data[start : tag_end(data, start, encoding)]!r}")
+        tag = encoding.decoded(data[start : tag_end(data, start, encoding)])
+        raise AssertionError(f"no file attribute in {tag!r}")
     return found
 
 

@@ -71,7 +71,7 @@ def upgraded_metadata(document: bytes, *, depth: int = 100, what: str = "the arc
     if work.faults:
         raise refusal(work.faults, what)
     made = edited(document, work.edits, work.source.encoding)
-    if odd := [f"{metadata.NAME} line {each.line}: {each.reason}" for each in schemas.faults(made, TARGET)]:
+    if odd := [f"{metadata.NAME}: {each.reason}" for each in schemas.faults(made, TARGET)]:
         raise refusal(odd, what)
     return UpgradedMetadata(document=made, notes=tuple(work.notes()))
 
@@ -195,7 +195,7 @@ class _MetadataUpgrade:
             return
         self.edits.append(self.source.removing(element))
         if plain:
-            what = f"a {element.name} that SIARD 2.2 lacks is left out"
+            what = f"the {element.name} of a foreign key that SIARD 2.2 lacks is left out"
             self._note(what, f"{element.text.strip()!r} of {where}")
 
     def _routines(self, routines: list[Element], schema: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import NoReturn
 
 from metspack import digests, safexml
@@ -14,7 +15,8 @@ from metspack.siard.edits import Edit, tag_attributes
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import Encoding, detected
 from metspack.siard.tables import TableForm, pieces
-from metspack.siard.upgrade import TARGET, refusal, root_edits
+from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits
+from metspack.sizes import counted
 
 TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
 """The namespace of all tables in SIARD 2.1 and 2.2."""
@@ -71,7 +73,7 @@ class _TableSurvey:
         for number, (count, first) in self._form.absent.items():
             column = self._table.columns[number - 1].name
             self._refuse(
-                f"column {column}: no value in {count:,} rows, the first {first:,}, but not nullable"
+                f"column {column}: no value in {counted(count, 'row')}, the first {first:,}, but not nullable"
             )
         return frozenset(self._with_files)
 
@@ -79,8 +81,8 @@ class _TableSurvey:
         raise refusal([f"table {self._table.label}, {why}"], self._what)
 
     def _where(self) -> str:
-        column = self._table.columns[self._last - 1].name
-        return f"column {column}, row {self._row:,}"
+        columns = [each.name for each in self._table.columns if each.number == self._last]
+        return ", ".join((*(f"column {each}" for each in columns), f"row {self._row:,}"))
 
     def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
@@ -93,9 +95,15 @@ class _TableSurvey:
         def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal depth, text, prefix
             depth += 1
+            if depth == _TABLE:
+                prefix = name.rpartition(":")[0]
+            elif name.rpartition(":")[0] != prefix:
+                self._refuse(f"row {self._row:,}: <{name}> has its own namespace")
             if depth == _COLUMN:
                 last = self._last
                 self._last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, attributes, last)
+                if self._last == last:
+                    return  # of no column, or there already: the form tells of it
                 if attributes:
                     self._attributes(attributes)
                 if self._last in timed:
@@ -109,11 +117,8 @@ class _TableSurvey:
                     self._refuse(f"row {self._row:,}: it has attributes")
             elif depth == _TABLE:
                 form.other(name, depth, 0)
-                prefix = name.rpartition(":")[0]
             else:
                 self._refuse(f"{self._where()}: it holds an element, as no cell of SIARD 1.0 does")
-            if name.rpartition(":")[0] != prefix:
-                self._refuse(f"row {self._row:,}: <{name}> has its own namespace")
 
         def take(piece: str) -> None:
             nonlocal text
@@ -122,7 +127,7 @@ class _TableSurvey:
 
         def end(_name: str) -> None:
             nonlocal depth
-            if depth == _COLUMN and self._last in timed:
+            if parser.CharacterDataHandler is not None:
                 parser.CharacterDataHandler = None
                 if not _IN_UTC[str(kinds[self._last])].fullmatch(text.strip()):
                     shown = repr(text[:_LONGEST])
@@ -135,8 +140,6 @@ class _TableSurvey:
         parser.EndElementHandler = end
 
     def _attributes(self, attributes: dict[str, str]) -> None:
-        if self._last == 0:
-            return  # a cell of no column: the form tells
         if odd := sorted(attributes.keys() - _ATTRIBUTES):
             self._refuse(f"{self._where()}: a cell has no attribute {odd[0]}")
         if _cell_type(self._table.columns[self._last - 1], has_files=True) is None:
@@ -294,3 +297,13 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
         "</xs:schema>",
     )
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def table_schemas(tables: Iterable[Table], upgrade: Upgrade) -> dict[str, Callable[[], bytes]]:
+    """Return what makes the schema of each table, by the name of its entry."""
+    return {
+        f"{table.path.removesuffix('.xml')}.xsd": partial(
+            table_schema, table, upgrade.with_files.get(table.path, frozenset())
+        )
+        for table in tables
+    }

@@ -35,7 +35,7 @@ from metspack.siard.upgrade import (
     Upgrade,
     upgraded_metadata,
 )
-from metspack.siard.upgradedtables import table_schema, upgraded_table
+from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 
@@ -243,7 +243,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
     """
     writer = ZipWriter(target, work)
     try:
-        schemas = _table_schemas(archive, changes.upgrade)
+        schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
         for entry in entries(archive, changes.departures, header=False):
             splice, before = changes.splices.get(entry.name), writer.file.size
             if splice is not None:
@@ -290,18 +290,6 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
             entry.copy(writer)
     for name, contents in missing.items():
         writer.add(name, (contents,), method=STORED)
-
-
-def _table_schemas(archive: Archive, upgrade: Upgrade | None) -> dict[str, Callable[[], bytes]]:
-    """Return what makes the schema of each table, by the name of its entry; none without an upgrade."""
-    if upgrade is None:
-        return {}
-    return {
-        f"{table.path.removesuffix('.xml')}.xsd": partial(
-            table_schema, table, upgrade.with_files.get(table.path, frozenset())
-        )
-        for table in archive.metadata.tables
-    }
 
 
 def _hash(hashers: Hashers, writer: ZipWriter) -> None:

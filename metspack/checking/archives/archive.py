@@ -224,6 +224,12 @@ def findings(
         yield from together.release()
 
 
+def unopened(catalogue: Catalogue, above: str) -> list[str]:
+    """Return the paths, behind ``above``, of the archives of SIARD 1.0 with LOBs outside."""
+    paths = catalogue.rows("SELECT path FROM unopened ORDER BY path")
+    return [f"{above}{shown(path)}" for (path,) in paths]
+
+
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on the cells of all archives, read from the catalogue."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
