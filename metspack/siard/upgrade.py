@@ -120,9 +120,8 @@ class _MetadataUpgrade:
         if element.children:
             return
         text = element.text.strip()
-        digest = digests.parsed(text)
-        if digest is not None and digest.algorithm in schemas.ENUMERATIONS["digestType"]:
-            inner = tagged(element, "digestType", digest.algorithm) + tagged(element, "digest", digest.value)
+        if (found := stated_digest(text)) is not None:
+            inner = tagged(element, "digestType", found[0]) + tagged(element, "digest", found[1])
             self.edits.append(Edit(start=element.inner, stop=element.inner_stop, text=inner))
             return
         self.edits.append(self.source.removing(element))
@@ -222,6 +221,18 @@ class _MetadataUpgrade:
     def _insert_before(self, element: Element, name: str, text: str) -> None:
         added = tagged(element, name, text) + self.source.indent(element.start)
         self.edits.append(Edit(start=element.start, stop=element.start, text=added))
+
+
+def stated_digest(text: str) -> tuple[str, str] | None:
+    """Return algorithm and value of a digest as SIARD 1.0 has it, None when it is none that 2.2 knows.
+
+    The value keeps its letter case.
+    """
+    digest = digests.parsed(text)
+    if digest is None or digest.algorithm not in schemas.ENUMERATIONS["digestType"]:
+        return None
+    written = text.strip()[-len(digest.value) :]
+    return digest.algorithm, written if written.lower() == digest.value else digest.value
 
 
 def _name(element: Element) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import NoReturn
 
-from metspack import digests, safexml
+from metspack import safexml
 from metspack.errors import SourceError
 from metspack.siard import schemas, sqltypes
 from metspack.siard.edits import Edit, tag_attributes
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import Encoding, detected
 from metspack.siard.tables import TableForm, pieces
-from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits
+from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits, stated_digest
 from metspack.sizes import counted
 
 TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
@@ -144,19 +144,11 @@ class _TableSurvey:
             self._refuse(f"{self._where()}: a cell has no attribute {odd[0]}")
         if _cell_type(self._table.columns[self._last - 1], has_files=True) is None:
             self._refuse(f"{self._where()}: it names a file, but its type is no text, bytes or large object")
-        if (text := attributes.get("messageDigest", "").strip()) and _digest(text) is None:
+        if (text := attributes.get("messageDigest", "").strip()) and stated_digest(text) is None:
             self._refuse(f"{self._where()}: {text!r} is not a digest that a cell can have")
         if text and not attributes.keys().isdisjoint({"digestType", "digest"}):
             self._refuse(f"{self._where()}: it has two digests, and SIARD 2.2 has one")
         self._with_files.add(self._last)
-
-
-def _digest(text: str) -> tuple[str, str] | None:
-    """Return algorithm and value of a ``messageDigest``, None when it holds none that SIARD 2.2 knows."""
-    digest = digests.parsed(text)
-    if digest is None or digest.algorithm not in schemas.ENUMERATIONS["digestType"]:
-        return None
-    return digest.algorithm, digest.value
 
 
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
@@ -219,7 +211,7 @@ class _TableStream:
             prefix = root.rpartition(":")[0]
             return root_edits(self._held, start, encoding, prefix, TABLE_SPACE)
         value = tag_attributes(self._held, start, encoding)["messageDigest"]
-        found = _digest(value.text)
+        found = stated_digest(value.text)
         if found is not None:
             text = f'digestType="{found[0]}" digest="{found[1]}"'
             return [Edit(start=value.named, stop=value.stop + encoding.unit, text=text)]
