@@ -133,10 +133,8 @@ def tell(
             "split_lobs": made.split,
             "kept_inside": made.kept,
             "readers": made.readers.document() if made.readers else [],
-            "unopened_archives": list(made.unopened),
         },
         readers=made.readers,
-        unopened=made.unopened,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
         done="Added" if added else "Published",
@@ -175,7 +173,6 @@ def _tell(
     quiet: bool,
     child: str = "child IP",
     readers: Readership | None = None,
-    unopened: Sequence[str] = (),
 ) -> None:
     from metspack.layouts import readers as siard_readers  # noqa: PLC0415 -- commands load what they need
 
@@ -188,6 +185,7 @@ def _tell(
         "children": made.segments,
         "lobs": made.files,
         **facts,
+        "unopened_archives": list(made.unopened),
         "bytes": made.bytes,
         "checked": "full" if verify else "structure",
     }
@@ -202,7 +200,7 @@ def _tell(
             inside,
         )
         foremost = ", ".join(filter(None, words))
-        console.out("; ".join(filter(None, (foremost, siard_readers.unopened(unopened)))))
+        console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
         if readers is not None:
             console.out(f"{readers.sentence()}.")
         proof = "every byte was read back" if verify else "its structure was checked"

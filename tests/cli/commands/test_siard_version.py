@@ -59,3 +59,13 @@ def test_in_place_an_archive_stays_as_it_is(tmp_path: Path, metspack: Commands) 
     said = metspack("build", tmp_path, "--keep-segments", "--in-place", "--siard-version", "2.2")
     assert said.code == 2
     assert "--in-place cannot be combined with --siard-version" in said.err
+
+
+def test_a_package_made_in_place_says_it_too(tmp_path: Path, metspack: Commands) -> None:
+    out = tmp_path / "out"
+    metspack("build", old(tmp_path / "old.siard"), "-o", out)
+    for each in (*out.glob("**/mets.xml"), *out.glob("manifest-*")):
+        each.unlink()
+    said = metspack("build", out, "--keep-segments", "--in-place")
+    assert said.code == 0
+    assert CALLED in said.out.splitlines()[0]
