@@ -265,7 +265,6 @@ def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | 
             "column at, row 1: '2001-02-03T04:05:06+01:00'",
         ),
         ("<row><c1>1</c1><c2>0000-02-03T04:05:06</c2></row>", "is not a time in UTC (T_6.3-1, T_6.3-2)"),
-        (f"<row><c1>1</c1><c2>{'9' * 50_000}</c2></row>", f"'{'9' * 100}' is not"),
         ("<row><c9><u1/></c9></row>", "row 1: it holds an element, as no cell of SIARD 1.0 does"),
         ("<row><c1>1</c1></row><row/>", "column id: no value in 1 row, the first 2"),
         ("<row><c1>1</c1><c9>1</c9></row>", "elements out of place: 1, the first <'c9'> in row 1"),
@@ -289,6 +288,11 @@ def test_rows_that_2_2_cannot_have_are_refused_by_table_column_and_row(rows: str
     with pytest.raises(SourceError, match=re.escape(reason)) as refused:
         survey(table(rows))
     assert "table0.xml line" in refused.value.message or "table S x.T, " in refused.value.message
+
+
+def test_of_a_long_text_the_beginning_is_shown() -> None:
+    with pytest.raises(SourceError, match=f"row 1: '{'9' * 100}' is not a time"):
+        survey(table(f"<row><c1>1</c1><c2>{'9' * 100_000}</c2></row>"), block=1000)
 
 
 def test_a_table_that_ends_too_soon_is_refused() -> None:
