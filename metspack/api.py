@@ -35,6 +35,7 @@ from metspack.restoring.roundtrip import proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
+from metspack.siard.upgrade import TARGET
 from metspack.sizes import parsed_range
 from metspack.sources.lobstream import ACCEPTABLE
 
@@ -216,6 +217,7 @@ def _stated(options: _Options) -> _Options:
     _check("accepted", options.accepted, ACCEPTABLE)
     if isinstance(options, BuildOptions):
         _check("layout", [options.layout] if options.layout else (), LAYOUTS)
+        _check("siard_version", [options.siard_version] if options.siard_version else (), [TARGET])
         _check("pack", [options.pack] if options.pack else (), FORMS)
     created = clock.parsed(options.created) if options.created else clock.now(os.environ)
     return replace(options, created=created)

@@ -11,7 +11,7 @@ from metspack import layouts
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.relocation import Relocation
+from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
@@ -30,6 +30,7 @@ from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
+from metspack.siard.upgrade import Upgrade
 from metspack.sources import opening, rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
@@ -49,7 +50,8 @@ class BuildOptions(PackageOptions):
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
-    that is a folder one file.
+    that is a folder one file. ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None leaves its
+    version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -60,6 +62,7 @@ class BuildOptions(PackageOptions):
     base: Path | None = None
     min_size: int | None = None
     add_digests: bool = False
+    siard_version: str | None = None
     mapping_uri: str | None = None
     lob_manifest: bool = False
     pack: str | None = None
@@ -72,6 +75,7 @@ class Built:
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
+    ``unopened`` are the archives that no reader of their version of SIARD opens.
     """
 
     target: Path
@@ -85,6 +89,7 @@ class Built:
     kept: int
     warnings: tuple[str, ...]
     readers: Readership | None = None
+    unopened: tuple[str, ...] = ()
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -130,8 +135,9 @@ class BuildWork:
         self.sharing = sharing
         self.options = options
         self.progress = progress
+        self.version = building_options.written_version(self.archive, options.siard_version)
         self.plan = PlanFile(options.plan) if options.plan else None
-        self.division = self.plan.header.division if self.plan else division(options, self.archive)
+        self.division = self.plan.header.division if self.plan else division(options, self.version)
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
         is_packed = options.pack is not None
         self.objid = building_options.objid(options, self.name, self.archive, is_packed=is_packed)
@@ -139,7 +145,7 @@ class BuildWork:
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive)
+        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(
             self.layout,
             options.dialect,
@@ -150,18 +156,20 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
-        if self.archive is not None:
-            folders.check_style(options.lob_folder_style, self.archive.metadata.version)
-        if options.add_digests and self.archive is not None and self.archive.metadata.version == "1.0":
+        if self.version is not None:
+            folders.check_style(options.lob_folder_style, self.version)
+        if options.add_digests and self.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
             )
         self.warnings = [*ids.name_words(source.stem, self.name if self.plan else options.name)]
-        version = None if self.archive is None else self.archive.metadata.version
-        self.warnings += self.dialect.layout_warnings(self.layout, version)
+        self.warnings += self.dialect.layout_warnings(self.layout, self.version)
+        if self.archive is not None and options.siard_version is not None:
+            self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self.traits = LobTraits()
         self.stays: frozenset[Column] = frozenset()
+        self.upgrade: Upgrade | None = None
 
     @property
     def layout(self) -> Layout:
@@ -176,6 +184,10 @@ class BuildWork:
             self.stays = self._choose_columns()
             course = self._plan(staging, departures)
             self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
+            if self.archive is not None:
+                assignment.keep_columns(self.archive, self.stays, departures)
+                if self.options.siard_version is not None:
+                    self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
             files, size = self.needed(course)
             check_space(staging, files=files, bytes_=size)
             journal.record(
@@ -185,7 +197,6 @@ class BuildWork:
                 self.warnings += rewriting.digest_warnings(self.archive, self.progress, rewritten=True)
             placed = self.place(staging, course)
             if self.archive is not None:
-                assignment.keep_columns(self.archive, self.stays, departures)
                 siard = self._write_archive(self.archive, staging, course, departures, placed)
             else:
                 siard = None
@@ -193,7 +204,12 @@ class BuildWork:
         spots = [self.spot(course, number) for number in course.ordered()]
         checked = self.describe(staging, siard, spots, placed)
         remarked = segments.warnings(
-            self.source, course, placed, self.sharing, is_added=self.options.add_digests
+            self.source,
+            course,
+            placed,
+            self.sharing,
+            version=self.version,
+            is_added=self.options.add_digests,
         )
         return Built(
             target=staging.target,
@@ -207,12 +223,18 @@ class BuildWork:
             kept=self.kept,
             warnings=(*self.warnings, *remarked, *checked),
             readers=self._readers(course),
+            unopened=self._unopened(),
         )
+
+    def _unopened(self) -> tuple[str, ...]:
+        """Return the path of the archive when readers of its version do not open it."""
+        has_lobs_outside = self.version == "1.0" and self.traits.lobs
+        return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
 
     def _readers(self, course: Course) -> Readership | None:
         traits = replace(self.traits, split=course.split)
         apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        return readers_of(self.options.lob_folder_style, self.archive, self.layout, traits, is_merged=apart)
+        return readers_of(self.options.lob_folder_style, self.version, self.layout, traits, is_merged=apart)
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
@@ -330,15 +352,18 @@ class BuildWork:
             work=staging.work,
             corrected=segments.corrected(placed),
             stays=self.stays,
+            upgrade=self.upgrade,
         )
         target = self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
         writing.make_directories(target.parent)
-        return relocation.write(
+        written = relocation.write(
             target,
             departures,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance,
         )
+        self.warnings += relocation.left_out()
+        return written
 
     def _write_parent(
         self,
@@ -421,18 +446,21 @@ class BuildWork:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
 
 
-def division(options: BuildOptions, archive: Archive | None) -> Division:
-    """Return the rules for dividing a source's LOBs; raises ``ConfigError`` for an unknown layout."""
+def division(options: BuildOptions, version: str | None) -> Division:
+    """Return the rules for dividing LOBs; raises ``ConfigError`` for an unknown layout.
+
+    ``version`` is that of SIARD in which the archive is written, None without one.
+    """
     given = None if options.layout is None else layouts.named(options.layout)
-    layout = building_options.layout(options.dialect, given, archive)
+    layout = building_options.layout(options.dialect, given, version)
     return Division(limits=options.limits, layout=layout, split=options.split)
 
 
 def readers_of(
-    style: FolderStyle, archive: Archive | None, layout: Layout, traits: LobTraits, *, is_merged: bool
+    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool
 ) -> Readership | None:
     """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
-    if archive is None or not traits.lobs:
+    if version is None or not traits.lobs:
         return None
-    written = readers.Writing(version=archive.metadata.version, layout=layout.name, style=style)
+    written = readers.Writing(version=version, layout=layout.name, style=style)
     return readers.readership(written, traits, is_merged=is_merged)

@@ -91,7 +91,9 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         opening.opened(path, options.budgets, options.grants, options.base) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
-        division = build.division(options, source if isinstance(source, Archive) else None)
+        archive = source if isinstance(source, Archive) else None
+        version = building_options.written_version(archive, options.siard_version)
+        division = build.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
             lob
@@ -107,9 +109,8 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
                 lobs += 1
                 split += 1
         source.check_unchanged()
-        archive = source if isinstance(source, Archive) else None
         name = given or ids.package_name(source.stem)
-        dialect, objid = _identity(options, name, archive)
+        dialect, objid = _identity(options, name, archive, version)
         warnings = () if archive is None else archive.conventions()
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
@@ -123,7 +124,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             kept=sum(stays.values()),
             readers=build.readers_of(
                 options.lob_folder_style,
-                archive,
+                version,
                 division.layout,
                 replace(traits, split=split),
                 is_merged="/" in dialect.archive_path(objid, name),
@@ -137,10 +138,12 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         )
 
 
-def _identity(options: BuildOptions, name: str, archive: Archive | None) -> tuple[Dialect, str]:
+def _identity(
+    options: BuildOptions, name: str, archive: Archive | None, version: str | None
+) -> tuple[Dialect, str]:
     """Return the dialect of the package, and the parent's OBJID as far as it is known."""
     package = PackageOptions(
         objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
     )
     objid = building_options.objid(package, name, archive, is_packed=options.pack is not None)
-    return building_options.dialect(package, name, objid, archive), objid
+    return building_options.dialect(package, name, objid, archive, version), objid

@@ -40,7 +40,8 @@ _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 class Described:
     """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
-    ``unreferenced`` counts the files in segments that no cell names.
+    ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
+    reader of their version of SIARD opens.
     """
 
     folder: Path
@@ -52,6 +53,7 @@ class Described:
     inside: int
     unreferenced: int
     warnings: tuple[str, ...]
+    unopened: tuple[str, ...] = ()
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -128,6 +130,7 @@ class _InPlaceWork:
             inside=counts.inside,
             unreferenced=counts.unnamed,
             warnings=tuple(self.warnings),
+            unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
         )
 
     def _refuse_descriptions(self) -> None:

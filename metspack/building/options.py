@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from metspack.errors import ConfigError
 from metspack.layouts import Layout
@@ -10,7 +10,7 @@ from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
 from metspack.model import Budgets
 from metspack.resources import __version__
-from metspack.siard import offsets
+from metspack.siard import offsets, upgrade
 from metspack.sources import pronom
 from metspack.sources.archive import Archive, Grants
 
@@ -86,20 +86,50 @@ def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_pac
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 
 
-def layout(dialect: str, given: Layout | None, archive: Archive | None) -> Layout:
-    """Return the layout of a source's segments: the given one, or else what dialect and SIARD version ask."""
-    return given or dialects.named(dialect).layout(None if archive is None else archive.metadata.version)
+def written_version(archive: Archive | None, asked: str | None) -> str | None:
+    """Return the version of SIARD that a package's archive is written in; None without an archive.
+
+    ``asked`` is the version of an upgrade, None for the archive's own. Raises ``ConfigError`` for an upgrade
+    that there is none of: 1.0 alone becomes another version, 2.2.
+    """
+    if archive is None:
+        if asked is not None:
+            raise ConfigError(
+                "--siard-version requires a SIARD archive, and the source is none",
+                hint="Leave --siard-version out.",
+            )
+        return None
+    found = archive.metadata.version
+    if asked is None:
+        return found
+    if found != upgrade.SOURCE:
+        raise ConfigError(
+            f"--siard-version {asked} writes an archive of SIARD {upgrade.SOURCE} anew, and this one is of "
+            f"SIARD {found}",
+            hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
+        )
+    return asked
 
 
-def dialect(options: PackageOptions, name: str, objid: str, archive: Archive | None) -> Dialect:
+def layout(dialect: str, given: Layout | None, version: str | None) -> Layout:
+    """Return the layout of segments: the given one, or else what dialect and version of SIARD ask for."""
+    return given or dialects.named(dialect).layout(version)
+
+
+def dialect(
+    options: PackageOptions, name: str, objid: str, archive: Archive | None, version: str | None = None
+) -> Dialect:
     """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
 
-    ``objid`` is the parent's, "" while it is not known. Raises ``ConfigError`` for what the dialect cannot
+    ``objid`` is the parent's, "" while it is not known; ``version`` is that of SIARD in which the archive is
+    written, None for its own. Raises ``ConfigError`` for what the dialect cannot
     say: now, not after an hour of copying.
     """
     package = PackageFacts(
         name=name,
-        metadata=None if archive is None else archive.metadata,
+        metadata=None
+        if archive is None
+        else replace(archive.metadata, version=version or archive.metadata.version),
         created=options.created,
         checksum_type=options.algorithm,
         software=options.software,

@@ -1,4 +1,4 @@
-"""New cells of a rewritten archive: the place of each moved LOB, and digests for those without."""
+"""New cells of a rewritten archive: places of moved LOBs, digests for those without; and its upgrade."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from metspack.layouts.folders import FolderStyle
 from metspack.model import Digest, LobCell
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
+from metspack.progress import Progress
+from metspack.siard import metadata, upgrade, upgradedtables
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
+from metspack.siard.upgrade import TARGET, Upgrade
+from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, extension_of
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import HEADER, Departures
+
+_STRUCTURE = ("content/", HEADER)
 
 
 class Relocation:
     """New cells for an archive whose LOBs were placed as a course has it.
 
-    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers.
+    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers;
+    with ``upgrade`` the archive is written as SIARD 2.2.
     """
 
     def __init__(
@@ -38,19 +45,22 @@ class Relocation:
         work: Path,
         corrected: Mapping[int, int],
         stays: Collection[Column] = (),
+        upgrade: Upgrade | None = None,
     ) -> None:
         self._archive = archive
         self._course = course
         self._layout = layout
         self._sharing = sharing
         self._name = name
-        version = archive.metadata.version
+        self._upgrade = upgrade
+        self._version = version = archive.metadata.version if upgrade is None else TARGET
         self._uses = {
             column: folders.folder_use(layout, name, layout.container(first_place(column)), style, version)
             for column in sorted(course.columns)
         }
         self._work = work
         self._digests = _Digests(work, corrected)
+        self._renamed: set[Column] = set()
         self._tables = {column[:2] for column in (*course.columns, *stays)}
 
     def write(
@@ -64,7 +74,7 @@ class Relocation:
 
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
         """
-        if not self._course.files:
+        if not self._course.files and self._upgrade is None:
             return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self._archive,
@@ -74,6 +84,7 @@ class Relocation:
             values=self.values,
             algorithms=algorithms,
             wrote=wrote,
+            upgrade=self._upgrade,
         )
 
     def values(self, table: Table) -> Callable[[LobCell], NewCell | None] | None:
@@ -89,12 +100,45 @@ class Relocation:
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
             if column not in self._course.columns:
-                return self._inside(table, cell)
+                new = self._inside(table, cell)
+                if self._version != "1.0" or new.file != cell.file:
+                    self._renamed.add(column)
+                return new
+            self._renamed.add(column)
             if column not in segments_of:
                 segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
             return self._outside(cell, self._uses[column].before, segments_of[column])
 
         return value
+
+    def left_out(self) -> Iterator[str]:
+        """Yield sentences on what the archive that was written no longer has, besides the LOBs."""
+        if self._archive.prefix:
+            yield self._around()
+        if self._upgrade is not None:
+            return  # of folders all is said
+        for table in self._archive.metadata.tables:
+            for column in table.columns:
+                is_renamed = (table.schema, table.number, column.number) in self._renamed
+                if column.folder is not None and is_renamed:
+                    yield (
+                        f"column {table.label}.{column.name}: its folder {column.folder!r} is left out of "
+                        "metadata.xml, as its cells now name the LOBs without it"
+                    )
+
+    def _around(self) -> str:
+        """Return the sentence on the folder that the archive lay in."""
+        container, prefix = self._archive.container, self._archive.prefix
+        names = () if container is None else container.names()
+        number, first = 0, ""
+        for name in names:
+            if not name.startswith(prefix):
+                number, first = number + 1, first or name
+        words = f"the folder {prefix} around the archive's entries is left out"
+        if not number:
+            return words
+        entries = counted(number, "entry", "entries")
+        return f"{words}, and so is what lies beside it: {entries}, the first {first}"
 
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
         first = self._sharing.first(cell.place.id)
@@ -116,7 +160,7 @@ class Relocation:
         if len(entries) != 1:
             raise AssertionError(f"{cell.place.id} stays in the archive, where it has {len(entries)} entries")
         # SIARD 1.0 has a string there, later versions a URI.
-        plain = self._archive.metadata.version == "1.0"
+        plain = self._version == "1.0"
         return NewCell(file=entries[0] if plain else uris.quoted(entries[0].split("/")))
 
 
@@ -141,3 +185,48 @@ class _Digests:
             return None
         self._waiting[task] = next(self._lines[task], None)
         return Digest(algorithm=waiting[1], value=waiting[2])
+
+
+def upgrade_notes(archive: Archive) -> Iterator[str]:
+    """Yield sentences on what becomes of values that SIARD 2.2 has no place for.
+
+    Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks.
+    """
+    yield from upgrade.upgraded_metadata(
+        archive.metadata_document, depth=archive.budgets.depth, what=archive.name
+    ).notes
+    for name in archive.tree.names(HEADER):
+        if name.startswith(upgrade.VERSION_FOLDERS):
+            if not name.endswith("/") or name.count("/") > upgrade.VERSION_FOLDERS.count("/"):
+                yield f"{name} is left out: {upgrade.VERSION_FOLDER} takes its place"
+        elif not name.endswith("/") and name not in {metadata.NAME, upgrade.METADATA_SCHEMA}:
+            yield f"{name} is kept as it is: it was made for metadata of SIARD {upgrade.SOURCE}"
+
+
+def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress) -> Upgrade:
+    """Read all tables, and return how they become those of SIARD 2.2.
+
+    ``departures`` are the entries that leave the archive. Raises ``SourceError``, naming table, column and
+    row, for cells that 2.2 cannot hold, and for names that it lacks of entries that stay.
+    """
+    stay = (
+        name
+        for name in archive.tree.names()
+        if name.startswith(_STRUCTURE)
+        and not name.startswith(upgrade.VERSION_FOLDERS)
+        and name not in departures
+    )
+    if faults := list(upgrade.name_faults(stay)):
+        raise upgrade.refusal(faults, archive.name)
+    progress.stage("Checking the tables against SIARD 2.2", archive.weight())
+    with_files = {}
+    for table in archive.metadata.tables:
+        blocks = _blocks(archive, table, progress)
+        with_files[table.path] = upgradedtables.columns_with_files(blocks, table, archive.name)
+    return Upgrade(with_files=with_files)
+
+
+def _blocks(archive: Archive, table: Table, progress: Progress) -> Iterator[bytes]:
+    for block in archive.tree.contents(archive.document(table)):
+        progress.advance(len(block))
+        yield block

@@ -320,9 +320,19 @@ def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> It
 
 
 def warnings(
-    source: Source, course: Course, placed: Sequence[TaskPlaced], sharing: Sharing, *, is_added: bool
+    source: Source,
+    course: Course,
+    placed: Sequence[TaskPlaced],
+    sharing: Sharing,
+    *,
+    version: str | None,
+    is_added: bool,
 ) -> Iterator[str]:
-    """Yield warnings about the LOBs; ``is_added`` is whether cells without a digest got one."""
+    """Yield warnings about the LOBs.
+
+    ``version`` is that of SIARD in which the archive was written, None without one; ``is_added`` is whether
+    cells without a digest got one.
+    """
     archive = source if isinstance(source, Archive) else None
     if course.undigested and archive is not None and not is_added:
         yield (
@@ -345,7 +355,7 @@ def warnings(
             f"stream, the first {first}: taken as empty, as size and CRC-32 say"
         )
     yield from archive.conventions()
-    if archive.metadata.version == "1.0" and course.files:
+    if version == "1.0" and course.files:
         yield (
             "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
             "versions find the LOBs"

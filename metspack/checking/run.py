@@ -41,7 +41,8 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files were hashed of how many, None when none were to be left out.
+    ``sampled`` tells how many files were hashed of how many, None when none were to be left out. ``unopened``
+    are archives of SIARD 1.0 with LOBs outside.
     """
 
     packages: int
@@ -52,6 +53,7 @@ class CheckSummary:
     warnings: int
     infos: int
     sampled: Sampled | None = None
+    unopened: tuple[str, ...] = ()
 
     @property
     def findings(self) -> int:
@@ -83,10 +85,10 @@ class Observer(Protocol):
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    ``graphs`` are the links of each package that was checked, in that order; each of these packages is shown
-    to the ``observer``. Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when
-    the temporary directory has no room; what is wrong with a package itself is only ever a finding. Of
-    several packages, each finding's path begins with the package's own.
+    ``graphs`` are the links of each package that was checked, in that order, each shown to the ``observer``.
+    Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when the temporary
+    directory has no room; what is wrong with a package itself is only ever a finding. Of several packages,
+    each finding's path begins with the package's own.
     """
 
     def __init__(
@@ -105,8 +107,8 @@ class Checking(Iterator[Finding]):
         self._open: tuple[PackageToCheck, Catalogue, CheckedTree] | None = None
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
-        self._bytes = 0
-        self._counts = (0, 0, 0)
+        self._bytes, self._counts = 0, (0, 0, 0)
+        self._unopened: list[str] = []
         self._severities: Counter[Severity] = Counter()
         self._findings = self._checked()
 
@@ -137,6 +139,7 @@ class Checking(Iterator[Finding]):
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
+            unopened=tuple(self._unopened),
         )
 
     def _count_bytes(self, count: int) -> None:
@@ -199,6 +202,7 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry"),
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
+        self._unopened += archive.unopened(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
             checked = Checked(
@@ -382,8 +386,7 @@ def explained(code: str) -> Explanation:
     try:
         rule = Code.named(code)
     except KeyError:
-        word = code.strip().upper()
-        letter = word[:1] if word[1:].isdecimal() else ""
+        letter = code.strip()[:1].upper() if code.strip()[1:].isdecimal() else ""
         alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
         hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
         raise ConfigError(f"there is no code {code!r}", hint=hint) from None

@@ -194,8 +194,8 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
         finds = reader.finds(writing)
         remedy = ""
         if not finds:
-            known = reader.style if writing.version in _OUTSIDE else None
-            remedy = f"--lob-folder-style {known.value}" if known else "SIARD 1.0 has no LOBs outside"
+            upgrade = "" if writing.version in _OUTSIDE else "--siard-version 2.2 "
+            remedy = f"{upgrade}--lob-folder-style {reader.style.value}" if reader.style else ""
         misses = tuple(reader.misses(writing, traits)) if finds else ()
         found.append(
             ReaderVerdict(
@@ -203,3 +203,14 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
             )
         )
     return Readership(verdicts=tuple(found), is_merged=is_merged)
+
+
+def unopened(archives: Sequence[str]) -> str:
+    """Return in one clause which archives of SIARD 1.0 its readers will not open, "" when there are none."""
+    if not archives:
+        return ""
+    if len(archives) == 1:
+        which = f"{archives[0]}, whose LOBs are outside"
+    else:
+        which = f"{len(archives):,} archives whose LOBs are outside, the first {archives[0]}"
+    return f"no reader of SIARD 1.0 will open {which} (build and convert take --siard-version 2.2)"

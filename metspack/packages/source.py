@@ -33,7 +33,7 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, Tallies, extension_of
-from metspack.sources.foundlobs import cell_key
+from metspack.sources.lobfolder import cell_key
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown

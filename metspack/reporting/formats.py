@@ -11,7 +11,7 @@ from typing import Self
 
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading, writing
-from metspack.reporting import json, junit, sarif, text
+from metspack.reporting import json, junit, text
 from metspack.reporting.model import Frame
 from metspack.reporting.store import FindingStore
 
@@ -49,7 +49,7 @@ _FORMS = {
         mark=b'<testsuitesname="metspackcheck',
     ),
     ".sarif": _ReportForm(
-        blocks=lambda frame, kept, _roots: sarif.document(frame, kept), mark=b'"driver":{"name":"metspack"'
+        blocks=lambda frame, kept, _roots: json.sarif(frame, kept), mark=b'"driver":{"name":"metspack"'
     ),
     ".html": _ReportForm(blocks=_page, mark=b'<metaname="generator"content="metspack'),
     ".txt": _ReportForm(

@@ -20,6 +20,7 @@ from metspack.checking import Code, Level
 from metspack.checking.links.graph import LinkState
 from metspack.errors import MetspackError
 from metspack.files import reading, tempdb
+from metspack.layouts import readers
 from metspack.model import Finding, Limits
 from metspack.reporting import linkmap
 from metspack.reporting.model import (
@@ -220,6 +221,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "counts": counts(frame.summary),
         "level": (_LEVELS if frame.sample is None else _SAMPLED_LEVELS)[Level(frame.level)],
         "sampled": sampled(frame),
+        "unopened": printable(readers.unopened(frame.summary.unopened)),
         "facts": facts,
         "verdict": found if frame.is_complete or found == "error" else "warning",
         "headline": _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN,

@@ -1,13 +1,27 @@
-"""A check's report as JSON and as JSON lines, after ``schemas/check-report*.schema.json``."""
+"""Reports of checks as JSON, JSON lines (``schemas/check-report*.schema.json``) and SARIF 2.1.0."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
-from metspack.reporting.model import Frame, head, record, result
+from metspack.checking import ALL_CODES, Code, Rule
+from metspack.model import Finding, Severity
+from metspack.reporting.model import TOOL, Frame, head, printable, record, result, sample
 from metspack.reporting.store import FindingStore
+from metspack.reporting.text import INTERRUPTED
+from metspack.resources import __version__
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+BASE = "PACKAGE"
+"""The name that stands for the package's root, wherever it lies."""
+
+_FINGERPRINT = "metspackFinding/v1"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_RULES = {each.id: number for number, each in enumerate(sorted(ALL_CODES, key=lambda code: code.id))}
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
@@ -35,3 +49,88 @@ def lines(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 def _line(kind: str, value: dict[str, Any]) -> str:
     return f"{json.dumps({'type': kind, **value})}\n"
+
+
+def sarif(frame: Frame, kept: FindingStore) -> Iterator[str]:
+    """Yield the report as one SARIF log, plain ASCII, the results streamed one by one."""
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": _driver()},
+                "automationDetails": {"id": f"{TOOL} check/{frame.level}/"},
+                "invocations": [_invocation(frame)],
+                "originalUriBaseIds": {
+                    BASE: {"description": {"text": "The root of the package that was checked."}}
+                },
+                "columnKind": "utf16CodeUnits",
+                "properties": {
+                    "path": printable(frame.path),
+                    "isComplete": frame.is_complete,
+                    **sample(frame),
+                },
+            }
+        ],
+    }
+    whole = json.dumps(log, indent=1)
+    ahead, end = whole.rsplit("\n  }\n ]\n}", 1)
+    yield f'{ahead},\n   "results": ['
+    separator = "\n"
+    for each in kept.by_place():
+        yield f"{separator}    {json.dumps(_result(each))}"
+        separator = ",\n"
+    yield f"\n   ]\n  }}\n ]\n}}{end}\n"
+
+
+def _driver() -> dict[str, Any]:
+    return {
+        "name": TOOL,
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(code, Code.named(code)) for code in _RULES],
+    }
+
+
+def _rule(code: str, rule: Rule) -> dict[str, Any]:
+    return {
+        "id": code,
+        "name": Code.named(code).name.title().replace("_", ""),
+        "shortDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": f"{rule.remedy}\n\nRule: {rule.clause}. More: metspack explain {code}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": ["digital-preservation"], "clause": rule.clause},
+    }
+
+
+def _invocation(frame: Frame) -> dict[str, Any]:
+    said: dict[str, Any] = {"executionSuccessful": frame.is_complete}
+    if frame.created:
+        said["endTimeUtc"] = frame.created
+    if not frame.is_complete:
+        said["toolExecutionNotifications"] = [{"level": "error", "message": {"text": INTERRUPTED}}]
+    return said
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    artifact = {"uri": quote(finding.path, safe="/"), "uriBaseId": BASE}
+    location: dict[str, Any] = {"artifactLocation": artifact}
+    if finding.line:
+        location["region"] = {"startLine": finding.line}
+    logical = {"logicalLocations": [{"name": finding.place}]} if finding.place else {}
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": _RULES[finding.code],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": printable(finding.message)},
+        "locations": [{"physicalLocation": location, **logical}],
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
+        "properties": {"facts": dict(finding.facts)},
+    }
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return the fingerprint of a finding, the same in every run; its line is not part of it."""
+    what = json.dumps((finding.code, finding.path, finding.place, finding.message))
+    return hashlib.sha256(what.encode()).hexdigest()[:32]

@@ -289,19 +289,24 @@ def sampled(frame: Frame) -> str:
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
-    return sample(frame) | {
-        "verdict": verdict(summary),
-        "is_complete": frame.is_complete,
-        "counts": {
-            "packages": summary.packages,
-            "files": summary.files,
-            "links": summary.links,
-            "bytes": summary.bytes,
-            "errors": summary.errors,
-            "warnings": summary.warnings,
-            "infos": summary.infos,
-        },
-    }
+    unopened = {"unopened_archives": list(summary.unopened)} if summary.unopened else {}
+    return (
+        sample(frame)
+        | unopened
+        | {
+            "verdict": verdict(summary),
+            "is_complete": frame.is_complete,
+            "counts": {
+                "packages": summary.packages,
+                "files": summary.files,
+                "links": summary.links,
+                "bytes": summary.bytes,
+                "errors": summary.errors,
+                "warnings": summary.warnings,
+                "infos": summary.infos,
+            },
+        }
+    )
 
 
 def document(summary: CheckSummary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:

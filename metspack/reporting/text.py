@@ -10,6 +10,7 @@ from enum import Enum, unique
 from rich.cells import cell_len
 
 from metspack.checking import CheckSummary
+from metspack.layouts import readers
 from metspack.model import Severity
 from metspack.reporting.model import Frame, parts, printable, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
@@ -98,10 +99,18 @@ def counts(summary: CheckSummary) -> str:
     return ", ".join(said)
 
 
+def unopened(frame: Frame) -> Iterator[Line]:
+    """Yield the line on archives that readers of their version will not open, none where there are none."""
+    if said := printable(readers.unopened(frame.summary.unopened)):
+        yield (StyledText(text=f"{said[0].upper()}{said[1:]}.", tone=Tone.WARNING),)
+
+
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first says what it is."""
     created = f", {frame.created}" if frame.created else ""
-    yield f"metspack check of {printable(frame.path)}, level {frame.level}{created}\n"
+    said = printable(readers.unopened(frame.summary.unopened))
+    first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
+    yield f"{'; '.join(filter(None, (first, said)))}\n"
     for line in (*verdict(frame), ()):
         yield plain(line)
     for line in grouped(kept):

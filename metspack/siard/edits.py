@@ -96,12 +96,16 @@ def spliced_table(
         base += done
 
 
-class _Value(NamedTuple):
-    """An attribute's value as it is written, and its bytes in the document without the quotes."""
+class AttributeValue(NamedTuple):
+    """An attribute's value as it is written, and its bytes in the document without the quotes.
+
+    ``named`` is where the attribute's name begins.
+    """
 
     text: str
     start: int
     stop: int
+    named: int
 
 
 _FILE = frozenset({"file"})
@@ -163,24 +167,38 @@ def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> 
     return values
 
 
-def _attributes(data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]) -> dict[str, _Value]:
+def _attributes(
+    data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]
+) -> dict[str, AttributeValue]:
     """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
+    found = tag_attributes(data, start, encoding, wanted)
+    if "file" not in found:  # the parser saw one in this very tag
+        tag = encoding.decoded(data[start : tag_end(data, start, encoding)])
+        raise AssertionError(f"no file attribute in {tag!r}")
+    return found
+
+
+def tag_attributes(
+    data: bytes, start: int, encoding: Encoding, wanted: frozenset[str] | None = None
+) -> dict[str, AttributeValue]:
+    """Return the attributes that the start tag at ``start`` has, those that are ``wanted`` or all."""
     raw = data[start : tag_end(data, start, encoding)]
     # ASCII never stands inside a longer character in these encodings, so Latin-1 shows every
     # quote and equals sign at its own byte.
     tag = raw.decode("latin-1" if encoding.unit == 1 else encoding.codec)
-    found: dict[str, _Value] = {}
+    found: dict[str, AttributeValue] = {}
     for each in _ATTRIBUTE.finditer(tag):
-        if each[1] in wanted:
-            first, last = each.span(2 if each[2] is not None else 3)
+        if wanted is None or each[1] in wanted:
+            named, (first, last) = each.start(1), each.span(2 if each[2] is not None else 3)
             text, before, width = tag[first:last], first, last - first
             if encoding.unit > 1:
-                before, width = len(tag[:first].encode(encoding.codec)), len(text.encode(encoding.codec))
-            found[each[1]] = _Value(text=text, start=start + before, stop=start + before + width)
-            if len(found) == len(wanted):
+                named, before = (len(tag[:at].encode(encoding.codec)) for at in (named, first))
+                width = len(text.encode(encoding.codec))
+            found[each[1]] = AttributeValue(
+                text=text, start=start + before, stop=start + before + width, named=start + named
+            )
+            if wanted is not None and len(found) == len(wanted):
                 break
-    if "file" not in found:  # the parser saw one in this very tag
-        raise AssertionError(f"no file attribute in {tag!r}")
     return found
 
 
@@ -211,7 +229,7 @@ def edited_metadata(
     column's name, where the versions from 2.0 on have it.
     """
     root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
-    source = _MetadataDocument(document, detected(document[:1024], metadata.NAME))
+    source = MetadataDocument(document, detected(document[:1024], metadata.NAME))
     edits = list(_digest_edits(root, seals))
     if folders is not None:
         edits += _database_edits(root, folders.database, source)
@@ -219,7 +237,7 @@ def edited_metadata(
     return edited(document, edits, source.encoding)
 
 
-class _MetadataDocument:
+class MetadataDocument:
     """A document's bytes, and edits of it that keep its layout."""
 
     def __init__(self, data: bytes, encoding: Encoding) -> None:
@@ -230,7 +248,7 @@ class _MetadataDocument:
     def replacing(self, element: Element, text: str) -> Edit:
         """Return the edit that gives an element another text."""
         if element.inner == element.stop:  # an empty-element tag: there is nothing between tags to replace
-            return Edit(start=element.start, stop=element.stop, text=_tagged(element, element.name, text))
+            return Edit(start=element.start, stop=element.stop, text=tagged(element, element.name, text))
         return Edit(start=element.inner, stop=element.inner_stop, text=str(escape(text)))
 
     def with_folder(self, element: Element, folder: str) -> Edit:
@@ -247,18 +265,21 @@ class _MetadataDocument:
         """
         child = next((found for name in before if (found := above.child(name)) is not None), None)
         if child is not None:
-            indent = self.encoding.decoded(self.data[self._gap(child.start) : child.start])
-            text = f"{indent}{_tagged(child, 'lobFolder', text)}"
+            text = f"{self.indent(child.start)}{tagged(child, 'lobFolder', text)}"
             return Edit(start=child.stop, stop=child.stop, text=text)
-        tagged = _tagged(above, "lobFolder", text)
+        added = tagged(above, "lobFolder", text)
         if above.inner == above.stop:
             opened = above.stop - 2 * self.encoding.unit  # where "/>" begins
-            return Edit(start=opened, stop=above.stop, text=f">{tagged}</{_tag(above, above.name)}>")
-        return Edit(start=above.inner, stop=above.inner, text=tagged)
+            return Edit(start=opened, stop=above.stop, text=f">{added}</{tag_name(above, above.name)}>")
+        return Edit(start=above.inner, stop=above.inner, text=added)
 
     def removing(self, element: Element) -> Edit:
         """Return the edit that takes an element out, with the white space before it."""
         return Edit(start=self._gap(element.start), stop=element.stop, text="")
+
+    def indent(self, start: int) -> str:
+        """Return the white space before an offset."""
+        return self.encoding.decoded(self.data[self._gap(start) : start])
 
     def _gap(self, start: int) -> int:
         """Return where the white space before an offset begins."""
@@ -268,17 +289,18 @@ class _MetadataDocument:
         return start
 
 
-def _tagged(like: Element, name: str, text: str) -> str:
+def tagged(like: Element, name: str, text: str) -> str:
     """Return an element in the namespace of another."""
-    tag = _tag(like, name)
+    tag = tag_name(like, name)
     return f"<{tag}>{escape(text)}</{tag}>"
 
 
-def _tag(like: Element, name: str) -> str:
+def tag_name(like: Element, name: str) -> str:
+    """Return the name of a tag in the namespace of another element."""
     return f"{like.prefix}:{name}" if like.prefix else name
 
 
-def _database_edits(root: Element, folder: str | None, source: _MetadataDocument) -> Iterator[Edit]:
+def _database_edits(root: Element, folder: str | None, source: MetadataDocument) -> Iterator[Edit]:
     present = root.child("lobFolder")
     if folder is None:
         if present is not None:
@@ -290,7 +312,7 @@ def _database_edits(root: Element, folder: str | None, source: _MetadataDocument
 
 
 def _column_edits(
-    root: Element, facts: Metadata, folders: LobFolders, source: _MetadataDocument
+    root: Element, facts: Metadata, folders: LobFolders, source: MetadataDocument
 ) -> Iterator[Edit]:
     elements = (table for schema in root.all("schemas", "schema") for table in schema.all("tables", "table"))
     for table, element in zip(facts.tables, elements, strict=True):

@@ -16,7 +16,7 @@ from metspack.files.tempdb import Closable
 from metspack.locations.grantedroots import Granted, Obstacle, Spot
 from metspack.mediatypes import media_type
 from metspack.model import LobPlace
-from metspack.sources.foundlobs import NAMED, Finds, FoundLob, Placed, extension_of
+from metspack.sources.lobfolder import NAMED, Finds, FoundLob, Placed, extension_of
 from metspack.uris import shown
 
 COLUMNS = ("schema", "table", "column", "row", "path")

@@ -13,7 +13,7 @@ from metspack.siard import forms
 from metspack.sources import lobfolder
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.csvlist import LobList
-from metspack.sources.foundlobs import FoundLob
+from metspack.sources.lobfolder import FoundLob
 from metspack.sources.lobstream import Holdings
 
 

@@ -1,8 +1,9 @@
 """Rewrite an archive so that its cells name the new places of its LOBs: spliced, never re-serialised.
 
 Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
-columns, fields and database, and messageDigest. Gone are exactly the entries that leave and the
-folders that this leaves empty. Every other entry of a zip file is copied as the bytes it has.
+columns, fields and database, and messageDigest; with an upgrade also what SIARD 2.2 has otherwise. Gone are
+exactly the entries that leave and the folders that this leaves empty. Every other entry of a zip file is
+copied as the bytes it has.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
-from metspack.containers.zipformat import DEFLATED, name_fault
+from metspack.containers.zipformat import DEFLATED, STORED, name_fault
 from metspack.containers.zipwriter import ZipWriter
 from metspack.digests import Hashers
 from metspack.errors import SourceError
@@ -25,6 +26,16 @@ from metspack.progress import Progress
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, edited_metadata, spliced_table
 from metspack.siard.metadata import Table
+from metspack.siard.schemas import metadata_schema
+from metspack.siard.upgrade import (
+    METADATA_SCHEMA,
+    TARGET,
+    VERSION_FOLDER,
+    VERSION_FOLDERS,
+    Upgrade,
+    upgraded_metadata,
+)
+from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 
@@ -88,22 +99,24 @@ def rewrite(
     algorithms: Iterable[str],
     added: Iterable[Added] = (),
     wrote: Callable[[int], None] = lambda _amount: None,
+    upgrade: Upgrade | None = None,
 ) -> Hashers:
     """Write a new archive without the entries that leave, with those added; return its digests and size.
 
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
     values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries.
-    Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
-    ValueError as ``spliced_table`` does.
+    With ``upgrade`` what is written is of SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an
+    added name that the archive has already, and ValueError as ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
+    version = archive.metadata.version if upgrade is None else TARGET
     renamed: dict[str, set[int]] = {}
     fields: dict[str, dict[int, set[tuple[int, ...]]]] = {}
     splices: dict[str, _Splice] = {}
     for table in archive.tables:
         if (value := values(table)) is not None:
-            noted = _noted(value, renamed.setdefault(table.path, set()), archive.metadata.version)
+            noted = _noted(value, renamed.setdefault(table.path, set()), version)
             if moved.is_innermost:
                 noted = _with_fields_noted(noted, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
@@ -111,10 +124,14 @@ def rewrite(
                 table=table,
                 budgets=archive.budgets,
                 value=noted,
-                version=archive.metadata.version,
+                version=version,
             )
+        if upgrade is not None:
+            splices[table.path] = _upgraded(table, splices.get(table.path))
     folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
-    changes = _Changes(departures=moved.entries, splices=splices, added=added, folders=folders)
+    changes = _Changes(
+        departures=moved.entries, splices=splices, added=added, folders=folders, upgrade=upgrade
+    )
     return _write(archive, changes, target, work, algorithms, wrote)
 
 
@@ -160,6 +177,17 @@ class _Changes:
     splices: Mapping[str, _Splice] = field(default_factory=dict)
     added: Iterable[Added] = ()
     folders: LobFolders | None = None
+    upgrade: Upgrade | None = None
+
+
+def _upgraded(table: Table, splice: _Splice | None) -> _Splice:
+    """Return the splice that makes a table one of SIARD 2.2 before another gives its cells their values."""
+
+    def upgrading(blocks: Iterable[bytes]) -> Iterator[bytes]:
+        upgraded = upgraded_table(blocks, table)
+        return upgraded if splice is None else splice(upgraded)
+
+    return upgrading
 
 
 def _noted(
@@ -215,24 +243,22 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
     """
     writer = ZipWriter(target, work)
     try:
+        schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
         for entry in entries(archive, changes.departures, header=False):
             splice, before = changes.splices.get(entry.name), writer.file.size
-            if splice is None:
-                entry.copy(writer)
-            else:
+            if splice is not None:
                 entry.rewrite(writer, splice(entry.contents()))
+            elif (schema := schemas.pop(entry.name, None)) is not None:
+                entry.rewrite(writer, (schema(),))
+            else:
+                entry.copy(writer)
             wrote(writer.file.size - before)
+        for name, schema in schemas.items():
+            writer.add(name, (schema(),), method=STORED)
         _add(writer, archive, changes)
         seals = Hashers({digest.algorithm for digest in archive.metadata.digests})
         _hash(seals, writer)
-        for entry in entries(archive, changes.departures, header=True):
-            if entry.name == metadata.NAME:
-                document = edited_metadata(
-                    archive.metadata_document, seals, changes.folders, depth=archive.budgets.depth
-                )
-                entry.rewrite(writer, (document,))
-            else:
-                entry.copy(writer)
+        _write_header(writer, archive, changes, seals)
         writer.finish(b"" if archive.container is None else archive.container.comment)
         hashers = Hashers(algorithms)
         _hash(hashers, writer)
@@ -241,6 +267,29 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         writer.abandon()
         raise
     return hashers
+
+
+def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals: Hashers) -> None:
+    """Write the entries under ``header/``, in an upgraded archive with schema and version of SIARD 2.2."""
+    missing = {} if changes.upgrade is None else {VERSION_FOLDER: b"", METADATA_SCHEMA: metadata_schema()}
+    depth = archive.budgets.depth
+    for entry in entries(archive, changes.departures, header=True):
+        if missing and entry.name != HEADER:
+            if missing.pop(VERSION_FOLDER, None) is not None:
+                writer.add_folder(VERSION_FOLDER)
+            if entry.name.startswith(VERSION_FOLDERS):
+                continue
+        if entry.name == metadata.NAME:
+            document = edited_metadata(archive.metadata_document, seals, changes.folders, depth=depth)
+            if changes.upgrade is not None:
+                document = upgraded_metadata(document, depth=depth, what=archive.name).document
+            entry.rewrite(writer, (document,))
+        elif (contents := missing.pop(entry.name, None)) is not None:
+            entry.rewrite(writer, (contents,))
+        else:
+            entry.copy(writer)
+    for name, contents in missing.items():
+        writer.add(name, (contents,), method=STORED)
 
 
 def _hash(hashers: Hashers, writer: ZipWriter) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from metspack.layouts import LAYOUTS
 from metspack.layouts.folders import FolderStyle
-from metspack.layouts.readers import READERS, LobTraits, Writing, readership
+from metspack.layouts.readers import READERS, LobTraits, Writing, readership, unopened
 from tests.conftest import CHECKOUT
 
 SUITE, TOOLKIT = "SIARD Suite (--lob-folder-style sfa)", "DBPTK 4.5 (--lob-folder-style dbptk)"
-NONE = "SIARD 1.0 has no LOBs outside"
+UPGRADED = f"{SUITE}, {TOOLKIT}".replace("(", "(--siard-version 2.2 ")
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
 
@@ -22,7 +22,7 @@ DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
         ("2.1", DBPTK, "LOBs found by metspack, DBPTK 4.5; not by SIARD Suite (--lob-folder-style sfa)"),
         ("2.2", SFA, "LOBs found by metspack, SIARD Suite, DBPTK 4.5"),
         ("2.2", DBPTK, "LOBs found by metspack, SIARD Suite, DBPTK 4.5"),
-        ("1.0", SFA, f"LOBs found by metspack; not by SIARD Suite ({NONE}), DBPTK 4.5 ({NONE})"),
+        ("1.0", SFA, f"LOBs found by metspack; not by {UPGRADED}"),
     ],
 )
 def test_the_line_names_who_finds_them_and_what_would_help_others(
@@ -56,3 +56,21 @@ def test_the_page_names_every_reader_as_the_table_does() -> None:
     page = (CHECKOUT / "docs" / "readers.md").read_text(encoding="utf-8")
     for each in READERS:
         assert f"| {each.label} | {each.reads} | {each.source} |" in page
+
+
+@pytest.mark.parametrize(
+    ("archives", "expected"),
+    [
+        ((), ""),
+        (("N.siard",), "no reader of SIARD 1.0 will open N.siard, whose LOBs are outside"),
+        (
+            ("a/N.siard", "b/O.siard"),
+            "no reader of SIARD 1.0 will open 2 archives whose LOBs are outside, the first a/N.siard",
+        ),
+    ],
+)
+def test_archives_that_readers_of_their_version_do_not_open_are_named(
+    archives: tuple[str, ...], expected: str
+) -> None:
+    said = unopened(archives)
+    assert said == (expected and f"{expected} (build and convert take --siard-version 2.2)")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from metspack.checking import ALL_CODES, Code
-from metspack.reporting import sarif
+from metspack.reporting.json import sarif
 from metspack.reporting.model import Frame
 from metspack.reporting.store import FindingStore
 from tests.laws import law
@@ -131,7 +131,7 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 def read(frame: Frame, kept: FindingStore) -> dict[str, Any]:
     """Return the one run of a report that is valid."""
-    text = "".join(sarif.document(frame, kept))
+    text = "".join(sarif(frame, kept))
     assert text.isascii()
     log = json.loads(text)
     VALIDATOR.validate(log)

@@ -14,7 +14,7 @@ from metspack.errors import SourceError
 from metspack.model import LobPlace
 from metspack.sources import csvlist
 from metspack.sources.csvlist import COLUMNS, LobList
-from metspack.sources.foundlobs import FoundLob
+from metspack.sources.lobfolder import FoundLob
 from tests.laws import law
 
 HEADER = "schema,table,column,row,path"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.model import FileExtent, LobPlace
-from metspack.sources import foundlobs, lobfolder
-from metspack.sources.foundlobs import FoundLob, cell_key, cell_of, extension_of
+from metspack.sources import lobfolder
+from metspack.sources.lobfolder import FoundLob, cell_key, cell_of, extension_of
 from tests.laws import law
 
 LOB4 = "content/schema0/table2/lob4"
@@ -332,7 +332,7 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
     def sorted_out(count: int) -> int:
         rows = list(range(count))
         random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
-        with foundlobs.Finds("all") as finds:
+        with lobfolder.Finds("all") as finds:
             for row in rows:
                 place = LobPlace(schema=0, table=0, cell="c1", row=row + 1)
                 extent = FileExtent(
@@ -343,7 +343,7 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
                     inode=2**64 - 1,
                     device=2**64 - 2,
                 )
-                finds.put(foundlobs.Placed(place=place, extent=extent))
+                finds.put(lobfolder.Placed(place=place, extent=extent))
             finds.sort()
             assert finds.count == count
             assert [place.row for place, _ in finds.by_place()] == list(range(1, count + 1))

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from metspack import safexml, textlength
 from metspack.checking import grouping
-from metspack.checking.archives import forms, mappingtxt, metadataschema
+from metspack.checking.archives import forms, mappingtxt
 from metspack.checking.archives.cells import Cells
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Proof
-from metspack.checking.archives.metadataschema import SchemaFault
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
@@ -30,8 +29,9 @@ from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tables
+from metspack.siard import schemas, tables
 from metspack.siard.metadata import Metadata, Table
+from metspack.siard.schemas import SchemaFault
 from metspack.siard.tables import TableForm
 from metspack.textlength import TextLength
 
@@ -187,6 +187,9 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
+_PUT_UNOPENED = """
+INSERT INTO unopened SELECT archive FROM cell WHERE archive = ? AND NOT inside LIMIT 1
+"""
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -237,6 +240,12 @@ def findings(
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
             yield from together.take(unnamed(path), finding)
         yield from together.release()
+
+
+def unopened(catalogue: Catalogue, above: str) -> list[str]:
+    """Return the paths, behind ``above``, of the archives of SIARD 1.0 with LOBs outside."""
+    paths = catalogue.rows("SELECT path FROM unopened ORDER BY path")
+    return [f"{above}{shown(path)}" for (path,) in paths]
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
@@ -336,6 +345,8 @@ class _ArchiveCheck:
                     yield from self._table(entries, metadata, table)
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
+                if metadata.version == "1.0":  # a version without LOBs outside
+                    self._catalogue.put(_PUT_UNOPENED, self._path)
             if self._whole:
                 yield from name_findings(self._catalogue, container, self._name)
                 if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
@@ -361,7 +372,7 @@ class _ArchiveCheck:
             return None
         try:
             metadata = siard_metadata.read(data)
-            self._odd = list(metadataschema.faults(data, metadata.version))
+            self._odd = list(schemas.faults(data, metadata.version))
         except safexml.XmlError as error:
             reason = f"line {error.line}: {error.message}"
         except SourceError as error:

@@ -237,7 +237,7 @@ class Archives:
     IDS_OF_TWO_ARCHIVES = rule(
         "Z047", WARNING, "LOBs of two archives have the same IDs",
         "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
-        "METS 1.12.1, file (ID); metspack package form, several archives",
+        "METS 1.12.1, file (ID)",
         "An ID does not say which of the two LOBs is meant, so neither is restored.",
         "Build the package again: LOBs of further archives have IDs with a prefix.",
     )  # fmt: skip

@@ -174,6 +174,8 @@ def _tell(
     child: str = "child IP",
     readers: Readership | None = None,
 ) -> None:
+    from metspack.layouts import readers as siard_readers  # noqa: PLC0415 -- commands load what they need
+
     for each in made.warnings:
         console.warning(each)
     document = {
@@ -183,6 +185,7 @@ def _tell(
         "children": made.segments,
         "lobs": made.files,
         **facts,
+        "unopened_archives": list(made.unopened),
         "bytes": made.bytes,
         "checked": "full" if verify else "structure",
     }
@@ -196,7 +199,8 @@ def _tell(
             counted(made.bytes, "byte"),
             inside,
         )
-        console.out(", ".join(filter(None, words)))
+        foremost = ", ".join(filter(None, words))
+        console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
         if readers is not None:
             console.out(f"{readers.sentence()}.")
         proof = "every byte was read back" if verify else "its structure was checked"

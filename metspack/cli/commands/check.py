@@ -283,6 +283,7 @@ def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bo
             console.pour(block.encode())
     elif not quiet:
         width = console.width()
-        for line in chain(text.grouped(kept, None if limit == _ALL else limit), text.verdict(frame)):
+        grouped = text.grouped(kept, None if limit == _ALL else limit)
+        for line in chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
                 console.styled((piece.text, piece.tone.value) for piece in row)

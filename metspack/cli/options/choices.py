@@ -71,6 +71,14 @@ def href_styles() -> Iterable[Any]:
 
 
 @Choice
+def siard_versions() -> Iterable[Any]:
+    """The versions of SIARD that archives of 1.0 are written in."""
+    from metspack.siard.upgrade import TARGET  # noqa: PLC0415
+
+    return (TARGET,)
+
+
+@Choice
 def forms() -> Iterable[Any]:
     """The forms in which IPs are packed."""
     from metspack.containers.ipwriter import FORMS  # noqa: PLC0415

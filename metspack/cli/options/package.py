@@ -323,6 +323,17 @@ class ArchiveGroup(Group):
             choice=choices.folder_styles,
         ),
     ] = None
+    siard_version: Annotated[
+        str | None,
+        option(
+            "--siard-version VERSION",
+            "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
+            "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
+            "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
+            SEGMENTS,
+            choice=choices.siard_versions,
+        ),
+    ] = None
     add_digests: Annotated[
         bool,
         option(

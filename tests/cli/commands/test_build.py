@@ -391,6 +391,7 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
         "split_lobs": 0,
         "kept_inside": 0,
         "bytes": 91_839,
+        "unopened_archives": [],
         "checked": "structure",
         "warnings": [],
     }

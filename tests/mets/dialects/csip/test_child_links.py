@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack import api, checking
-from metspack.adding.existing import read_package
+from metspack.adding.add import read_package
 from metspack.building.build import BuildOptions
 from metspack.checking.diff import Comparison
 from metspack.checking.options import Level, Looking

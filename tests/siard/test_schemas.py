@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from lxml import etree
 
-from metspack.checking.archives import metadataschema
-from metspack.checking.archives.metadataschema import faults
 from metspack.siard import metadata as siard_metadata
+from metspack.siard import schemas
+from metspack.siard.schemas import faults
 from tests.packages import forge
 from tests.shared_data import ARCHIVES, shared
 
@@ -54,7 +54,7 @@ def _stated(schema: etree._Element) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("version", _OFFICIAL)
 def test_elements_are_those_of_the_official_schema(version: str) -> None:
     path = shared("data", "xsd", _OFFICIAL[version])
-    own = metadataschema.forms(version)
+    own = schemas.forms(version)
     stated = dict(_stated(etree.parse(path).getroot()))
     assert set(stated) <= set(own)
     for name, pattern in stated.items():

@@ -1,8 +1,9 @@
 """The elements of metadata.xml in each version of SIARD: which there are, in which order, which must be.
 
-These are facts of the schemas, not the schemas themselves: types of texts are only looked at where a wrong
-one cannot be used. Tools write more than one version has: a document of 2.0 may also be as in 2.1, a column
-of 1.0 may have a LOB folder, and where a list of users or a nullable is missing, none and true are meant.
+These are facts of the schemas, not the schemas themselves; ``metadata_schema`` writes a schema from them.
+Types of texts are only looked at where a wrong one cannot be used. Tools write more than one version has: a
+document of 2.0 may also be as in 2.1, a column of 1.0 may have a LOB folder, and where a list of users or a
+nullable is missing, none and true are meant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from metspack import safexml
+from metspack.siard import sqltypes
 
 # Each line is an element, and what is in it in order: ? for once or not at all, + for once or more, * for any
 # number, and | between what excludes each other.
@@ -252,3 +254,100 @@ def _cut(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return repr(text[:_SHOWN])
+
+
+# --- The schema of metadata.xml, written from these facts ------------------------------------------------
+
+METADATA_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
+"""The namespace of metadata.xml in SIARD 2.1 and 2.2."""
+ENUMERATIONS: Mapping[str, tuple[str, ...]] = {
+    "digestType": ("MD5", "SHA-1", "SHA-256"),
+    "matchType": ("FULL", "PARTIAL", "SIMPLE"),
+    **dict.fromkeys(
+        ("deleteAction", "updateAction"), ("CASCADE", "SET NULL", "SET DEFAULT", "RESTRICT", "NO ACTION")
+    ),
+    "actionTime": ("BEFORE", "INSTEAD OF", "AFTER"),
+    "option": ("ADMIN", "GRANT"),
+    "category": ("distinct", "udt"),
+}
+"""The texts that some elements are restricted to in SIARD 2.2."""
+_WRITTEN = "2.2"
+_TEXTS = {
+    **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), "someText"),
+    **dict.fromkeys(("nullable", "instantiable", "final"), "xs:boolean"),
+    **dict.fromkeys(("rows", "cardinality"), "xs:integer"),
+    **{name: f"{name}Text" for name in ENUMERATIONS},
+    "archivalDate": "xs:date",
+    "lobFolder": "xs:anyURI",
+    "folder": "folderName",
+    "base": "sqlType",
+    "type": "sqlType",
+}
+_OF_ANY_TYPE = {"privilege"}  # their type is not one of SQL
+_NUMBERS = {
+    "": "",
+    "?": ' minOccurs="0"',
+    "+": ' maxOccurs="unbounded"',
+    "*": ' minOccurs="0" maxOccurs="unbounded"',
+}
+
+
+def metadata_schema() -> bytes:
+    """Return a schema of metadata.xml in SIARD 2.2, written from the facts above (P_4.2-5, M_5.0-1)."""
+    root = (
+        f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '
+        f'targetNamespace="{METADATA_SPACE}" elementFormDefault="qualified" version="{_WRITTEN}">'
+    )
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<!-- Written by metspack from the elements that SIARD 2.2 has; not the published schema. -->",
+        root,
+        '  <xs:element name="siardArchive" type="siardArchiveType"/>',
+    ]
+    # A list of users that is missing is taken for an empty one, but is not written.
+    text = _FORMS[_WRITTEN][0].replace(" users? ", " users ")
+    for line in filter(None, text.splitlines()):
+        name, _, content = line.partition(":")
+        lines += (f'  <xs:complexType name="{name}Type">', "    <xs:sequence>", *_particles(name, content))
+        lines.append("    </xs:sequence>")
+        if name == "siardArchive":
+            lines.append(
+                f'    <xs:attribute name="version" type="xs:string" fixed="{_WRITTEN}" use="required"/>'
+            )
+        lines.append("  </xs:complexType>")
+    for name, values in ENUMERATIONS.items():
+        facets = "".join(f'<xs:enumeration value="{each}"/>' for each in values)
+        lines.append(_simple_type(f"{name}Text", facets))
+    lines += (
+        _simple_type("someText", '<xs:minLength value="1"/>'),
+        _simple_type("folderName", '<xs:pattern value="[A-Za-z][A-Za-z0-9][A-Za-z0-9_]*"/>'),
+        _simple_type("sqlType", "".join(f'<xs:pattern value="{each}"/>' for each in sqltypes.PATTERNS)),
+        "</xs:schema>",
+    )
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _particles(parent: str, content: str) -> Iterator[str]:
+    """Yield what stands in the content of an element, as a schema has it."""
+    groups = {
+        "(": "<xs:choice><xs:sequence>",
+        "|": "</xs:sequence><xs:sequence>",
+        ")": "</xs:sequence></xs:choice>",
+    }
+    known = forms(_WRITTEN)
+    for name, number, mark in _TOKEN.findall(content):
+        if mark:
+            yield f"      {groups[mark]}"
+            continue
+        if name in known and _ONLY_IN.get(name, parent) == parent:
+            kind = f"{name}Type"
+        elif name == "type" and parent in _OF_ANY_TYPE:
+            kind = "xs:string"
+        else:
+            kind = _TEXTS.get(name, "xs:string")
+        yield f'      <xs:element name="{name}" type="{kind}"{_NUMBERS[number]}/>'
+
+
+def _simple_type(name: str, facets: str) -> str:
+    restricted = f'<xs:restriction base="xs:string">{facets}</xs:restriction>'
+    return f'  <xs:simpleType name="{name}">{restricted}</xs:simpleType>'

@@ -1,0 +1,71 @@
+"""That readers of SIARD 1.0 will not open an archive is told first, and not where it becomes one of 2.2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.siard.old_archives import entries
+
+CALLED = "no reader of SIARD 1.0 will open old.siard, whose LOBs are outside"
+
+
+def old(path: Path) -> Path:
+    return siards.packed(path, entries())
+
+
+def test_the_first_line_says_that_readers_of_1_0_will_not_open_it(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    first = metspack("build", given, "-o", tmp_path / "out").out.splitlines()[0]
+    assert first.endswith(f"; {CALLED} (build and convert take --siard-version 2.2)")
+    said = metspack("check", tmp_path / "out")
+    assert said.code == 0
+    assert said.out.splitlines()[0] == f"N{CALLED[1:]} (build and convert take --siard-version 2.2)."
+    report = json.loads(metspack("check", tmp_path / "out", "--json").out)
+    assert report["unopened_archives"] == ["old.siard"]
+    assert {each["code"] for each in report["findings"]} == {"Z021"}  # cells without a digest
+    for name in ("report.txt", "report.html"):
+        assert metspack("check", tmp_path / "out", "-q", "--report", tmp_path / name).code == 0
+        assert CALLED in (tmp_path / name).read_text()
+    assert CALLED in (tmp_path / "report.txt").read_text().splitlines()[0]
+
+
+def test_packages_are_named_where_there_are_several(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    for name in ("one", "two"):
+        made = json.loads(metspack("build", given, "-o", tmp_path / name, "--json").out)
+        assert made["unopened_archives"] == ["old.siard"]
+    said = json.loads(metspack("check", tmp_path / "one", tmp_path / "two", "--json").out)
+    assert [each.rpartition("/")[2] for each in said["unopened_archives"]] == ["old.siard"] * 2
+
+
+def test_with_an_upgrade_nothing_is_said(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    made = metspack("build", given, "-o", tmp_path / "out", "--siard-version", "2.2")
+    assert "SIARD 1.0 will" not in made.out
+    assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
+    assert "unopened_archives" not in json.loads(metspack("check", tmp_path / "out", "--json").out)
+
+
+def test_an_archive_whose_lobs_are_inside_is_opened(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    assert "SIARD 1.0 will" not in metspack("build", given, "-o", tmp_path / "out", "--min-size", "1MB").out
+    assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
+
+
+def test_in_place_an_archive_stays_as_it_is(tmp_path: Path, metspack: Commands) -> None:
+    said = metspack("build", tmp_path, "--keep-segments", "--in-place", "--siard-version", "2.2")
+    assert said.code == 2
+    assert "--in-place cannot be combined with --siard-version" in said.err
+
+
+def test_a_package_made_in_place_says_it_too(tmp_path: Path, metspack: Commands) -> None:
+    out = tmp_path / "out"
+    metspack("build", old(tmp_path / "old.siard"), "-o", out)
+    for each in (*out.glob("**/mets.xml"), *out.glob("manifest-*")):
+        each.unlink()
+    said = metspack("build", out, "--keep-segments", "--in-place")
+    assert said.code == 0
+    assert CALLED in said.out.splitlines()[0]

@@ -1,0 +1,127 @@
+"""Types of SQL in SIARD 2.2: those of the official schema, in notations that mean the same in SIARD 1.0."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from metspack.siard import schemas, sqltypes
+from tests.laws import law
+from tests.shared_data import shared
+
+_NAMES = (
+    *(
+        "INTEGER",
+        "INT",
+        "SMALLINT",
+        "BIGINT",
+        "NUMERIC",
+        "DECIMAL",
+        "DEC",
+        "REAL",
+        "DOUBLE PRECISION",
+        "FLOAT",
+    ),
+    *("CHARACTER", "CHAR", "CHARACTER VARYING", "CHAR VARYING", "VARCHAR", "NATIONAL CHARACTER"),
+    *(
+        "NATIONAL CHAR",
+        "NCHAR",
+        "NATIONAL CHARACTER VARYING",
+        "NCHAR VARYING",
+        "CLOB",
+        "NCLOB",
+        "BLOB",
+        "XML",
+    ),
+    *("CHARACTER LARGE OBJECT", "NATIONAL CHARACTER LARGE OBJECT", "BINARY LARGE OBJECT", "BINARY"),
+    *("BINARY VARYING", "VARBINARY", "DATE", "TIME", "TIMESTAMP", "TIME WITH TIME ZONE", "BOOLEAN"),
+    *(
+        "TIMESTAMP WITH TIME ZONE",
+        "TIME WITHOUT TIME ZONE",
+        "DATALINK",
+        "INTERVAL YEAR",
+        "INTERVAL DAY TO SECOND",
+    ),
+    *("INTERVAL SECOND", "BIT", "BIT VARYING", "MONEY", "ARRAY", "NCHAR LARGE OBJECT", "CHAR LARGE OBJECT"),
+)
+_SIZES = ("", "(1)", "(0)", "(10, 2)", "( 7 )", "(2G)", "(3 K)", " (12)", "(x)", "(1")
+
+
+@cache
+def official() -> re.Pattern[str]:
+    """Return the types that the official schema of 2.2 has; it has them as regular expressions."""
+    root = etree.parse(shared("data", "xsd", "siard-2.2-metadata.xsd")).getroot()
+    space = "{http://www.w3.org/2001/XMLSchema}"
+    [kind] = [
+        each for each in root.iterfind(f"{space}simpleType") if each.get("name") == "predefinedTypeType"
+    ]
+    return re.compile("|".join(f"(?:{each.get('value')})" for each in kind.iter(f"{space}pattern")), re.ASCII)
+
+
+types = st.builds(
+    "".join, st.tuples(st.sampled_from(_NAMES), st.sampled_from(_SIZES), st.sampled_from(("", " ")))
+)
+
+
+@law(300)
+@given(types)
+def test_a_type_is_taken_as_it_is_exactly_where_the_official_schema_has_it(text: str) -> None:
+    assert (sqltypes.notation(text) == text) == (official().fullmatch(text) is not None)
+
+
+@law(300)
+@given(types, st.booleans(), st.sampled_from((" ", "  ", "\n ")))
+def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, lower: bool, gap: str) -> None:
+    written = sqltypes.notation((text.lower() if lower else text).replace(" ", gap))
+    if written is not None:
+        assert official().fullmatch(written)
+        assert sqltypes.notation(written) == written
+        assert sqltypes.cell_type(written, has_files=False) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("integer", "INTEGER"),
+        (" varchar ( 10 )\n", "VARCHAR(10)"),
+        ("Numeric( 10 , 2 )", "NUMERIC(10,2)"),
+        ("TIMESTAMP(6) WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE(6)"),
+        ("TIMESTAMP(6) WITHOUT TIME ZONE", "TIMESTAMP(6)"),
+        ("TIME WITHOUT TIME ZONE", "TIME"),
+        ("TIME(0)", "TIME"),
+        ("TIME(0) WITH TIME ZONE", "TIME WITH TIME ZONE"),
+        ("interval year(2) to month", "INTERVAL YEAR(2) TO MONTH"),
+        ("BIT(1)", None),
+        ("BIT VARYING(8)", None),
+        ("money", None),
+        ("", None),
+    ],
+)
+def test_other_notations_become_that_of_siard(text: str, written: str | None) -> None:
+    assert sqltypes.notation(text) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "with_files"),
+    [
+        ("INTEGER", "xs:integer", None),
+        ("VARCHAR(3)", "xs:string", "clobType"),
+        ("VARBINARY(3)", "xs:hexBinary", "blobType"),
+        ("NCLOB(3K)", "clobType", "clobType"),
+        ("BLOB", "blobType", "blobType"),
+        ("TIMESTAMP(3)", "dateTimeType", None),
+        ("BIT", None, None),
+    ],
+)
+def test_cells_have_the_types_of_the_standard(text: str, kind: str | None, with_files: str | None) -> None:
+    assert sqltypes.cell_type(text, has_files=False) == kind
+    assert sqltypes.cell_type(text, has_files=True) == with_files
+
+
+def test_the_patterns_are_those_of_xml_schema_too() -> None:
+    etree.XMLSchema(etree.fromstring(schemas.metadata_schema()))
