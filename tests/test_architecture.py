@@ -51,7 +51,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.index": "the tables of a package's METS, and the walk that fills them",
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
-    "metspack.sources.archive": "an archive as a source: its tables, cells and LOBs, and what is wrong with them",
+    "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
 }
 """Modules above the soft limit, each with why it is one thing."""
 

@@ -12,7 +12,12 @@ from tests.packages.cases import Case, cases
 # Decision 0019: what is no package of a database's LOBs, or not all of one, and what the form forbids.
 _COMPRESSED = {"L011__packed_in_its_place", "segments_packed_where_mets_has_them"}
 _CHILD = {"L022__child_alone"}
-_WITHOUT_LOBS = {"csip_children_by_objid", "L035__fptr_taken_away", "csip_divided", "dates_with_spaces_around"}
+_WITHOUT_LOBS = {
+    "csip_children_by_objid",
+    "L035__fptr_taken_away",
+    "csip_divided",
+    "dates_with_spaces_around",
+}
 
 
 def _name(case: Case) -> str:
