@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import codecs
 import hashlib
 import itertools
 import os
@@ -1096,6 +1097,7 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_watch)
+codecs.lookup("cp437")  # zipfile takes it when it is needed, and Python opens a module for it then
 
 
 @contextmanager
