@@ -19,6 +19,7 @@ from metspack.files import reading
 from metspack.model import Budgets, Finding, Severity
 from tests.findings import ordered
 from tests.laws import law
+from tests.mutants.bases import base
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
 from tests.shared_data import shared
@@ -235,9 +236,26 @@ def test_swapped_children_are_told_by_their_ids(package: Path) -> None:
             "expected": "ID_Northwind_lobseg_0_mets",
             "found": "ID_Northwind_lobseg_1_mets",
             "other": "Northwind_lobseg_1/mets.xml",
+            "count": "2",
         }
         assert [edge.codes for edge in run.graphs[0].edges] == [("L032",), ("L032",)]
         assert run.graphs[0].is_broken
+
+
+@pytest.mark.parametrize("name", ["recommendation lobseg", "csip lobseg", "csip objid"])
+def test_children_that_are_rotated_are_one_finding(name: str, tmp_path: Path) -> None:
+    root = base(name).write(tmp_path / "package")
+    metses = {path.parent for path in root.rglob("*") if path.name.lower() == "mets.xml"}
+    children = sorted(each for each in metses if each.parent == root and not any(each.rglob("*.siard")))[:3]
+    assert len(children) == 3
+    for each in children:
+        each.rename(each.with_name(f"{each.name}.held"))
+    for each, place in zip(children, (*children[1:], children[0]), strict=True):
+        each.with_name(f"{each.name}.held").rename(place)
+    for level in (Level.STRUCTURE, Level.FULL):
+        (found,) = (each for each in check(root, level) if each.code != "S010")
+        assert found.code == "L032"
+        assert dict(found.facts)["count"] == "3"
 
 
 def test_damage_is_told_from_a_wrong_statement(package: Path) -> None:

@@ -35,7 +35,7 @@ class Package:
 
     @property
     def archives(self) -> list[str]:
-        return [path for path in self.files if path.endswith(".siard")]
+        return [path for path in self.files if path.lower().endswith(".siard")]
 
     @property
     def lobs(self) -> list[str]:

@@ -77,7 +77,7 @@ def _written(package: Package, folder: str) -> Path:
 
 
 def archives(package: Package) -> tuple[str, ...]:
-    return tuple(path.rpartition("/")[2].removesuffix(".siard") for path in package.archives)
+    return tuple(path.rpartition("/")[2][: -len(".siard")] for path in package.archives)
 
 
 @cache

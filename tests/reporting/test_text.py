@@ -28,7 +28,7 @@ def test_findings_stand_under_their_code_the_worst_first() -> None:
         "  a/0: 'a/0' is listed in mets.xml line 3 but does not exist\n",
         "  a/1: 'a/1' is listed in mets.xml line 3 but does not exist\n",
         f"error F010 {Code.UNLISTED.title}\n",
-        "  z: no METS of this package lists this file (1 bytes)\n",
+        "  z: no METS of this package lists this file (1 byte)\n",
         f"warning Z017 {Code.LOB_IN_NO_CELL.title}\n",
         "  b: no cell of the archive names this file\n",
     ]

@@ -33,6 +33,7 @@ from metspack.siard import schemas, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.schemas import SchemaFault
 from metspack.siard.tables import TableForm
+from metspack.sizes import counted
 from metspack.textlength import TextLength
 
 _ROOTS = ("content/", "header/")
@@ -252,7 +253,7 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on the cells of all archives, read from the catalogue."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
-            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=f"{size:,} bytes"
+            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
     for name, place, path, other in catalogue.rows(_TWICE):
         yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)

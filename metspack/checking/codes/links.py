@@ -173,21 +173,22 @@ class LinkCodes:
         "Write the location of the METS file itself.",
     )  # fmt: skip
     CHILDREN_SWAPPED = rule(
-        "L032", ERROR, "Two child packages swapped",
-        "this is the child {found!r}, and {other!r} is {expected!r}: each lies in the other's folder",
+        "L032", ERROR, "Child packages swapped",
+        "this is the child {found!r}, and {other!r} is {expected!r}: {count} children lie in each other's "
+        "folders",
         TO_CHILD,
         "Nothing need be lost, but software that follows the parent METS or the archive reads the wrong "
-        "files. Everything else was checked as if the two folders had each other's names.",
-        "Swap the names of the two folders.",
+        "files. Everything else was checked as if the folders had each other's names.",
+        "Give each folder the name of the child that lies in it.",
     )  # fmt: skip
     CHILDREN_EXCHANGED = rule(
-        "L033", ERROR, "Two children exchanged in the parent",
-        "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} where {expected!r} "
-        "lies ({where!r})",
+        "L033", ERROR, "Children exchanged in the parent",
+        "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} elsewhere "
+        "({where!r}): {count} children are exchanged",
         TO_CHILD,
         "The folders are called as their METS are; it is the parent that was edited. Readers take each child "
-        "for the other. Everything else was checked as if the parent named them rightly.",
-        "Exchange the two names, or the two locations, in the parent METS.",
+        "for another. Everything else was checked as if the parent named them rightly.",
+        "Put the names, or the locations, right in the parent METS.",
     )  # fmt: skip
     DIVISION_DISAGREES = rule(
         "L034", ERROR, "Division names two children",

@@ -43,7 +43,9 @@ class Rule:
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return a finding; ``facts`` fill the message, empty ``nearest`` and ``likeness`` are left out."""
         kept = {name: value for name, value in facts.items() if name not in _HINTS or value}
-        message = self.message.format(path=path, place=place, **kept)
+        is_one = kept.get("found") == "1"
+        template = self.message.replace("{found} bytes", "{found} byte") if is_one else self.message
+        message = template.format(path=path, place=place, **kept)
         if "nearest" in kept:
             message += f"; nearest is {kept['nearest']!r}"
         if "likeness" in kept:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.codes import Code
 from metspack.checking.eark import citssiard, folders, profiles
 from metspack.checking.eark.citssiard import Database
 from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
@@ -81,6 +82,7 @@ def _are_alike(run: Run) -> bool:
 
 
 _DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
+_IS_SWAPPED = "SELECT 1 FROM fault WHERE path = ? AND code = ?"
 _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
@@ -146,7 +148,7 @@ class StandardsCheck:
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere:
+        if is_elsewhere or self._is_swapped(path):
             name = None
         profiles.judge(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted
@@ -157,6 +159,10 @@ class StandardsCheck:
         yield from self._shared.take("packages", faults.findings(shown(path)))
         for each in found:
             yield from self._representation(each, outline.group_of(each.name))
+
+    def _is_swapped(self, path: bytes) -> bool:
+        """Whether a package is told to lie in another's folder, whose name then is not its own."""
+        return self._catalogue.row(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id) is not None
 
     def _representation(self, each: Representation, group: StatedFileGroup | None) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:

@@ -82,12 +82,13 @@ INSERT INTO said SELECT o.xml_id, o.document, o.line, NULL, o.algorithm, o.diges
 WHERE o.path IS NULL AND o.algorithm IS NOT NULL
 AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
 """
-# Where no location leads anywhere they may be meant from another folder.
+# Where no location leads anywhere they may be meant from another folder, of files that nothing else tells.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = o.path)
-AND EXISTS (SELECT 1 FROM object n JOIN entry e ON e.path = n.path WHERE n.document = o.document)
+AND (EXISTS (SELECT 1 FROM object n JOIN entry e ON e.path = n.path WHERE n.document = o.document)
+    OR EXISTS (SELECT 1 FROM entry e WHERE e.mets = o.mets AND (e.xml_id = o.xml_id OR e.digest = o.digest)))
 GROUP BY o.document
 """
 _DIGESTS = f"""

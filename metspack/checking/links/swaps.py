@@ -1,6 +1,6 @@
 """Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
 
-METS, manifests and cells are then compared with the folder in which each of the two really lies. Divisions of
+METS, manifests and cells are then compared with the folder in which each of them really lies. Divisions of
 the parent in which one child's mptr stands with another's fptr are told too, and children of another kind.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.codes import Code
@@ -33,12 +34,12 @@ SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY l.rowid LIMIT 1
 """
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
-_IN_THE_OTHER = """
-UPDATE listed SET path = CASE substr(path, 1, length(?1))
-    WHEN ?1 THEN CAST(?2 || substr(path, length(?1) + 1) AS BLOB)
-    ELSE CAST(?1 || substr(path, length(?2) + 1) AS BLOB) END
-WHERE substr(path, 1, length(?1)) = ?1 OR substr(path, 1, length(?2)) = ?2
+# Each is marked as it is changed, so that none is changed twice.
+_LIES_IN = """
+UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLOB)
+WHERE substr(path, 1, length(?1)) = ?1
 """
+_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE substr(path, 1, 1) = x'00'"
 _OF_ANOTHER = """
 SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b JOIN mets m ON m.id = b.mets
 JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
@@ -80,7 +81,8 @@ AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
     SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
 """
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
-_OTHER_CHILD = "UPDATE edge SET child = CASE child WHEN ?1 THEN ?2 ELSE ?1 END WHERE child IN (?1, ?2)"
+_LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
+_LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,10 @@ class _Child:
         return bool(name and objid) and (name in self.objid or objid in name)
 
 
+_Pairs = tuple[tuple[_Child, _Child], ...]
+"""Each child with the one in whose place it should be."""
+
+
 def _child(row: Row) -> _Child:
     return _Child(*row)
 
@@ -118,43 +124,49 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     for child in others:
         if child.id in told:
             continue
-        other = _counterpart(catalogue, child)
-        if other is None:
+        pairs = _exchange(catalogue, child)
+        if not pairs:
             yield _of_one(catalogue, child)
             continue
-        pairs = ((child, other), (other, child))
-        is_whole = all(_is_whole(catalogue, places, each) for each in (child, other))
+        is_whole = all(_is_whole(catalogue, places, each) for each, _ in pairs)
         is_described = is_whole and all(_is_described(catalogue, places, *pair) for pair in pairs)
-        at_home = all(each.is_named_after(each.folder) for each in (child, other))
-        away = is_whole and all(each.is_named_after(another.folder) for each, another in pairs)
+        at_home = all(each.is_named_after(each.folder) for each, _ in pairs)
+        away = is_whole and all(each.is_named_after(place.folder) for each, place in pairs)
         if at_home and not away:
-            told.add(other.id)
-            yield _exchanged(catalogue, child, other, is_described=is_described)
+            told.update(each.id for each, _ in pairs)
+            yield _exchanged(catalogue, pairs, is_described=is_described)
         elif is_described or away:
-            told.add(other.id)
-            yield _swapped(catalogue, child, other, is_described=is_described)
+            told.update(each.id for each, _ in pairs)
+            yield _swapped(catalogue, pairs, is_described=is_described)
         else:
             yield _of_one(catalogue, child)
     yield from _by_objid(catalogue, places)
 
 
 def _by_objid(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Yield pairs of children, named by OBJID alone, whose folders are called by each other's OBJID."""
+    """Yield children, named by OBJID alone, whose folders are called by each other's OBJIDs."""
     misnamed: dict[bytes, _Child] = {}
     for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, By.OBJID.value)):
-        if (expected := _own_folder(child)) == child.folder:
-            continue
-        other = misnamed.pop(expected, None)
-        if other is None or _own_folder(other) != child.folder or other.parent != child.parent:
+        if _own_folder(child) != child.folder:
             misnamed[child.folder] = child
+    while misnamed:
+        start = child = next(iter(misnamed.values()))
+        found: dict[bytes, _Child] = {}
+        while child.parent == start.parent and child.folder not in found:
+            found[child.folder] = child
+            child = misnamed.get(_own_folder(child), child)
+        del misnamed[start.folder]
+        if child is not start or len(found) == 1:
             continue
-        row = catalogue.row(_LINE, other.path)
-        if row is not None and _has_digest(places, child, *row):  # the manifests are of before the swap
-            catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
-        for each in (child, other):
-            sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
-            catalogue.put(sql, shown(each.path), Code.CHILDREN_SWAPPED.id)
-        yield _told(other, child)
+        for folder in found:
+            misnamed.pop(folder, None)
+        pairs = tuple((each, found[_own_folder(each)]) for each in found.values())
+        row = catalogue.row(_LINE, pairs[0][1].path)
+        if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests are of before the swap
+            _list_anew(catalogue, pairs)
+        for each in found.values():
+            _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
+        yield _told(*pairs[0], len(pairs))
 
 
 def _own_folder(child: _Child) -> bytes:
@@ -177,59 +189,75 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     return Code.CHILD_OBJID_DIFFERS.at(shown(child.path), child.line, **facts)
 
 
-def _exchanged(catalogue: Catalogue, child: _Child, other: _Child, *, is_described: bool) -> Finding:
-    """Return that the parent has two children's names exchanged, and let it name each where it lies."""
+def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
+    """Return that the parent has children's names exchanged, and let it name each where it lies."""
+    (child, other), *_ = pairs
     row = catalogue.row(_LINK, child.parent, child.id)
     parent = catalogue.row("SELECT path FROM mets WHERE id = ?", child.parent) or (b"",)
-    _rename(catalogue, child, other)
+    _rename(catalogue, pairs)
     if is_described:
-        _describe(catalogue, child, other)
-    for each in (child, other):
-        catalogue.put(
-            "INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(each.path), Code.CHILDREN_EXCHANGED.id
-        )
+        _describe(catalogue, pairs)
+    for each, _ in pairs:
+        _fault(catalogue, each, Code.CHILDREN_EXCHANGED.id)
     return Code.CHILDREN_EXCHANGED.at(
         shown(parent[0]),
         0 if row is None else row[0],
         expected=child.called,
         found=shown(child.path),
-        other=other.called,
+        other=child.objid,
         where=shown(other.path),
+        count=len(pairs),
     )
 
 
-def _swapped(catalogue: Catalogue, child: _Child, other: _Child, *, is_described: bool) -> Finding:
-    """Return that two children lie in each other's folder, and let each be where it really lies."""
-    _rename(catalogue, child, other)
-    for one, another in ((child, other), (other, child)):
-        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", one.folder, another.folder)
+def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
+    """Return that children lie in each other's folders, and let each be where it really lies."""
+    (child, other), *_ = pairs
+    _rename(catalogue, pairs)
+    for each, place in pairs:
+        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", place.folder, each.folder)
+        _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
     if is_described:
-        _describe(catalogue, child, other)
-        catalogue.put(_IN_THE_OTHER, child.folder, other.folder)
-    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(other.path), Code.CHILDREN_SWAPPED.id)
-    return _told(child, other)
+        _describe(catalogue, pairs)
+        _list_anew(catalogue, pairs)
+    return _told(child, other, len(pairs))
 
 
-def _told(child: _Child, other: _Child) -> Finding:
+def _told(child: _Child, other: _Child, count: int) -> Finding:
     return Code.CHILDREN_SWAPPED.at(
         shown(child.path),
         child.line,
         found=child.objid,
         other=shown(other.path),
         expected=other.objid,
+        count=count,
     )
 
 
-def _counterpart(catalogue: Catalogue, child: _Child) -> _Child | None:
-    """Return the child that is called as this one should be, while this one is called as that one should."""
-    row = catalogue.row(_SIBLING, child.parent, bare(child.objid))
-    other = None if row is None else _child(row)
-    if other is None or bare(other.objid) != child.key:
-        return None
-    # A folder in the other one, or in another place altogether, is another matter.
-    is_plain = child.found is None and other.found is None and bool(child.folder and other.folder)
-    is_apart = not (child.folder.startswith(other.folder) or other.folder.startswith(child.folder))
-    return other if is_plain and is_apart else None
+def _fault(catalogue: Catalogue, child: _Child, code: str) -> None:
+    catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(child.path), code)
+
+
+def _exchange(catalogue: Catalogue, child: _Child) -> _Pairs:
+    """Return the children that are called as others of them should be, each with the one in its place.
+
+    Usually there are two; empty where there is no such exchange.
+    """
+    found = [child]
+    seen = {child.id}
+    while (row := catalogue.row(_SIBLING, child.parent, bare(found[-1].objid))) is not None:
+        other = _child(row)
+        if other.id in seen:
+            break
+        found.append(other)
+        seen.add(other.id)
+    if row is None or row[0] != child.id or len(found) < 2:  # noqa: PLR2004
+        return ()
+    # A folder in another one, or in another place altogether, is another matter.
+    is_plain = all(each.found is None and each.folder for each in found)
+    ordered = sorted(each.folder for each in found)
+    is_apart = not any(after.startswith(one) for one, after in pairwise(ordered))
+    return tuple(zip(found, (*found[1:], child), strict=True)) if is_plain and is_apart else ()
 
 
 def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
@@ -256,22 +284,27 @@ def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: obje
     return hashers.digest(algorithm).value == str(digest)
 
 
-def _rename(catalogue: Catalogue, child: _Child, other: _Child) -> None:
-    """Let each of two children be called what it calls itself."""
-    for one, another in ((child, other), (other, child)):
+def _rename(catalogue: Catalogue, pairs: _Pairs) -> None:
+    """Let each child be called what it calls itself."""
+    for each, place in pairs:
         sql = "UPDATE mets SET called = ?, key = ? WHERE id = ?"
-        catalogue.put(sql, another.called, another.key, one.id)
-    catalogue.put(_OTHER_CHILD, child.id, other.id)
+        catalogue.put(sql, place.called, place.key, each.id)
+        catalogue.put(_LEADS_TO, place.id, each.id)
+    catalogue.put(_LEADS_THERE)
 
 
-def _describe(catalogue: Catalogue, child: _Child, other: _Child) -> None:
-    """Let what the parent says of each of two METS be said of the other."""
-    entries = [
-        (each.path, catalogue.number(_ENTRY, another.parent, another.path))
-        for each, another in ((child, other), (other, child))
-    ]
+def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
+    """Let what the parent says of the METS at each place be said of the child that should be there."""
+    entries = [(each.path, catalogue.number(_ENTRY, place.parent, place.path)) for each, place in pairs]
     for path, entry in entries:
         catalogue.put("UPDATE entry SET path = ? WHERE id = ?", path, entry)
+
+
+def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
+    """Let what manifests say of each child's files be said of them where they lie."""
+    for each, place in pairs:
+        catalogue.put(_LIES_IN, place.folder, each.folder)
+    catalogue.put(_LIES_THERE)
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
