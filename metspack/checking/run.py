@@ -29,7 +29,7 @@ from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import ConfigError, TargetError
 from metspack.files import journal
-from metspack.layouts.names import is_archive
+from metspack.layouts.names import ArchiveRoutes, is_archive
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 
@@ -42,7 +42,7 @@ class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
     ``sampled`` tells how many files were hashed of how many, None when none were to be left out. ``unopened``
-    are archives of SIARD 1.0 with LOBs outside.
+    are archives of SIARD 1.0 with LOBs outside, ``routes`` tells how archives lead to theirs.
     """
 
     packages: int
@@ -54,6 +54,7 @@ class CheckSummary:
     infos: int
     sampled: Sampled | None = None
     unopened: tuple[str, ...] = ()
+    routes: tuple[ArchiveRoutes, ...] = ()
 
     @property
     def findings(self) -> int:
@@ -109,6 +110,7 @@ class Checking(Iterator[Finding]):
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
         self._unopened: list[str] = []
+        self._routes: list[ArchiveRoutes] = []
         self._severities: Counter[Severity] = Counter()
         self._findings = self._checked()
 
@@ -140,6 +142,7 @@ class Checking(Iterator[Finding]):
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
             unopened=tuple(self._unopened),
+            routes=tuple(self._routes),
         )
 
     def _count_bytes(self, count: int) -> None:
@@ -202,7 +205,9 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry"),
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
-        self._unopened += archive.unopened(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
+        above = f"{each.shown}/" if len(self._paths) > 1 else ""
+        self._unopened += archive.unopened(catalogue, above)
+        self._routes += archive.routes(catalogue, above)
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
             checked = Checked(
