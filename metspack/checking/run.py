@@ -41,8 +41,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files were hashed of how many, None when none were to be left out. ``unopened``
-    are archives of SIARD 1.0 with LOBs outside, ``routes`` tells how archives lead to theirs.
+    ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside.
     """
 
     packages: int
@@ -53,8 +52,12 @@ class CheckSummary:
     warnings: int
     infos: int
     sampled: Sampled | None = None
-    unopened: tuple[str, ...] = ()
     routes: tuple[ArchiveRoutes, ...] = ()
+
+    @property
+    def unopened(self) -> tuple[str, ...]:
+        """The archives of SIARD 1.0 with LOBs outside, which that version does not have."""
+        return tuple(each.path for each in self.routes if each.version == "1.0")
 
     @property
     def findings(self) -> int:
@@ -109,7 +112,6 @@ class Checking(Iterator[Finding]):
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
-        self._unopened: list[str] = []
         self._routes: list[ArchiveRoutes] = []
         self._severities: Counter[Severity] = Counter()
         self._findings = self._checked()
@@ -141,7 +143,6 @@ class Checking(Iterator[Finding]):
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
-            unopened=tuple(self._unopened),
             routes=tuple(self._routes),
         )
 
@@ -205,17 +206,11 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry"),
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
-        above = f"{each.shown}/" if len(self._paths) > 1 else ""
-        self._unopened += archive.unopened(catalogue, above)
-        self._routes += archive.routes(catalogue, above)
+        self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
             checked = Checked(
-                package=each,
-                catalogue=catalogue,
-                places=places,
-                links=self.graphs[-1],
-                is_complete=is_complete,
+                package=each, catalogue=catalogue, places=places, links=self.graphs[-1], is_complete=is_complete
             )
             self._observer(checked)
 

@@ -189,9 +189,6 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_PUT_UNOPENED = """
-INSERT INTO unopened SELECT archive FROM cell WHERE archive = ? AND NOT inside LIMIT 1
-"""
 _TRAITS = tuple(each.name for each in fields(LobRoute))
 _PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_ENTRY = """
@@ -244,12 +241,6 @@ def findings(
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
             yield from together.take(unnamed(path), finding)
         yield from together.release()
-
-
-def unopened(catalogue: Catalogue, above: str) -> list[str]:
-    """Return the paths, behind ``above``, of the archives of SIARD 1.0 with LOBs outside."""
-    paths = catalogue.rows("SELECT path FROM unopened ORDER BY path")
-    return [f"{above}{shown(path)}" for (path,) in paths]
 
 
 def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
@@ -376,8 +367,6 @@ class _ArchiveCheck:
         for route, count in self._routes.counts.items():
             values = (getattr(route, each) for each in _TRAITS)
             self._catalogue.put(_PUT_ROUTE, self._path, version, self._routes.is_apart, count, *values)
-        if version == "1.0":  # a version without LOBs outside
-            self._catalogue.put(_PUT_UNOPENED, self._path)
 
     def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
