@@ -209,10 +209,12 @@ class Checking(Iterator[Finding]):
         self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
-            checked = Checked(
-                package=each, catalogue=catalogue, places=places, links=self.graphs[-1], is_complete=is_complete
+            links = self.graphs[-1]
+            self._observer(
+                Checked(
+                    package=each, catalogue=catalogue, places=places, links=links, is_complete=is_complete
+                )
             )
-            self._observer(checked)
 
     def _steps(
         self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, roots: Roots

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -256,7 +256,10 @@ ERRORS = {
     "log = 4": (":1: 'log' takes text, not a whole number", 'Write log = "FILE".'),
     "[agent]\nx = 1": (":1: 'agent' takes a list of texts, not a table", ""),
     "layout = 'siard2'": (":1: 'layout' is 'siard2', which is not known", "Did you mean siard22?"),
-    "accept = ['all']": (":1: 'accept' is 'all', which is not known", "Choose one of dbptk-part-digest, missing-table."),
+    "accept = ['all']": (
+        ":1: 'accept' is 'all', which is not known",
+        "Choose one of dbptk-part-digest, missing-table.",
+    ),
     "profile = 'sip'": (":1: 'profile' must hold named profiles", "belongs in [build]"),
     "[profile]\na = 4": (":1: 'profile' must hold named profiles", "Write [profile.NAME]"),
     "max-files = 4\n[profile.a]\nagent = [\n'a',\n'b = 3'\n]\nmax = 4": (":7: there is no option 'max'", ""),
