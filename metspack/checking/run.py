@@ -162,8 +162,9 @@ class Checking(Iterator[Finding]):
             granted = [root(path) for path in self._granted]
             packages = [widened(each, granted, self._looking.budgets) for each in packages]
             places = (*(each.root for each in packages), *granted)
-            roots = Roots(places, packs, self._looking.budgets, own=len(packages))
-            stack.enter_context(closing(roots))
+            roots = stack.enter_context(
+                closing(Roots(places, packs, self._looking.budgets, own=len(packages)))
+            )
             if several or granted:
                 yield from roots.search()
             if several:
@@ -185,8 +186,7 @@ class Checking(Iterator[Finding]):
             try:
                 for finding in self._steps(catalogue, places, each, roots):
                     if finding.code[0] in _LINKING or finding.code in _LINKED:
-                        sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
-                        catalogue.put(sql, finding.path, finding.code)
+                        catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
                     yield finding
             except GeneratorExit:
                 raise
@@ -209,10 +209,10 @@ class Checking(Iterator[Finding]):
         self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
-            links = self.graphs[-1]
+            linked = self.graphs[-1]
             self._observer(
                 Checked(
-                    package=each, catalogue=catalogue, places=places, links=links, is_complete=is_complete
+                    package=each, catalogue=catalogue, places=places, links=linked, is_complete=is_complete
                 )
             )
 
@@ -240,9 +240,8 @@ class Checking(Iterator[Finding]):
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
             catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
-            yield Code.METS_MISSING.at(
-                PLAIN_METS, expected=PLAIN_METS, nearest="" if deeper is None else shown(deeper[0])
-            )
+            nearest = "" if deeper is None else shown(deeper[0])
+            yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
         else:
             yield from links.findings(os.fsencode(each.mets))
         catalogue.settle()
@@ -310,9 +309,8 @@ def weight(path: Path | Sequence[Path]) -> int:
         return sum(weight(each) for each in path)
     if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
         return path.stat().st_size
-    root = path if path.is_dir() else path.parent
     total = 0
-    for folder, _folders, files in os.walk(root):
+    for folder, _folders, files in os.walk(path if path.is_dir() else path.parent):
         for name in files:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size
