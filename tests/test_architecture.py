@@ -45,6 +45,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
+    "metspack.layouts.readers": "one table of readers, and all that follows from it",
     "metspack.mets.dialects.interface": "the whole contract of a dialect on one page",
     "metspack.mets.fastreader": "the fast way through METS, to be taken out whole if it is no longer needed",
     "metspack.mets.reader": "every fact of METS and the handlers that find it",

@@ -21,7 +21,7 @@ from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, folders, readers
 from metspack.layouts.readers import LobTraits, Readership
-from metspack.mets import filetable, ids
+from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, Segment
 from metspack.planning import assignment, planfile
@@ -47,6 +47,9 @@ class BuildOptions(PackageOptions):
     more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
     file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
     dialect's for archives of that version of SIARD.
+    ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
+    ``lob_folder_style`` where these are None, and what it does not read is refused; one that requires a
+    dialect requires it of ``dialect`` and ``dialect_options``.
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
@@ -57,7 +60,8 @@ class BuildOptions(PackageOptions):
     limits: Limits = PRESETS[DEFAULT_PRESET]
     layout: str | None = None
     split: Split = Split.FILL
-    lob_folder_style: FolderStyle = FolderStyle.DILCIS
+    lob_folder_style: FolderStyle | None = None
+    reader: str | None = None
     plan: Path | None = None
     base: Path | None = None
     min_size: int | None = None
@@ -145,6 +149,7 @@ class BuildWork:
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
+        check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(
             self.layout,
@@ -156,8 +161,9 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
+        self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
-            folders.check_style(options.lob_folder_style, self.version)
+            folders.check_style(self.style, self.version)
         if options.add_digests and self.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -211,6 +217,7 @@ class BuildWork:
             version=self.version,
             is_added=self.options.add_digests,
         )
+        missed = readers_missing(self.options, self.style, self.version, self.layout, self._traits(course))
         return Built(
             target=staging.target,
             objid=self.objid,
@@ -221,7 +228,7 @@ class BuildWork:
             layout=self.layout.name,
             split=course.split,
             kept=self.kept,
-            warnings=(*self.warnings, *remarked, *checked),
+            warnings=(*self.warnings, *remarked, *missed, *checked),
             readers=self._readers(course),
             unopened=self._unopened(),
         )
@@ -232,9 +239,11 @@ class BuildWork:
         return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
 
     def _readers(self, course: Course) -> Readership | None:
-        traits = replace(self.traits, split=course.split)
         apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        return readers_of(self.options.lob_folder_style, self.version, self.layout, traits, is_merged=apart)
+        return readers_of(self.style, self.version, self.layout, self._traits(course), is_merged=apart)
+
+    def _traits(self, course: Course) -> LobTraits:
+        return replace(self.traits, split=course.split)
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
@@ -348,7 +357,7 @@ class BuildWork:
             self.layout,
             self.sharing,
             name=self.name,
-            style=self.options.lob_folder_style,
+            style=self.style,
             work=staging.work,
             corrected=segments.corrected(placed),
             stays=self.stays,
@@ -451,9 +460,31 @@ def division(options: BuildOptions, version: str | None) -> Division:
 
     ``version`` is that of SIARD in which the archive is written, None without one.
     """
-    given = None if options.layout is None else layouts.named(options.layout)
+    name = options.layout or readers.layout_for(options.reader, version)
+    given = None if name is None else layouts.named(name)
     layout = building_options.layout(options.dialect, given, version)
     return Division(limits=options.limits, layout=layout, split=options.split)
+
+
+def check_reader(options: BuildOptions) -> None:
+    """Raise ``ConfigError`` for packages that the reader does not read for which they are made."""
+    if options.reader is not None:
+        reader = readers.named(options.reader)
+        reader.check_form(options.pack)
+        reader.check_dialect(options.dialect)
+        given = options.dialect_options or dialects.named(options.dialect).options({})
+        said = {name: getattr(given, name) for name in reader.required(is_packed=True)}
+        reader.check_terms(said, is_packed=options.pack is not None)
+
+
+def readers_missing(
+    options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
+) -> tuple[str, ...]:
+    """Return a warning on LOBs that the reader does not find for which a package is made."""
+    if version is None or not traits.lobs:
+        return ()
+    written = readers.Writing(version=version, layout=layout.name, style=style)
+    return readers.missed_words(options.reader, written, traits)
 
 
 def readers_of(

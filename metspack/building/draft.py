@@ -9,6 +9,7 @@ from metspack.building import build
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
+from metspack.layouts import folders, readers
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
@@ -93,6 +94,9 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     ):
         archive = source if isinstance(source, Archive) else None
         version = building_options.written_version(archive, options.siard_version)
+        style = readers.style_for(options.reader, options.lob_folder_style, version)
+        if version is not None:
+            folders.check_style(style, version)
         division = build.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
@@ -112,6 +116,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         name = given or ids.package_name(source.stem)
         dialect, objid = _identity(options, name, archive, version)
         warnings = () if archive is None else archive.conventions()
+        traits = replace(traits, split=split)
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
             header=planfile.header(name, source, division, options.min_size),
@@ -123,10 +128,10 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             split=split,
             kept=sum(stays.values()),
             readers=build.readers_of(
-                options.lob_folder_style,
+                style,
                 version,
                 division.layout,
-                replace(traits, split=split),
+                traits,
                 is_merged="/" in dialect.archive_path(objid, name),
             ),
             warnings=(
@@ -134,6 +139,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
                 *words,
                 *sharing.words(),
                 *warnings,
+                *build.readers_missing(options, style, version, division.layout, traits),
             ),
         )
 

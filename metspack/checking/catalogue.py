@@ -100,7 +100,10 @@ CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets);
 CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
-CREATE TABLE unopened (path BLOB);
+CREATE TABLE route (
+    archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,
+    nested INTEGER, odd INTEGER, split INTEGER, numbered INTEGER
+);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT

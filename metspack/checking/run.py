@@ -29,7 +29,7 @@ from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import ConfigError, TargetError
 from metspack.files import journal
-from metspack.layouts.names import is_archive
+from metspack.layouts.names import ArchiveRoutes, is_archive
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 
@@ -41,8 +41,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files were hashed of how many, None when none were to be left out. ``unopened``
-    are archives of SIARD 1.0 with LOBs outside.
+    ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside.
     """
 
     packages: int
@@ -53,7 +52,12 @@ class CheckSummary:
     warnings: int
     infos: int
     sampled: Sampled | None = None
-    unopened: tuple[str, ...] = ()
+    routes: tuple[ArchiveRoutes, ...] = ()
+
+    @property
+    def unopened(self) -> tuple[str, ...]:
+        """The archives of SIARD 1.0 with LOBs outside, which that version does not have."""
+        return tuple(each.path for each in self.routes if each.version == "1.0")
 
     @property
     def findings(self) -> int:
@@ -108,7 +112,7 @@ class Checking(Iterator[Finding]):
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
-        self._unopened: list[str] = []
+        self._routes: list[ArchiveRoutes] = []
         self._severities: Counter[Severity] = Counter()
         self._findings = self._checked()
 
@@ -139,7 +143,7 @@ class Checking(Iterator[Finding]):
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
-            unopened=tuple(self._unopened),
+            routes=tuple(self._routes),
         )
 
     def _count_bytes(self, count: int) -> None:
@@ -158,8 +162,9 @@ class Checking(Iterator[Finding]):
             granted = [root(path) for path in self._granted]
             packages = [widened(each, granted, self._looking.budgets) for each in packages]
             places = (*(each.root for each in packages), *granted)
-            roots = Roots(places, packs, self._looking.budgets, own=len(packages))
-            stack.enter_context(closing(roots))
+            roots = stack.enter_context(
+                closing(Roots(places, packs, self._looking.budgets, own=len(packages)))
+            )
             if several or granted:
                 yield from roots.search()
             if several:
@@ -181,8 +186,7 @@ class Checking(Iterator[Finding]):
             try:
                 for finding in self._steps(catalogue, places, each, roots):
                     if finding.code[0] in _LINKING or finding.code in _LINKED:
-                        sql = "INSERT OR IGNORE INTO fault VALUES (?, ?)"
-                        catalogue.put(sql, finding.path, finding.code)
+                        catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
                     yield finding
             except GeneratorExit:
                 raise
@@ -202,17 +206,15 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry"),
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
-        self._unopened += archive.unopened(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
+        self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
-            checked = Checked(
-                package=each,
-                catalogue=catalogue,
-                places=places,
-                links=self.graphs[-1],
-                is_complete=is_complete,
+            linked = self.graphs[-1]
+            self._observer(
+                Checked(
+                    package=each, catalogue=catalogue, places=places, links=linked, is_complete=is_complete
+                )
             )
-            self._observer(checked)
 
     def _steps(
         self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, roots: Roots
@@ -238,9 +240,8 @@ class Checking(Iterator[Finding]):
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
             catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
-            yield Code.METS_MISSING.at(
-                PLAIN_METS, expected=PLAIN_METS, nearest="" if deeper is None else shown(deeper[0])
-            )
+            nearest = "" if deeper is None else shown(deeper[0])
+            yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
         else:
             yield from links.findings(os.fsencode(each.mets))
         catalogue.settle()
@@ -308,9 +309,8 @@ def weight(path: Path | Sequence[Path]) -> int:
         return sum(weight(each) for each in path)
     if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
         return path.stat().st_size
-    root = path if path.is_dir() else path.parent
     total = 0
-    for folder, _folders, files in os.walk(root):
+    for folder, _folders, files in os.walk(path if path.is_dir() else path.parent):
         for name in files:
             with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
                 size = os.lstat(os.path.join(folder, name)).st_size

@@ -1,4 +1,4 @@
-"""Names of segment folders, of a SIARD archive and its parts, and of the parts of a LOB; pure.
+"""Names of segment folders, of archives, of the parts of a LOB, and references that lead to LOBs; pure.
 
 Builder and checker read names by the same patterns; what gives LOBs their names are the layouts.
 """
@@ -6,6 +6,7 @@ Builder and checker read names by the same patterns; what gives LOBs their names
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""
@@ -55,6 +56,38 @@ LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 
 WRITTEN_LOB_PART = "_part((?!000)[0-9]{3}|[1-9][0-9]{3,17})"
 """The suffix of SIARD 2.2 as it is written (S_8.1.1-0): with three digits, or as many as the number has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobRoute:
+    """How the references to a LOB outside lead there, as far as it matters to readers of archives.
+
+    With ``../`` begin ``joined``: the lobFolders of database and column and the cell's ``file`` put together;
+    ``cell``: the ``file`` of a column without lobFolder; ``innermost``: the lobFolder of the field that has
+    the LOB, or of the column. The LOB is ``nested`` in a field, has an ``odd`` extension, neither .bin nor
+    .txt, or is ``split``; its parts are ``numbered`` as in SIARD 2.2.
+    """
+
+    joined: bool
+    cell: bool
+    innermost: bool
+    nested: bool = False
+    odd: bool = False
+    split: bool = False
+    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveRoutes:
+    """An archive with LOBs outside: its path, its version of SIARD, and how many LOBs have which route.
+
+    ``is_apart`` says that LOBs lie in other packages than the archive, with which they must be merged first.
+    """
+
+    path: str
+    version: str
+    routes: tuple[tuple[LobRoute, int], ...]
+    is_apart: bool = False
 
 
 def is_archive(name: str) -> bool:

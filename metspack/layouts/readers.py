@@ -5,17 +5,21 @@ What is said of a program was tried with the version named, on packages of every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from metspack.errors import ConfigError
 from metspack.layouts.folders import FolderStyle
 from metspack.layouts.interface import safe_extension
+from metspack.layouts.names import ArchiveRoutes, LobRoute
 from metspack.model import LobRef
 from metspack.sizes import counted
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
 _READ_BY_DBPTK = frozenset({"bin", "txt"})
+_SIARD22 = "siard22"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,27 +49,99 @@ class Writing:
     layout: str
     style: FolderStyle
 
+    def route(self, *, nested: bool = False, odd: bool = False, split: bool = False) -> LobRoute:
+        """Return how the references lead to a LOB."""
+        is_up = self.style is not FolderStyle.DILCIS
+        by_cell = self.style is FolderStyle.DBPTK and self.version != "2.2"
+        by_column = is_up and not by_cell
+        return LobRoute(
+            joined=is_up,
+            cell=by_cell,
+            innermost=by_column and (self.style is FolderStyle.SFA or not nested),
+            nested=nested,
+            odd=odd,
+            split=split,
+            numbered=split and self.layout == _SIARD22,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiardReader:
-    """A program that reads archives: its name and version, what it reads, and by which rule.
+    """A program that reads archives or packages: its name and version, what it reads, and by which rule.
 
-    ``finds`` tells whether it follows the locations of a package; ``misses`` names the LOBs among
-    them that it does not find, ``style`` is the style that it follows.
+    ``follows`` tells whether it follows the references of a LOB in a version of SIARD; ``stumbles`` says by
+    which traits of a LOB it does not find it all the same. ``key`` is its name for ``--for``, "" without one;
+    ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``dialect``, ``terms`` and, where
+    IPs are packed, ``packed_terms`` are what it requires of packages, and ``forms`` the forms that it
+    unpacks. ``is_told`` says that it is named among those that find LOBs.
     """
 
     name: str
     version: str
     reads: str
     source: str
-    style: FolderStyle | None
-    finds: Callable[[Writing], bool]
-    misses: Callable[[Writing, LobTraits], Iterator[str]]
+    follows: Callable[[str, LobRoute], bool]
+    stumbles: Callable[[str, LobRoute], Iterator[str]]
+    key: str = ""
+    style: FolderStyle | None = None
+    layouts: Mapping[str, str] = field(default_factory=dict)
+    dialect: str = ""
+    terms: Mapping[str, object] = field(default_factory=dict)
+    packed_terms: Mapping[str, object] = field(default_factory=dict)
+    forms: tuple[str, ...] = ()
+    is_told: bool = True
 
     @property
     def label(self) -> str:
         """The name, with the version where it matters."""
         return f"{self.name} {self.version}".strip()
+
+    def required(self, *, is_packed: bool) -> dict[str, object]:
+        """Return the options of its dialect that it requires, by name."""
+        return {**self.terms, **(self.packed_terms if is_packed else {})}
+
+    def check_dialect(self, dialect: str) -> None:
+        """Raise ``ConfigError`` for a dialect that it does not read."""
+        if self.dialect and dialect != self.dialect:
+            raise ConfigError(
+                f"--for {self.key} requires the dialect {self.dialect}, and it is {dialect}",
+                hint=f"Leave --dialect out, or write --dialect {self.dialect}.",
+            )
+
+    def check_terms(self, given: Mapping[str, object], *, is_packed: bool) -> None:
+        """Raise ``ConfigError`` for values of the dialect's options that it does not read."""
+        for name, value in self.required(is_packed=is_packed).items():
+            if given.get(name, value) != value:
+                flag = _flag(name, given[name])
+                raise ConfigError(
+                    f"--for {self.key} requires {_flag(name, value)}, which does not go with {flag}",
+                    hint=f"Leave {flag} out, or leave --for {self.key} out.",
+                )
+
+    def check_form(self, form: str | None) -> None:
+        """Raise ``ConfigError`` for a form of packed IPs that it does not unpack."""
+        if form is not None and self.forms and form not in self.forms:
+            known = " or ".join(self.forms)
+            raise ConfigError(
+                f"{self.label} does not read IPs packed as {form} (--for {self.key})",
+                hint=f"Write --pack {known}, or leave --pack out.",
+            )
+
+    def misses(self, routes: Iterable[tuple[str, LobRoute, int]]) -> Iterator[str]:
+        """Yield in words how many LOBs of those it does not find, by why; each with its version and count."""
+        counts: Counter[str] = Counter()
+        for version, route, count in routes:
+            reasons = list(self.stumbles(version, route))
+            if not reasons and not self.follows(version, route):
+                reasons = ["located in another way"]
+            counts.update(dict.fromkeys(reasons, count))
+        for reason, count in counts.items():
+            yield f"{counted(count, 'LOB')} {reason}"
+
+
+def _flag(name: str, value: object) -> str:
+    word = f"--{'type' if name == 'package_type' else name.replace('_', '-')}"
+    return word if value is True else f"{word} {value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,36 +160,40 @@ class ReaderVerdict:
         return f"{self.reader} {self.version}".strip()
 
 
-def _none(_writing: Writing, _traits: LobTraits) -> Iterator[str]:
+def _all(_version: str, _route: LobRoute) -> bool:
+    return True
+
+
+def _none(_version: str, _route: LobRoute) -> Iterator[str]:
     return iter(())
 
 
-def _dbptk(writing: Writing) -> bool:
-    if writing.style is FolderStyle.DBPTK:
-        return writing.version in _OUTSIDE
-    return writing.style is FolderStyle.SFA and writing.version == "2.2"
+def _stated(_version: str, route: LobRoute) -> bool:
+    return not (route.joined or route.cell or route.innermost)
 
 
-def _missed_by_dbptk(writing: Writing, traits: LobTraits) -> Iterator[str]:
-    if traits.nested:
-        yield f"{counted(traits.nested, 'LOB')} in fields"
-    if traits.odd:
-        yield f"{counted(traits.odd, 'LOB')} not named .bin or .txt"
-    if traits.split and writing.layout != "siard22":
-        yield f"{counted(traits.split, 'LOB')} in parts"
+def _dbptk(version: str, route: LobRoute) -> bool:
+    return route.joined if version == "2.2" else version in _OUTSIDE and route.cell
 
 
-def _suite(writing: Writing) -> bool:
-    if writing.style is FolderStyle.SFA:
-        return writing.version in _OUTSIDE
-    return writing.style is FolderStyle.DBPTK and writing.version == "2.2"
+def _missed_by_dbptk(version: str, route: LobRoute) -> Iterator[str]:
+    if route.nested:
+        yield "in fields"
+    if route.odd:
+        yield "not named .bin or .txt"
+    if route.split and not (route.numbered and version == "2.2"):
+        yield "in parts"
 
 
-def _missed_by_suite(writing: Writing, traits: LobTraits) -> Iterator[str]:
-    if traits.nested and writing.style is not FolderStyle.SFA:
-        yield f"{counted(traits.nested, 'LOB')} in fields"
-    if traits.split:
-        yield f"{counted(traits.split, 'LOB')} in parts"
+def _suite(version: str, route: LobRoute) -> bool:
+    return version in _OUTSIDE and route.innermost
+
+
+def _missed_by_suite(_version: str, route: LobRoute) -> Iterator[str]:
+    if route.nested and not route.innermost:
+        yield "in fields"
+    if route.split:
+        yield "in parts"
 
 
 READERS: Sequence[SiardReader] = (
@@ -122,31 +202,104 @@ READERS: Sequence[SiardReader] = (
         version="",
         reads="LOBs in every style, whole and in parts, also of SIARD 1.0",
         source="statement of the DILCIS Board on the location of LOBs; conventions of docs/locations.md",
-        style=None,
-        finds=lambda _writing: True,
-        misses=_none,
+        follows=_all,
+        stumbles=_none,
     ),
     SiardReader(
+        key="siard-suite",
         name="SIARD Suite",
         version="",
         reads="a lobFolder that begins with ../, of the column, or of the field that has the LOB; no parts",
         source="SiardApi, MetaColumnImpl and MetaFieldImpl; SFA, LOB folder handling, 2018",
         style=FolderStyle.SFA,
-        finds=_suite,
-        misses=_missed_by_suite,
+        follows=_suite,
+        stumbles=_missed_by_suite,
     ),
     SiardReader(
+        key="dbptk",
         name="DBPTK",
         version="4.5",
         reads="in SIARD 2.0 and 2.1 cells that begin with ../, in 2.2 lobFolders of database and column that "
-        "begin with ../; files named .bin and .txt; parts in the layout siard22; no LOBs in fields",
+        "begin with ../; files named .bin and .txt; parts in the layout siard22 of SIARD 2.2; no LOBs in "
+        "fields",
         source="SIARD20ContentImportStrategy and SIARD22ContentImportStrategy",
         style=FolderStyle.DBPTK,
-        finds=_dbptk,
-        misses=_missed_by_dbptk,
+        layouts={"2.2": _SIARD22},
+        follows=_dbptk,
+        stumbles=_missed_by_dbptk,
+    ),
+    SiardReader(
+        key="roda",
+        name="RODA",
+        version="",
+        reads="E-ARK SIPs, in folders or zip files, each of which leads nowhere outside itself; no LOBs: "
+        "these are found by DBPTK once the packages are merged",
+        source="validator of commons-ip 2.11 (docs/interop.md)",
+        style=FolderStyle.DBPTK,
+        dialect="csip",
+        terms={"package_type": "SIP", "profile": "sip", "roda_ancestors": True},
+        packed_terms={"child_links": "objid"},
+        forms=("zip",),
+        follows=_all,
+        stumbles=_none,
+        is_told=False,
+    ),
+    SiardReader(
+        key="statement",
+        name="any that follows the statement",
+        version="",
+        reads="lobFolder of the database and of the column, relative to the folder that holds the .siard",
+        source="statement of the DILCIS Board on the location of LOBs",
+        style=FolderStyle.DILCIS,
+        follows=_stated,
+        stumbles=_none,
+        is_told=False,
     ),
 )
 """The readers that are known, ours first."""
+
+FOR: Mapping[str, SiardReader] = {each.key: each for each in READERS if each.key}
+"""Those that a package can be written for, by the name that ``--for`` takes."""
+
+
+def named(key: str) -> SiardReader:
+    """Return the reader that a package is written for; raises ``ConfigError`` when there is none."""
+    if key not in FOR:
+        raise ConfigError(f"there is no reader {key!r}", hint=f"There are {', '.join(FOR)}.")
+    return FOR[key]
+
+
+def layout_for(key: str | None, version: str | None) -> str | None:
+    """Return the layout that a reader reads best in a version of SIARD, None where any will do."""
+    return None if key is None else named(key).layouts.get(version or "")
+
+
+def style_for(key: str | None, given: FolderStyle | None, version: str | None) -> FolderStyle:
+    """Return the style of an archive of that version: the given one, the reader's, or the default.
+
+    Raises ``ConfigError`` where the reader would find no LOB, by that style or version, or without archive.
+    """
+    if key is None or version is None:
+        if key is not None:
+            raise ConfigError(
+                f"--for {key} requires a SIARD archive, and the source is none",
+                hint=f"Leave --for {key} out.",
+            )
+        return given or FolderStyle.DILCIS
+    reader = named(key)
+    style = given or (reader.style if version in _OUTSIDE else None) or FolderStyle.DILCIS
+    if reader.follows(version, Writing(version=version, layout="", style=style).route()):
+        return style
+    if version not in _OUTSIDE and reader.is_told:
+        raise ConfigError(
+            f"{reader.label} finds no LOBs outside an archive of SIARD {version} (--for {key})",
+            hint="Add --siard-version 2.2, which writes the archive as SIARD 2.2; or leave --for out.",
+        )
+    who = f"{reader.label} finds no LOBs" if reader.is_told else "the statement does not know LOBs"
+    raise ConfigError(
+        f"--for {key} does not go with --lob-folder-style {style.value}: {who} located so in SIARD {version}",
+        hint="Leave --lob-folder-style out, or leave --for out.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,15 +315,19 @@ class Readership:
         verdicts = (ReaderVerdict(**{**each, "misses": tuple(each["misses"])}) for each in told["verdicts"])
         return cls(verdicts=tuple(verdicts), is_merged=told["is_merged"])
 
-    def sentence(self) -> str:
-        """Return all in one line: ``LOBs found by metspack; not by DBPTK 4.5 (--lob-folder-style dbptk)``."""
+    def sentence(self, archive: str = "") -> str:
+        """Return all in one line, with the archive where it is given.
+
+        ``LOBs found by metspack; not by DBPTK 4.5 (--lob-folder-style dbptk)``
+        """
         yes = [
             each.label + (f" (but for {' and '.join(each.misses)})" if each.misses else "")
             for each in self.verdicts
             if each.finds
         ]
         no = [f"{each.label} ({each.remedy})" for each in self.verdicts if not each.finds]
-        begun = "After metspack merge, LOBs found by" if self.is_merged else "LOBs found by"
+        begun = f"LOBs of {archive} found by" if archive else "LOBs found by"
+        begun = f"After metspack merge, {begun}" if self.is_merged else begun
         return f"{begun} {', '.join(yes)}" + (f"; not by {', '.join(no)}" if no else "")
 
     def document(self) -> list[dict[str, object]]:
@@ -187,22 +344,73 @@ class Readership:
         ]
 
 
+def _verdict(
+    reader: SiardReader,
+    routes: Sequence[tuple[str, LobRoute, int]],
+    *,
+    finds: bool,
+    version: str,
+    prefix: str,
+) -> ReaderVerdict:
+    remedy = ""
+    if not finds and reader.style is not None:
+        upgrade = "" if version in _OUTSIDE else "--siard-version 2.2 "
+        remedy = f"{prefix}{upgrade}--lob-folder-style {reader.style.value}"
+    return ReaderVerdict(
+        reader=reader.name,
+        version=reader.version,
+        finds=finds,
+        misses=tuple(reader.misses(routes)) if finds else (),
+        remedy=remedy,
+    )
+
+
 def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
     """Return for each reader whether it finds the LOBs of a package that is written so."""
-    found = []
-    for reader in READERS:
-        finds = reader.finds(writing)
-        remedy = ""
-        if not finds:
-            upgrade = "" if writing.version in _OUTSIDE else "--siard-version 2.2 "
-            remedy = f"{upgrade}--lob-folder-style {reader.style.value}" if reader.style else ""
-        misses = tuple(reader.misses(writing, traits)) if finds else ()
-        found.append(
-            ReaderVerdict(
-                reader=reader.name, version=reader.version, finds=finds, misses=misses, remedy=remedy
-            )
+    version = writing.version
+    kinds = (
+        (version, writing.route(nested=True), traits.nested),
+        (version, writing.route(odd=True), traits.odd),
+        (version, writing.route(split=True), traits.split),
+    )
+    routes = [each for each in kinds if each[-1]]
+    verdicts = (
+        _verdict(reader, routes, finds=reader.follows(version, writing.route()), version=version, prefix="")
+        for reader in READERS
+        if reader.is_told
+    )
+    return Readership(verdicts=tuple(verdicts), is_merged=is_merged)
+
+
+def readership_on_disk(archive: ArchiveRoutes) -> Readership:
+    """Return for each reader whether it finds the LOBs that an archive leads to as it is."""
+    version = archive.version
+    routes = [(version, route, count) for route, count in archive.routes]
+    verdicts = (
+        _verdict(
+            reader,
+            routes,
+            finds=any(reader.follows(version, route) for route, _count in archive.routes),
+            version=version,
+            prefix="metspack convert ",
         )
-    return Readership(verdicts=tuple(found), is_merged=is_merged)
+        for reader in READERS
+        if reader.is_told
+    )
+    return Readership(verdicts=tuple(verdicts), is_merged=archive.is_apart)
+
+
+def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:
+    """Return a warning on the LOBs that the reader does not find that a package is written for."""
+    if key is None:
+        return ()
+    reader = named(key)
+    told = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
+    return tuple(
+        f"{reader.label} will not find {' and '.join(each.misses)} (--for {key})"
+        for each in told
+        if each.misses
+    )
 
 
 def unopened(archives: Sequence[str]) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 from metspack.checking import CheckSummary, Code
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
+from metspack.layouts import readers
+from metspack.layouts.names import ArchiveRoutes
+from metspack.layouts.readers import Readership
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import __version__
 from metspack.sizes import counted
@@ -286,13 +289,29 @@ def sampled(frame: Frame) -> str:
     return f"{hashed:,} of {counted(files, 'file')} hashed ({asked})"
 
 
+def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readership]]:
+    """Yield the archives with LOBs outside, and which programs find these."""
+    for each in summary.routes:
+        yield each, readers.readership_on_disk(each)
+
+
+def readers_lines(summary: CheckSummary) -> list[str]:
+    """Return which programs find the LOBs of each archive, in a line each."""
+    return [printable(f"{said.sentence(each.path)}.") for each, said in readers_of(summary)]
+
+
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
+    found_by = [
+        {"archive": each.path, "is_merged": each.is_apart, "readers": said.document()}
+        for each, said in readers_of(summary)
+    ]
     unopened = {"unopened_archives": list(summary.unopened)} if summary.unopened else {}
     return (
         sample(frame)
         | unopened
+        | ({"readers": found_by} if found_by else {})
         | {
             "verdict": verdict(summary),
             "is_complete": frame.is_complete,

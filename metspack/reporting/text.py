@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from metspack.checking import CheckSummary
 from metspack.layouts import readers
 from metspack.model import Severity
-from metspack.reporting.model import Frame, parts, printable, sampled
+from metspack.reporting.model import Frame, parts, printable, readers_lines, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.sizes import counted
 
@@ -111,8 +111,10 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     said = printable(readers.unopened(frame.summary.unopened))
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
     yield f"{'; '.join(filter(None, (first, said)))}\n"
-    for line in (*verdict(frame), ()):
+    for line in verdict(frame):
         yield plain(line)
+    yield from (f"{said}\n" for said in readers_lines(frame.summary))
+    yield "\n"
     for line in grouped(kept):
         yield plain(line)
 

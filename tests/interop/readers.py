@@ -120,14 +120,16 @@ def dbptk(archive: zipfile.ZipFile, siard: Path, root: ET.Element, cell: Cell) -
     if not cell.file.endswith((".bin", ".txt")) or len(cell.levels) > 1:
         return None
     column = _text(cell.levels[0], "lobFolder")
-    if root.attrib["version"] == "2.2":
+    joins = root.attrib["version"] == "2.2"  # its reader of SIARD 2.0 and 2.1 knows no parts
+    if joins:
         path = posixpath.join(_text(root, "lobFolder") or "", column or "", cell.file)
     elif column is None:
         path = cell.file
     else:
         return None
     if path.startswith("../"):
-        return _in_parts(lambda each: _beside(siard, each), path.removeprefix("../"))
+        path = path.removeprefix("../")
+        return _in_parts(lambda each: _beside(siard, each), path) if joins else _beside(siard, path)
     return None if path.startswith("./") else _in_parts(lambda each: _inside(archive, each), path)
 
 

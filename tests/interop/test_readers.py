@@ -10,8 +10,11 @@ import pytest
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.building.convert import convert_package
+from metspack.checking import Checking
+from metspack.checking.options import CheckOptions, Level
 from metspack.layouts import LAYOUTS
 from metspack.layouts.folders import FolderStyle
+from metspack.layouts.readers import readership_on_disk
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.planning.division import Split
@@ -109,3 +112,36 @@ def test_dbptk_joins_parts_of_the_layout_of_siard_2_2(tmp_path: Path) -> None:
     )
     assert build.build(source, tmp_path / "out", options).split == 1
     assert readers.digests(siard_of(tmp_path / "out"), readers.dbptk) == known
+
+
+FOR = {"dbptk": readers.dbptk, "siard-suite": readers.siard_api}
+RESOLVED = [
+    (parts, key, layout)
+    for parts in (SAKILA_21, SAKILA_22, SQL2008)
+    for key in FOR
+    for layout in (None, *LAYOUTS)
+    if THOROUGH or parts == SQL2008 or (layout is None and (parts == SAKILA_22) == (key == "dbptk"))
+]
+
+
+@pytest.mark.parametrize(("parts", "key", "layout"), RESOLVED)
+def test_the_reader_that_a_package_is_for_finds_its_lobs_and_the_check_says_so(
+    parts: tuple[str, ...], key: str, layout: str | None, tmp_path: Path
+) -> None:
+    source = shared("data", *parts)
+    known = source_digests(source, readers.siard_api)
+    options = replace(OPTIONS, layout=layout, reader=key, limits=Limits(files=700, bytes=20_000))
+    built = build.build(source, tmp_path / "out", options)
+    found = readers.digests(siard_of(tmp_path / "out"), FOR[key])
+    missed = {cell for cell, digest in found.items() if digest is None}
+    assert {cell: found[cell] for cell in found.keys() - missed} == {
+        cell: known[cell] for cell in known.keys() - missed
+    }
+    assert bool(missed) == any(f"(--for {key})" in each for each in built.warnings)
+    checking = Checking(tmp_path / "out", CheckOptions(level=Level.STRUCTURE).looking())
+    list(checking)
+    (archive,) = checking.summary.routes
+    told = {each.reader: each for each in readership_on_disk(archive).verdicts}
+    assert built.readers is not None
+    for each in built.readers.verdicts:
+        assert (told[each.reader].finds, set(told[each.reader].misses)) == (each.finds, set(each.misses))

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
 from metspack.layouts.folders import FolderStyle
-from metspack.layouts.readers import READERS, LobTraits, Writing, readership, unopened
+from metspack.layouts.names import ArchiveRoutes, LobRoute
+from metspack.layouts.readers import (
+    FOR,
+    READERS,
+    LobTraits,
+    Writing,
+    layout_for,
+    missed_words,
+    named,
+    readership,
+    readership_on_disk,
+    style_for,
+    unopened,
+)
 from tests.conftest import CHECKOUT
 
 SUITE, TOOLKIT = "SIARD Suite (--lob-folder-style sfa)", "DBPTK 4.5 (--lob-folder-style dbptk)"
@@ -74,3 +88,112 @@ def test_archives_that_readers_of_their_version_do_not_open_are_named(
 ) -> None:
     said = unopened(archives)
     assert said == (expected and f"{expected} (build and convert take --siard-version 2.2)")
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "style", "layout"),
+    [
+        ("dbptk", "2.0", DBPTK, None),
+        ("dbptk", "2.2", DBPTK, "siard22"),
+        ("siard-suite", "2.1", SFA, None),
+        ("siard-suite", "2.2", SFA, None),
+        ("statement", "1.0", DILCIS, None),
+        ("statement", "2.2", DILCIS, None),
+        ("roda", "1.0", DILCIS, None),
+        ("roda", "2.1", DBPTK, None),
+        (None, "2.2", DILCIS, None),
+        (None, None, DILCIS, None),
+    ],
+)
+def test_style_and_layout_are_what_a_reader_reads(
+    key: str | None, version: str | None, style: FolderStyle, layout: str | None
+) -> None:
+    assert style_for(key, None, version) is style
+    assert layout_for(key, version) == layout
+
+
+def test_a_given_style_counts_where_the_reader_follows_it() -> None:
+    assert style_for("dbptk", SFA, "2.2") is SFA
+    assert style_for("roda", DILCIS, "2.1") is DILCIS
+    assert style_for(None, SFA, "1.0") is SFA
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "version", "message", "hint"),
+    [
+        (
+            "dbptk",
+            None,
+            "1.0",
+            "DBPTK 4.5 finds no LOBs outside an archive of SIARD 1.0",
+            "--siard-version 2.2",
+        ),
+        ("siard-suite", SFA, "1.0", "SIARD Suite finds no LOBs outside", "--siard-version 2.2"),
+        (
+            "dbptk",
+            SFA,
+            "2.1",
+            "--for dbptk does not go with --lob-folder-style sfa",
+            "Leave --lob-folder-style",
+        ),
+        ("statement", SFA, "2.2", "the statement does not know LOBs located so", "Leave --lob-folder-style"),
+        ("dbptk", None, None, "--for dbptk requires a SIARD archive", "Leave --for dbptk out"),
+        ("word", None, "2.2", "there is no reader 'word'", "There are siard-suite, dbptk, roda, statement"),
+    ],
+)
+def test_a_reader_that_would_find_no_lob_is_refused(
+    key: str, given: FolderStyle | None, version: str | None, message: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        style_for(key, given, version)
+    assert message in error.value.message
+    assert hint in error.value.hint
+
+
+def test_lobs_that_the_reader_misses_are_warned_of() -> None:
+    writing, traits = (
+        Writing(version="2.1", layout="siard22", style=DBPTK),
+        LobTraits(lobs=9, split=1, nested=2),
+    )
+    (said,) = missed_words("dbptk", writing, traits)
+    assert said == "DBPTK 4.5 will not find 2 LOBs in fields and 1 LOB in parts (--for dbptk)"
+    assert missed_words("dbptk", writing, LobTraits(lobs=9)) == ()
+    assert missed_words("statement", writing, traits) == missed_words(None, writing, traits) == ()
+
+
+def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
+    roda = named("roda")
+    roda.check_dialect("csip")
+    roda.check_form("zip")
+    roda.check_form(None)
+    roda.check_terms({"child_links": "location"}, is_packed=False)
+    with pytest.raises(ConfigError, match="requires the dialect csip, and it is recommendation"):
+        roda.check_dialect("recommendation")
+    with pytest.raises(ConfigError, match="does not read IPs packed as tar"):
+        roda.check_form("tar")
+    with pytest.raises(ConfigError, match="which does not go with --child-links location"):
+        roda.check_terms({"child_links": "location"}, is_packed=True)
+    with pytest.raises(ConfigError, match="requires --type SIP, which does not go with --type AIP"):
+        roda.check_terms({"package_type": "AIP"}, is_packed=False)
+    for key in FOR.keys() - {"roda"}:
+        FOR[key].check_dialect("recommendation")
+        FOR[key].check_form("tar")
+        assert FOR[key].required(is_packed=True) == {}
+
+
+def test_readers_are_told_of_an_archive_as_it_is() -> None:
+    up = LobRoute(joined=True, cell=False, innermost=True)
+    stated = LobRoute(joined=False, cell=False, innermost=False)
+    parts = LobRoute(joined=True, cell=False, innermost=True, split=True)
+    mixed = ArchiveRoutes(path="N.siard", version="2.2", routes=((up, 5), (stated, 2), (parts, 1)))
+    assert readership_on_disk(mixed).sentence("N.siard") == (
+        "LOBs of N.siard found by metspack, SIARD Suite "
+        "(but for 2 LOBs located in another way and 1 LOB in parts), "
+        "DBPTK 4.5 (but for 2 LOBs located in another way and 1 LOB in parts)"
+    )
+    old = ArchiveRoutes(path="N.siard", version="1.0", routes=((up, 5),), is_apart=True)
+    assert readership_on_disk(old).sentence() == (
+        "After metspack merge, LOBs found by metspack; "
+        "not by SIARD Suite (metspack convert --siard-version 2.2 --lob-folder-style sfa), "
+        "DBPTK 4.5 (metspack convert --siard-version 2.2 --lob-folder-style dbptk)"
+    )

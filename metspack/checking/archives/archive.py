@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import fields
+from itertools import groupby
 from pathlib import Path
 
 from metspack import safexml, textlength
 from metspack.checking import grouping
 from metspack.checking.archives import forms, mappingtxt
-from metspack.checking.archives.cells import Cells
+from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Proof
 from metspack.checking.archives.packagefiles import Files
@@ -22,7 +24,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.layouts.names import ARCHIVE_BYTES
+from metspack.layouts.names import ARCHIVE_BYTES, ArchiveRoutes, LobRoute
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
@@ -188,9 +190,8 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_PUT_UNOPENED = """
-INSERT INTO unopened SELECT archive FROM cell WHERE archive = ? AND NOT inside LIMIT 1
-"""
+_TRAITS = tuple(each.name for each in fields(LobRoute))
+_PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -243,10 +244,18 @@ def findings(
         yield from together.release()
 
 
-def unopened(catalogue: Catalogue, above: str) -> list[str]:
-    """Return the paths, behind ``above``, of the archives of SIARD 1.0 with LOBs outside."""
-    paths = catalogue.rows("SELECT path FROM unopened ORDER BY path")
-    return [f"{above}{shown(path)}" for (path,) in paths]
+def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
+    """Yield the archives with LOBs outside, their paths behind ``above``, and how they lead to these."""
+    rows = catalogue.rows("SELECT * FROM route ORDER BY archive, rowid")
+    for (path, version, is_apart), found in groupby(rows, key=lambda row: row[:3]):
+        yield ArchiveRoutes(
+            path=f"{above}{shown(path)}",
+            version=version,
+            is_apart=bool(is_apart),
+            routes=tuple(
+                (LobRoute(**dict(zip(_TRAITS, map(bool, row[4:]), strict=True))), row[3]) for row in found
+            ),
+        )
 
 
 def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
@@ -316,6 +325,7 @@ class _ArchiveCheck:
         self._wrapping = ""
         self._reported: set[str] = set()
         self._odd: list[SchemaFault] = []
+        self._routes = Routes(form.path)
         self.complete = False
 
     def findings(self, progress: Progress) -> Iterator[Finding]:
@@ -346,13 +356,18 @@ class _ArchiveCheck:
                     yield from self._table(entries, metadata, table)
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
-                if metadata.version == "1.0":  # a version without LOBs outside
-                    self._catalogue.put(_PUT_UNOPENED, self._path)
+                self._keep_routes(metadata.version)
             if self._whole:
                 yield from name_findings(self._catalogue, container, self._name)
                 if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
                     yield from self._entries(container, progress)
                     yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
+
+    def _keep_routes(self, version: str) -> None:
+        """Put into the catalogue how the archive leads to LOBs outside, for the report."""
+        for route, count in self._routes.counts.items():
+            values = (getattr(route, each) for each in _TRAITS)
+            self._catalogue.put(_PUT_ROUTE, self._path, version, self._routes.is_apart, count, *values)
 
     def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
@@ -430,7 +445,7 @@ class _ArchiveCheck:
         tally = tables.Tally()
         cells = tables.cells(_watch(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
-        reader = Cells(self._catalogue, finder, self._form, metadata, table)
+        reader = Cells(self._catalogue, finder, self._form, metadata, table, routes=self._routes)
         try:
             for cell in cells:
                 yield from reader.take(cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,6 +16,9 @@ from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles,
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
+from metspack.layouts.names import LobRoute
+from metspack.locations.statement import Levels
+from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
@@ -30,6 +34,7 @@ _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
 """
+_NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
 
@@ -48,11 +53,56 @@ class _CellCount:
     what: dict[str, None] = field(default_factory=dict)
 
 
+class Routes:
+    """The routes by which the references of one archive, at ``path``, lead to LOBs outside, with numbers."""
+
+    def __init__(self, path: bytes) -> None:
+        self.counts: Counter[LobRoute] = Counter()
+        self.is_apart = False
+        self._package = _package_of(path)
+
+    def take(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:
+        """Count a LOB that was found, if it lies outside the archive."""
+        if found.inside:
+            return
+        first = found.pieces[0][0]
+        self.is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
+        whole = levels.column, *levels.fields
+        self.counts[
+            LobRoute(
+                joined=_is_up(next(filter(None, (levels.database, levels.column, cell.file)), None)),
+                cell=levels.column is None and _is_up(cell.file),
+                innermost=_is_up(whole[-1]),
+                nested="." in cell.place.cell,
+                odd=not cell.file.endswith((".bin", ".txt")),
+                split=not found.is_whole,
+                numbered=not found.is_whole and _NUMBERED.search(first) is not None,
+            )
+        ] += 1
+
+
+def _is_up(reference: str | None) -> bool:
+    return reference is not None and reference.startswith("../")
+
+
+def _package_of(path: bytes) -> bytes | None:
+    """Return the folder of the package in whose representation a file lies, None for one in none."""
+    folder, found, _ = f"/{shown(path)}".rpartition(f"/{REPRESENTATIONS_FOLDER}/")
+    return folder.encode() if found else None
+
+
 class Cells:
     """The cells of one table, put into the catalogue, each with the path of its LOB."""
 
     def __init__(
-        self, catalogue: Catalogue, finder: Finder, form: ArchiveForm, metadata: Metadata, table: Table
+        self,
+        catalogue: Catalogue,
+        finder: Finder,
+        form: ArchiveForm,
+        metadata: Metadata,
+        table: Table,
+        *,
+        routes: Routes,
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
@@ -60,6 +110,7 @@ class Cells:
         self._archive = form.path
         # What is inside an unpacked archive is a file of the package.
         self._folder = form.path + b"/" if form.is_unpacked else None
+        self._routes = routes
         self._name = shown(form.path)
         self._metadata = metadata
         self._table = table
@@ -103,6 +154,7 @@ class Cells:
             self._count(self._tolerated, column.label, cell, found).what.update(
                 dict.fromkeys(found.tolerated)
             )
+        self._routes.take(column.candidates.levels, cell, found)
         if found.is_whole:
             ((path, size),) = found.pieces
             self._put(cell, path, size if found.inside else None, inside=found.inside)

@@ -96,6 +96,7 @@ def build(
         raise ConfigError("build requires -o OUT", hint="Name a folder that does not exist yet.")
     if plan is not None:
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
+    dialect = dialect.read_by(building.reader, building.pack)
     made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
     with console.progress(quiet=quiet) as progress:
         built = built_by(source, output, made, progress)

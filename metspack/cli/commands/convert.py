@@ -50,6 +50,7 @@ def convert(
     """
     from metspack.building import convert as building_convert  # noqa: PLC0415 -- commands load what they need
 
+    dialect = dialect.read_by(building.reader, building.pack)
     settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
     with console.progress(quiet=quiet) as progress:
         built = building_convert.convert_package(package, output, settings, progress)

@@ -52,5 +52,5 @@ def _tell_readers() -> None:
         console.out(each.label)
         console.out(f"Reads: {each.reads}")
         console.out(f"Rule:  {each.source}")
-        if each.style is not None:
-            console.out(f"To do: --lob-folder-style {each.style.value}")
+        if each.key:
+            console.out(f"To do: --for {each.key}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.common import SEGMENTS, SourceGroup
+from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import option, values
-from metspack.cli.options.package import SEGMENTS, DivisionGroup
+from metspack.cli.options.package import DivisionGroup
 from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.sizes import counted
@@ -59,6 +60,9 @@ def plan(
             choice=choices.forms,
         ),
     ] = None,
+    reader: common.For = None,
+    lob_folder_style: common.FolderStyleOption = None,
+    siard_version: common.SiardVersion = None,
     locations: SourceGroup,
     name: common.Name = None,
     budget: common.Budget = None,
@@ -77,7 +81,8 @@ def plan(
     from metspack.files import writing  # noqa: PLC0415
     from metspack.planning import planfile  # noqa: PLC0415
 
-    chosen = choices.dialects.read("--dialect", dialect or dialects.DEFAULT)
+    group = DialectGroup(dialect=dialect).read_by(reader, pack)
+    chosen = choices.dialects.read("--dialect", group.dialect or dialects.DEFAULT)
     given: dict[str, object] = {}
     if link_style is not None:
         if "link_style" not in dialects.facts(chosen).options:
@@ -91,6 +96,11 @@ def plan(
         name=name,
         objid=objid,
         pack=pack,
+        reader=reader,
+        lob_folder_style=None
+        if lob_folder_style is None
+        else choices.folder_styles.read("--lob-folder-style", lob_folder_style),
+        siard_version=siard_version and choices.siard_versions.read("--siard-version", siard_version),
         budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:

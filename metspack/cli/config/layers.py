@@ -24,6 +24,7 @@ from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import Command, Group
 from metspack.cli.options.package import BuildGroup, DivisionGroup
 from metspack.errors import ConfigError
+from metspack.layouts import readers
 from metspack.mets import dialects
 
 _PREFIX = "METSPACK"
@@ -52,6 +53,8 @@ _OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
 _PUTS_ASIDE: Mapping[str, set[str]] = {
     "plan": _DIVIDING,
     "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *_OF_DIALECTS, "dialect"},
+    "reader": {"layout", "lob_folder_style"},
+    "lob_folder_style": {"reader"},
     "preset": {"max_files", "max_bytes"},
     "dbptk_files": {"max_files"},
     "dbptk_bytes": {"max_bytes"},
@@ -178,12 +181,21 @@ class Origins:
                     if self._rank(ctx, strong) < self._rank(ctx, each):
                         self._take_back(ctx, each, f"--{key_of_name(self.command, strong)}")
         if "dialect" in ctx.params:
-            dialect = ctx.params["dialect"] or dialects.DEFAULT
+            dialect = self._dialect(ctx)
             taken = dialects.facts(dialect).options.keys() if dialect in dialects.DIALECTS else set()
             for each in _OF_DIALECTS - taken:
                 self._take_back(ctx, each, f"the dialect {dialect}")
         if "seed" in ctx.params and ctx.params["sample"] is None:
             self._take_back(ctx, "seed", "a check without --sample")
+
+    def _dialect(self, ctx: typer.Context) -> str:
+        """Return the dialect of the call; a reader's own takes the place of one that a lower place says."""
+        reader = readers.FOR.get(ctx.params.get("reader") or "")
+        if reader is None or not reader.dialect:
+            return ctx.params["dialect"] or dialects.DEFAULT
+        if self._rank(ctx, "reader") < self._rank(ctx, "dialect"):
+            self._take_back(ctx, "dialect", "--for")
+        return ctx.params["dialect"] or reader.dialect
 
     def _take_back(self, ctx: typer.Context, name: str, reason: str) -> None:
         if name not in self.aside and _COMMAND_LINE < self._rank(ctx, name) < _DEFAULT:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, FolderStyle
+from metspack.layouts import LAYOUTS, FolderStyle, readers
 from metspack.mets import dialects as registry
 from metspack.planning import division
 
@@ -56,6 +56,7 @@ checksums = of("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 presets = Choice(lambda: division.PRESETS)
 splits = Choice(lambda: division.Split)
 layouts = Choice(lambda: LAYOUTS)
+siard_readers = Choice(lambda: readers.FOR)
 folder_styles = Choice(lambda: FolderStyle)
 dialects = Choice(lambda: registry.DIALECTS)
 

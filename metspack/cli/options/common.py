@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, argument, option
 from metspack.errors import ConfigError
 from metspack.model import Budgets
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from metspack.sources.archive import Grants
 
 SAFETY = "Safety"
+SEGMENTS = "Segments"
 _LOCATIONS = "Location of LOBs"
 _DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
@@ -70,6 +72,45 @@ Budget = Annotated[
         SAFETY,
         to="budgets",
         read=budgets,
+    ),
+]
+
+FolderStyleOption = Annotated[
+    str | None,
+    option(
+        "--lob-folder-style STYLE",
+        "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
+        "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
+        "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
+        "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
+        "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
+        SEGMENTS,
+        choice=choices.folder_styles,
+    ),
+]
+For = Annotated[
+    str | None,
+    option(
+        "--for READER",
+        "Program that is to find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
+        "DILCIS Board's statement). It chooses --lob-folder-style and --layout, for roda the dialect csip "
+        "and its options too, unless these are given; what it does not read is refused or warned of "
+        "(metspack explain readers).",
+        SEGMENTS,
+        choice=choices.siard_readers,
+        to="reader",
+    ),
+]
+
+SiardVersion = Annotated[
+    str | None,
+    option(
+        "--siard-version VERSION",
+        "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
+        "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
+        "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
+        SEGMENTS,
+        choice=choices.siard_versions,
     ),
 ]
 

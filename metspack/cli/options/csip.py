@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError
+from metspack.layouts import readers
 from metspack.mets import dialects
 
 if TYPE_CHECKING:
@@ -195,6 +196,25 @@ class DialectGroup(TermGroup):
             CSIP,
         ),
     ] = None
+
+    def read_by(self, key: str | None, form: str | None) -> DialectGroup:
+        """Return the options with what a reader requires of packages, in the place of what is not given.
+
+        ``form`` is that in which IPs are packed. Raises ``ConfigError`` for what it does not read.
+        """
+        if key is None:
+            return self
+        reader: readers.SiardReader = readers.FOR[choices.siard_readers.read("--for", key)]
+        reader.check_form(form)
+        if not reader.dialect:
+            return self
+        is_packed = form is not None
+        reader.check_dialect(self.dialect or reader.dialect)
+        reader.check_terms(
+            {each.name: getattr(self, each.name) for each, _ in self.stated()}, is_packed=is_packed
+        )
+        terms: dict[str, Any] = reader.required(is_packed=is_packed)
+        return replace(self, dialect=reader.dialect, **terms)
 
     def values(self) -> dict[str, Any]:
         """Return the dialect and its own options; raises ``ConfigError`` for those that it does not take."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack import clock, sizes
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import SAFETY
+from metspack.cli.options.common import SAFETY, SEGMENTS
 from metspack.cli.options.csip import default_checksums
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
@@ -18,7 +18,6 @@ from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
 
 LIMITS = "Limits"
-SEGMENTS = "Segments"
 _MIB = 1 << 20  # what DBPTK calls a megabyte
 
 
@@ -310,30 +309,8 @@ class DescriptionGroup(ProofGroup, MetsGroup, NameGroup):
 class ArchiveGroup(Group):
     """Locations and digests in the archive whose LOBs were moved."""
 
-    lob_folder_style: Annotated[
-        str | None,
-        option(
-            "--lob-folder-style STYLE",
-            "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
-            "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
-            "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
-            "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
-            "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
-            SEGMENTS,
-            choice=choices.folder_styles,
-        ),
-    ] = None
-    siard_version: Annotated[
-        str | None,
-        option(
-            "--siard-version VERSION",
-            "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
-            "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
-            "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
-            SEGMENTS,
-            choice=choices.siard_versions,
-        ),
-    ] = None
+    lob_folder_style: common.FolderStyleOption = None
+    siard_version: common.SiardVersion = None
     add_digests: Annotated[
         bool,
         option(
@@ -347,8 +324,9 @@ class ArchiveGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildGroup(ArchiveGroup):
-    """The sidecar files of SIARD 2.2, and the packing of IPs."""
+    """The program that is to find the LOBs, the sidecar files of SIARD 2.2, and the packing of IPs."""
 
+    reader: common.For = None
     write_mapping: Annotated[
         str | None,
         option(

@@ -1,0 +1,156 @@
+"""Packages for one reader: what --for chooses, what it leaves to others, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import BuildOptions, build
+from metspack.errors import ConfigError
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.siard.old_archives import entries
+
+SUBMITTER = ("--submitter", "A")
+
+
+def made(metspack: Commands, source: Path, out: Path, *words: str) -> dict[str, Any]:
+    said = metspack("build", source, "-o", out, "--json", *words)
+    assert said.code == 0, said.err
+    document: dict[str, Any] = json.loads(said.out)
+    return document
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        ("dbptk", "siard22", "DBPTK"),
+        ("siard-suite", "lobseg", "SIARD Suite"),
+        ("statement", "lobseg", "metspack"),
+    ],
+)
+def test_plan_build_convert_and_check_say_the_same(
+    reader: tuple[str, str, str], metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    key, layout, name = reader
+    plan = json.loads(metspack("plan", northwind, "--for", key, "--json").out)
+    one = made(metspack, northwind, tmp_path / "one", "--for", key)
+    assert (plan["readers"], plan["layout"]) == (one["readers"], one["layout"])
+    assert one["layout"] == layout
+    assert {each["reader"]: each["finds"] for each in one["readers"]}[name]
+    metspack("build", northwind, "-o", tmp_path / "two", "-q")
+    two = json.loads(
+        metspack("convert", tmp_path / "two", "-o", tmp_path / "new", "--for", key, "--json").out
+    )
+    assert two["readers"] == one["readers"]
+    (said,) = json.loads(metspack("check", tmp_path / "new", "--json").out)["readers"]
+    assert [each["finds"] for each in said["readers"]] == [each["finds"] for each in one["readers"]]
+    assert (said["archive"], said["is_merged"]) == ("Northwind.siard", False)
+
+
+def test_reports_name_the_readers_and_a_good_package_stays_without_findings(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    made(metspack, northwind, tmp_path / "out", "--for", "statement")
+    for name in ("r.txt", "r.html", "r.json"):
+        metspack("check", tmp_path / "out", "-q", "--report", tmp_path / name)
+    text = (tmp_path / "r.txt").read_text().splitlines()
+    assert text[2].startswith(
+        "LOBs of Northwind.siard found by metspack; not by SIARD Suite (metspack convert"
+    )
+    assert text[2] in (tmp_path / "r.html").read_text()
+    assert json.loads((tmp_path / "r.json").read_text())["findings"] == []
+
+
+def test_a_layout_that_is_given_counts(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
+    one = made(
+        metspack, northwind, tmp_path / "out", "--for", "dbptk", "--layout", "lobseg", "--max-bytes", "9kB"
+    )
+    assert one["layout"] == "lobseg"
+    assert any("DBPTK 4.5 will not find" in each for each in one["warnings"])
+
+
+def test_packages_for_roda_name_their_children_by_objid(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    made(metspack, northwind, tmp_path / "out", "--for", "roda", "--pack", "zip", *SUBMITTER)
+    words = ("--dialect", "csip", "--profile", "sip", "--roda-ancestors", "--child-links", "objid")
+    style = ("--lob-folder-style", "dbptk")
+    made(metspack, northwind, tmp_path / "same", "--pack", "zip", *SUBMITTER, *words, *style)
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "same").iterdir())
+    (said,) = json.loads(metspack("check", tmp_path / "out", "--json").out)["readers"]
+    assert said["is_merged"]
+    assert metspack("plan", northwind, "--for", "roda", "--pack", "zip").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--for", "word"), "--for 'word' is not known"),
+        (("--for", "dbptk", "--lob-folder-style", "dilcis"), "finds no LOBs located so in SIARD 2.2"),
+        (("--for", "statement", "--lob-folder-style", "sfa"), "the statement does not know LOBs located so"),
+        (("--for", "roda", "--dialect", "recommendation"), "requires the dialect csip"),
+        (("--for", "roda", *SUBMITTER, "--profile", "csip"), "requires --profile sip"),
+        (("--for", "roda", *SUBMITTER, "--pack", "tar"), "RODA does not read IPs packed as tar"),
+        (("--for", "roda"), "requires a submitting agent"),
+        (
+            ("--for", "roda", *SUBMITTER, "--pack", "zip", "--child-links", "location"),
+            "requires --child-links objid, which does not go with --child-links location",
+        ),
+    ],
+)
+def test_what_the_reader_does_not_read_is_refused(
+    words: tuple[str, ...], message: str, metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    said = metspack("build", northwind, "-o", tmp_path / "out", *words)
+    assert said.code == 2
+    assert message in said.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("key", ["dbptk", "siard-suite"])
+def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
+    key: str, metspack: Commands, tmp_path: Path
+) -> None:
+    given = siards.packed(tmp_path / "old.siard", entries())
+    for command in (("plan", given), ("build", given, "-o", tmp_path / "no")):
+        said = metspack(*command, "--for", key)
+        assert said.code == 2
+        assert f"finds no LOBs outside an archive of SIARD 1.0 (--for {key})" in said.err
+        assert "Add --siard-version 2.2" in said.err
+    upgraded = made(metspack, given, tmp_path / "out", "--for", key, "--siard-version", "2.2")
+    assert all(each["finds"] for each in upgraded["readers"])
+
+
+def test_a_reader_of_a_file_gives_way_and_takes_precedence(
+    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "metspack.toml"
+    config.write_text('for = "dbptk"\n')
+    assert made(metspack, northwind, tmp_path / "a")["layout"] == "siard22"
+    assert made(metspack, northwind, tmp_path / "b", "--lob-folder-style", "dilcis")["layout"] == "lobseg"
+    config.write_text(
+        'lob-folder-style = "dilcis"\nlayout = "lobseg"\ndialect = "recommendation"\nsubmitter = "A"\n'
+    )
+    assert made(metspack, northwind, tmp_path / "c", "--for", "dbptk")["layout"] == "siard22"
+    assert made(metspack, northwind, tmp_path / "d", "--for", "roda")["layout"] == "siard22"
+
+
+def test_from_python_the_dialect_is_to_be_that_of_the_reader(northwind: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="requires the dialect csip"):
+        build(northwind, tmp_path / "out", BuildOptions(reader="roda"))
+    with pytest.raises(ConfigError, match="requires --profile sip"):
+        build(northwind, tmp_path / "out", BuildOptions(reader="roda", dialect="csip"))
+    built = build(northwind, tmp_path / "out", BuildOptions(reader="dbptk"))
+    assert built.layout == "siard22"
+
+
+def test_every_reader_is_explained(metspack: Commands) -> None:
+    said = metspack("explain", "readers").out
+    for key in ("dbptk", "siard-suite", "roda", "statement"):
+        assert f"To do: --for {key}\n" in said
