@@ -18,10 +18,9 @@ from metspack.siard import metadata, upgrade, upgradedtables
 from metspack.siard.edits import NewCell
 from metspack.siard.metadata import Table
 from metspack.siard.upgrade import TARGET, Upgrade
-from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, extension_of
-from metspack.sources.repacking import HEADER, Departures
+from metspack.sources.repacking import HEADER, Departures, left_out
 
 _STRUCTURE = ("content/", HEADER)
 
@@ -113,32 +112,8 @@ class Relocation:
 
     def left_out(self) -> Iterator[str]:
         """Yield sentences on what the archive that was written no longer has, besides the LOBs."""
-        if self._archive.prefix:
-            yield self._around()
-        if self._upgrade is not None:
-            return  # of folders all is said
-        for table in self._archive.metadata.tables:
-            for column in table.columns:
-                is_renamed = (table.schema, table.number, column.number) in self._renamed
-                if column.folder is not None and is_renamed:
-                    yield (
-                        f"column {table.label}.{column.name}: its folder {column.folder!r} is left out of "
-                        "metadata.xml, as its cells now name the LOBs without it"
-                    )
-
-    def _around(self) -> str:
-        """Return the sentence on the folder that the archive lay in."""
-        container, prefix = self._archive.container, self._archive.prefix
-        names = () if container is None else container.names()
-        number, first = 0, ""
-        for name in names:
-            if not name.startswith(prefix):
-                number, first = number + 1, first or name
-        words = f"the folder {prefix} around the archive's entries is left out"
-        if not number:
-            return words
-        entries = counted(number, "entry", "entries")
-        return f"{words}, and so is what lies beside it: {entries}, the first {first}"
+        # Of folders the upgrade has said all.
+        yield from left_out(self._archive, self._renamed if self._upgrade is None else ())
 
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
         first = self._sharing.first(cell.place.id)

@@ -32,7 +32,7 @@ class Convention(Enum):
         "A",
         "zip root and ..",
         "Folders are chained from the zip's root, and .. from there is the folder that holds the .siard.",
-        "SIARD 2.0 to 2.2, 5.1, 5.6, 5.7 and 6.2",
+        "SIARD 2.0 to 2.2, 5.1, 5.6, 5.7 and 6.2; DBPTK 4.5, SIARD 2.0 and 2.1 export with external LOBs",
     )
     B = (
         "B",
@@ -56,7 +56,7 @@ class Convention(Enum):
         "E",
         "DBPTK 2.0 external",
         "The database lobFolder is content, and ../ in the cell is the folder that holds the .siard.",
-        "DBPTK, SIARD 2.0 and 2.1 export with external LOBs",
+        "DBPTK before 4.5, SIARD 2.0 and 2.1 export with external LOBs",
     )
     F = (
         "F",

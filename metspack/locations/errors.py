@@ -222,14 +222,17 @@ def _text(line: bytes) -> str:
 
 
 class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
-    """All LOBs of an archive that were not found; ``details`` has a line for each when they are several."""
+    """All LOBs of an archive that were not found; ``details`` has a line for each when they are several.
 
-    def __init__(self, what: str, losses: Losses) -> None:
+    The hint is that of the first, and all ``advice`` that was given for others.
+    """
+
+    def __init__(self, what: str, losses: Losses, advice: Sequence[str] = ()) -> None:
         number = len(losses)
         first = losses.first
         super().__init__(
             f"{what}: {first.message}" if number == 1 else f"{what}: {number:,} LOBs not found",
-            hint=first.hint,
+            hint=" ".join((first.hint, *(each for each in advice if each != first.hint))),
         )
         if number > 1:
             self.details = losses

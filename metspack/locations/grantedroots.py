@@ -37,6 +37,8 @@ _FEW = 16  # listings kept to look for names that are alike
 _FOLDERS = 4096
 _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
 _NAMES = 200_000
+_WALKED = 256  # folders below one root, and names in all of them, among which a LOB is looked for
+_WALKED_NAMES = 20_000
 
 
 class PlaceRefused(SourceError):  # noqa: N818 -- a refusal, not a fault
@@ -53,6 +55,15 @@ class Spot:
 
     root: int
     path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderNames:
+    """A folder below a granted root and the names in it; ``is_whole``: they are all of its names."""
+
+    spot: Spot
+    names: frozenset[str]
+    is_whole: bool
 
 
 class Granted:
@@ -242,6 +253,28 @@ class Granted:
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
         return found
+
+    def folders(self) -> Iterator[FolderNames]:
+        """Yield the folders in and below each root, those further up first, some of them where they are many.
+
+        No link is followed. A folder whose names are not all known is yielded with those that are.
+        """
+        for root in range(len(self.roots)):
+            waiting: list[tuple[str, ...]] = [()]
+            room = _WALKED_NAMES
+            for path in waiting:  # which grows meanwhile
+                names, below = [], []
+                with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
+                    for entry in islice(entries, room):
+                        names.append(entry.name)
+                        if entry.is_dir(follow_symlinks=False):
+                            below.append((*path, entry.name))
+                room -= len(names)
+                waiting += sorted(below)[: max(_WALKED - len(waiting), 0)]
+                spot = Spot(root=root, path=path)
+                yield FolderNames(spot=spot, names=frozenset(names), is_whole=room > 0)
+                if not room:
+                    break
 
     def _remembered(self, root: int, path: tuple[str, ...]) -> list[str]:
         key = (root, path)

@@ -7,21 +7,27 @@ Nothing outside the granted roots is opened.
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
 from metspack.files.tempdb import Closable
 from metspack.locations.candidates import Candidates, Convention
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
-from metspack.locations.grantedroots import Granted, Mapped, Spot
+from metspack.locations.grantedroots import FolderNames, Granted, Mapped, Spot
 from metspack.locations.mappingtxt import read_mapping
 from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, EntrySearch, Hit, Search, Sources
+from metspack.locations.splitparts import FIRST_SUFFIXES
+from metspack.locations.statement import Place
 from metspack.model import Budgets, Extent, LobCell, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair
@@ -39,6 +45,10 @@ __all__ = [
 ]
 
 _REMEMBERED = 10_000
+_ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
+_TRIES = 2  # LOBs that it is looked for with
+_DEEP = 64  # names in the path of such a LOB
+_PROVEN = 8  # places where a file of its name lies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +103,10 @@ class Resolver(Closable):
         granted = Granted(roots, drives, mapping, divided)
         self._packed = Packed(granted.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
+        self._siard = siard_name
+        self._given_roots, self._drives, self._mapping, self._divided = tuple(roots), drives, mapping, divided
+        self._budgets, self._version = budgets, version
+        self._advisor = _Advisor(self, self._sources)
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
         self._table: Table | None = None
@@ -162,6 +176,35 @@ class Resolver(Closable):
                 return named
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
+    def advice(self, table: Table, cell: LobCell) -> str:
+        """Return what makes a LOB found that is on a drive or an absolute path, "" when that is not known.
+
+        It was not found, and lies below a granted folder in another place. It is asked for each cell that
+        was not found, and looks for the first few of each drive alone.
+        """
+        return self._advisor.advice(table, cell, self._column(table, cell.place.cell))
+
+    def advised(self) -> tuple[str, ...]:
+        """Return all different pieces of advice that were given, in their order."""
+        return self._advisor.given()
+
+    def granting(
+        self, roots: Sequence[Path] = (), drives: Mapping[str, Path] = MappingProxyType({})
+    ) -> Resolver:
+        """Return a resolver of the same archive with more granted folders, to be closed by itself."""
+        own = {drive.upper(): folder for drive, folder in self._drives.items()}
+        return Resolver(
+            self._tree,
+            (*self._given_roots, *roots),
+            siard_name=self._siard,
+            lob_folder=self._lob_folder,
+            drives={**own, **drives},
+            mapping=self._mapping,
+            divided=self._divided,
+            budgets=self._budgets,
+            version=self._version,
+        )
+
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
         """Return the entry whose literal name a cell of SIARD 1.0 has: ``a#b.bin``, ``record%200.bin``."""
         names = cell.file.split("/")
@@ -196,6 +239,101 @@ class Resolver(Closable):
         return Column(
             candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path), counts=counts
         )
+
+
+class _Advisor:
+    """The search for the folder that a drive, or the folder of an absolute path, stands for here."""
+
+    def __init__(self, resolver: Resolver, sources: Sources) -> None:
+        self._resolver = resolver
+        self._sources = sources
+        self._folders: list[FolderNames] | None = None
+        self._found: dict[str, str] = {}
+        self._tries: Counter[str] = Counter()
+
+    def given(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, self._found.values())))
+
+    def advice(self, table: Table, cell: LobCell, column: Column) -> str:
+        places = (each.place for each in column.candidates.of(cell.file, []))
+        place = next((each for each in places if each.absolute), None)
+        if place is None or not 0 < len(place.segments) <= _DEEP:
+            return ""
+        key = place.drive or f"/{place.segments[0]}"
+        is_new = key not in self._tries
+        if self._found.get(key) or self._tries[key] >= _TRIES or (is_new and len(self._tries) >= _ADVISED):
+            return self._found.get(key, "")
+        self._tries[key] += 1
+        sentences = self._sentences(table, cell, column, place)
+        self._found[key] = next((each for each in sentences if each.isprintable()), "")
+        return self._found[key]
+
+    def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
+        """Yield sentences on places where the LOB may lie: first those with options that are proven."""
+        places = list(islice(self._places(column, cell, place), _PROVEN))
+        for at, folder in places:
+            before = place.segments[:at]
+            if place.drive is not None and folder.parts[1:][-at or len(folder.parts) :] == before:
+                above = folder.parents[at - 1] if at else folder
+                # What lies above a granted folder is not looked into.
+                if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
+                    yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
+            if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
+                yield _add(f"--lob-root {shlex.quote(str(folder))}")
+        for at, folder in places:
+            before = place.segments[: at or 1]
+            told = f"{place.drive or ''}/{'/'.join(before)}"
+            if at and place.drive is not None:
+                yield (
+                    f"The LOB lies in {folder}, and no option leads there from {told}: move what is there to "
+                    f"DIR{told[2:]}, DIR being any folder, and add --map-drive {place.drive}=DIR."
+                )
+            elif len(place.segments) > len(before):
+                here = folder if at else folder / before[0]
+                yield (
+                    f"The LOB lies in {here}, and no option leads there from {told}: make {told} a symbolic "
+                    f"link to it and add --lob-root {shlex.quote(told)}."
+                )
+
+    def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
+        """Yield how many names of the path are missing, and the folder where the others lead to a file."""
+        if self._folders is None:
+            self._folders = list(self._sources.granted.folders())
+        for at in range(len(place.segments)):
+            name, rest = place.segments[at], place.segments[at:]
+            for each in self._folders:
+                if each.is_whole and not {name, f"{name}.zip", *_first_parts(rest)} & each.names:
+                    continue
+                spot = Spot(root=each.spot.root, path=(*each.spot.path, *rest))
+                if self._lies_at(spot, column, cell):
+                    yield at, Path(os.path.realpath(self._sources.granted.shown(each.spot)))
+
+    def _lies_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
+        try:
+            found = self._sources.at(spot)
+        except SourceError:
+            return False
+        if any(column.candidates.fits(each.size, cell.length) for each in found):
+            return True
+        return not found and bool(self._sources.beside(spot, FIRST_SUFFIXES))
+
+    @staticmethod
+    def _is_found(table: Table, cell: LobCell, resolver: Resolver) -> bool:
+        with resolver:
+            try:
+                resolver.resolved(table, cell)
+            except SourceError:
+                return False
+        return True
+
+
+def _first_parts(names: Sequence[str]) -> Iterator[str]:
+    if len(names) == 1:
+        yield from (names[0] + suffix for suffix in FIRST_SUFFIXES)
+
+
+def _add(option: str) -> str:
+    return f"The LOB lies in a granted folder, elsewhere than the archive says: add {option}."
 
 
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:

@@ -43,7 +43,7 @@ from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import Departures, left_out
 from metspack.sources.rewriting import Added, Moved
 
 _ALL = 1 << 62  # no LOB is larger
@@ -143,6 +143,7 @@ class _RestoreWork:
         self.staging = staging
         self.progress = progress
         self.found = _FoundLobs()
+        self.renamed: set[Column] = set()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
     def write_inside(self, name: str, _placements: Placements | None = None) -> Hashers:
@@ -309,6 +310,12 @@ class _RestoreWork:
 
         def value(cell: LobCell) -> NewCell:
             column = column_of(cell.place)
+            new = given(cell, column)
+            if self.source.metadata.version != "1.0" or new.file != cell.file:
+                self.renamed.add(column)
+            return new
+
+        def given(cell: LobCell, column: Column) -> NewCell:
             if column in self.found.inside:
                 entries = self.source.entries(table, cell)
                 if len(entries) == 1:
@@ -356,6 +363,7 @@ class _RestoreWork:
     def _words(self) -> Iterator[str]:
         if left := self.source.unnamed_count():
             yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+        yield from left_out(self.source, self.renamed)
         yield from self.source.remarks()
         yield from self.sharing.words()
         yield from self.source.conventions()

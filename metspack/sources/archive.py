@@ -16,7 +16,14 @@ from metspack.files.tempdb import Closable
 from metspack.layouts.names import stem_of
 from metspack.locations import errors
 from metspack.locations.candidates import Convention
-from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved, LobUnresolved, Losses
+from metspack.locations.errors import (
+    LobAmbiguous,
+    LobMissing,
+    LobRefused,
+    LobsUnresolved,
+    LobUnresolved,
+    Losses,
+)
 from metspack.locations.grantedroots import Spot
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
@@ -267,7 +274,10 @@ class Archive(Closable):
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
-            if isinstance(unresolved, LobMissing):
+            advice = "" if isinstance(unresolved, LobAmbiguous) else self.resolver.advice(table, cell)
+            if advice:
+                unresolved.hint = advice
+            elif isinstance(unresolved, LobMissing):
                 unresolved.hint = " ".join((unresolved.hint, *self._advice()))
             return Located(cell=cell, lob=None, error=unresolved)
         if found.repairs:
@@ -354,7 +364,7 @@ class Archive(Closable):
         # Reading cells again after this must not count their LOBs twice.
         self._said = tuple(self._conventions())
         if losses is not None:
-            raise LobsUnresolved(str(self.path), losses)
+            raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
     def conventions(self) -> Iterator[str]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.

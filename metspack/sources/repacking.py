@@ -6,7 +6,7 @@ folder that wraps them all; an unpacked archive's files are packed anew, the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -21,6 +21,7 @@ from metspack.files import tempdb
 from metspack.files.byteranges import Medium
 from metspack.model import FileExtent
 from metspack.siard.entries import AnyTree
+from metspack.sizes import counted
 from metspack.sources.archive import Archive
 
 _TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
@@ -192,3 +193,32 @@ def _files(archive: Archive) -> Iterator[KeptEntry]:
         # A folder comes before what it holds.
         if not name.endswith("/") or name in {_CONTENT, HEADER} or not following.startswith(name):
             yield _UnpackedFile(tree=tree, name=name, extent=tree.extent(name), method=method)
+
+
+def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Iterator[str]:
+    """Yield sentences on what a new archive made of this one no longer has, besides LOBs that moved.
+
+    ``renamed`` are the columns, by schema, table and number, whose cells name their LOBs in another way.
+    """
+    if archive.prefix:
+        yield _around(archive.container, archive.prefix)
+    for table in archive.metadata.tables:
+        for column in table.columns:
+            if column.folder is not None and (table.schema, table.number, column.number) in renamed:
+                yield (
+                    f"column {table.label}.{column.name}: its folder {column.folder!r} is left out of "
+                    "metadata.xml, as its cells now name the LOBs without it"
+                )
+
+
+def _around(container: ZipContainer | None, prefix: str) -> str:
+    """Return the sentence on the folder that an archive lay in."""
+    number, first = 0, ""
+    for name in () if container is None else container.names():
+        if not name.startswith(prefix):
+            number, first = number + 1, first or name
+    words = f"the folder {prefix} around the archive's entries is left out"
+    if not number:
+        return words
+    entries = counted(number, "entry", "entries")
+    return f"{words}, and so is what lies beside it: {entries}, the first {first}"

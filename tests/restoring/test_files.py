@@ -642,6 +642,33 @@ def test_the_digest_of_a_last_part_is_taken_when_that_is_accepted(northwind: Pat
     assert found == pictures
 
 
+@pytest.mark.parametrize("into", [*Into])
+def test_what_a_restored_archive_no_longer_has_is_told(northwind: Path, tmp_path: Path, into: Into) -> None:
+    folder = segmented_folders.dbptk_21(tmp_path / "folder", segmented_folders.pictures(northwind))
+    (archive,) = folder.glob("*.siard")
+    with zipfile.ZipFile(archive) as zipped:
+        given = {f"around/{name}": zipped.read(name) for name in zipped.namelist()}
+    name = b"<name>Picture</name>"
+    assert name in given["around/header/metadata.xml"]
+    given["around/header/metadata.xml"] = given["around/header/metadata.xml"].replace(
+        name, name + b"<folder>lob3</folder>"
+    )
+    siards.packed(archive, given | {"beside.txt": b""})
+    describe_in_place(folder, PackageOptions(created=OPTIONS.created, software=SOFTWARE))
+    told = restore_archive(folder, tmp_path / "out", into).warnings
+    assert told[0] == (
+        "the folder around/ around the archive's entries is left out, and so is what lies beside it: 1 entry"
+        ", the first beside.txt"
+    )
+    assert told[1].endswith(
+        ".Picture: its folder 'lob3' is left out of metadata.xml, as its cells now name the LOBs without it"
+    )
+    (written,) = (tmp_path / "out").glob("*.siard")
+    with zipfile.ZipFile(written) as zipped:
+        assert "beside.txt" not in zipped.namelist()
+        assert b"<folder>lob3</folder>" not in zipped.read("header/metadata.xml")
+
+
 # The target
 
 

@@ -1,12 +1,16 @@
 import pickle
 import re
+import shlex
+import time
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
+from metspack.locations import grantedroots
 from metspack.locations.errors import LobMissing, LobRefused
 from metspack.model import Budgets, LobRef
 from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
@@ -399,12 +403,181 @@ def test_beside_a_link_to_the_archive_nothing_of_its_target_is_granted(tmp_path:
         assert len(list(archive.lobs())) == 1
 
 
+# --- LOBs on a drive, or under an absolute path, that lie in a granted folder ------------------------------
+
+
+def outside(
+    root: Path,
+    files: Iterable[str],
+    cells: Iterable[str],
+    *,
+    database: str | None = None,
+    own: str | None = None,
+) -> Path:
+    """Write an archive with these cells, and the files below its folder; return its path."""
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"x")
+    root.mkdir(exist_ok=True)
+    rows = tuple(f"<c1 file='{each}' length='{1 + ('parts' in each)}'/>" for each in cells)
+    table = Table(columns=(column("D", lob_folder=own),), rows=rows)
+    return siard(root / "s.siard", tables=[table], lob_folder=database)
+
+
+def advised(path: Path, *roots: Path) -> str:
+    with (
+        pytest.raises(LobsUnresolved) as caught,
+        Archive(path, grants=Grants(lob_roots=roots)) as archive,
+    ):
+        list(archive.lobs())
+    return caught.value.hint
+
+
+def granted(hint: str, *roots: Path) -> Grants:
+    """Return the grants of the options that a hint gives, read as a shell and the command read them."""
+    words = shlex.split(hint.rpartition(": add ")[2].removesuffix("."))
+    options = list(zip(words[::2], words[1::2], strict=True))
+    assert options
+    drives = {
+        text.partition("=")[0]: Path(text.partition("=")[2]) for kind, text in options if "drive" in kind
+    }
+    further = tuple(Path(text) for kind, text in options if kind == "--lob-root")
+    return Grants(lob_roots=(*roots, *further), drives=drives)
+
+
+@pytest.mark.parametrize(
+    ("database", "own", "cells", "files", "option"),
+    [
+        (None, None, ["D:/a/r.bin", "D:/a/b/s.bin"], ["a/r.bin", "a/b/s.bin"], "--map-drive D:={root}"),
+        (None, None, ["file:///d:/a/r.bin"], ["x/y/a/r.bin"], "--map-drive D:={root}/x/y"),
+        (None, None, ["D:\\a\\..\\a\\r.bin"], ["x/a/r.bin"], "--map-drive D:={root}/x"),
+        (None, None, ["D:/a b/r%20s.bin"], ["an x/a b/r s.bin"], "--map-drive 'D:={root}/an x'"),
+        (None, None, ["D:/a/parts.bin"], ["a/parts.bin.0", "a/parts.bin.z"], "--map-drive D:={root}"),
+        ("D:/a/", "c/", ["r.bin"], ["x/a/c/r.bin"], "--map-drive D:={root}/x"),
+        ("D:/a/", "c/", ["r.bin"], ["x/c/r.bin", "w/r.bin"], "--lob-root {root}/x"),
+        ("D:/a/", "c/", ["r.bin"], ["x/r.bin"], "--lob-root {root}/x"),
+        ("/no/such/", "c/", ["r.bin"], ["x/c/r.bin"], "--lob-root {root}/x"),
+        (None, "/no/such/", ["r.bin"], ["no/such/r.bin"], "--lob-root {root}"),
+    ],
+)
+def test_the_option_that_makes_lobs_found_is_given_and_finds_them_all(  # noqa: PLR0917 -- by name
+    tmp_path: Path, database: str | None, own: str | None, cells: list[str], files: list[str], option: str
+) -> None:
+    path = outside(tmp_path, files, cells, database=database, own=own)
+    hint = advised(path)
+    wanted = option.format(root=tmp_path)
+    assert hint == f"The LOB lies in a granted folder, elsewhere than the archive says: add {wanted}."
+    with Archive(path, grants=granted(hint)) as archive:
+        assert len(list(archive.lobs())) == len(cells)
+
+
+def test_the_folder_of_a_drive_may_be_that_above_a_granted_one(tmp_path: Path) -> None:
+    store = tmp_path / "disk" / "scans"
+    store.mkdir(parents=True)
+    (store / "r.bin").write_bytes(b"x")
+    (tmp_path / "package").mkdir()
+    path = outside(tmp_path / "package", [], ["D:/scans/r.bin"])
+    hint = advised(path, store)
+    assert hint.endswith(f": add --map-drive D:={tmp_path / 'disk'}.")
+    with Archive(path, grants=granted(hint, store)) as archive:
+        assert len(list(archive.lobs())) == 1
+
+
+def test_where_no_option_leads_the_way_round_is_told_and_works(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    path = outside(tmp_path / "package", ["x/r.bin"], [f"{gone}/r.bin"])
+    hint = advised(path)
+    assert hint == (
+        f"The LOB lies in {path.parent / 'x'}, and no option leads there from {gone}: make {gone} a symbolic "
+        f"link to it and add --lob-root {gone}."
+    )
+    gone.symlink_to(path.parent / "x")
+    with Archive(path, grants=Grants(lob_roots=(gone,))) as archive:
+        assert len(list(archive.lobs())) == 1
+    path = outside(tmp_path / "drive", ["x/r.bin"], ["D:/old/a/r.bin"])
+    assert advised(path) == (
+        f"The LOB lies in {path.parent / 'x'}, and no option leads there from D:/old/a: move what is there "
+        "to DIR/old/a, DIR being any folder, and add --map-drive D:=DIR."
+    )
+    (path.parent / "old").mkdir()
+    (path.parent / "x").rename(path.parent / "old" / "a")
+    with Archive(path, grants=Grants(drives={"D:": path.parent})) as archive:
+        assert len(list(archive.lobs())) == 1
+
+
+def test_each_drive_is_advised_on_once_however_many_lobs_it_has(tmp_path: Path) -> None:
+    names = [f"r{number}.bin" for number in range(300)]
+    files = [f"{folder}/a/{name}" for folder in ("one", "two") for name in names]
+    path = outside(tmp_path, files, [f"{drive}:/a/{name}" for drive in "DE" for name in names])
+    with pytest.raises(LobsUnresolved, match="600 LOBs not found") as caught, Archive(path) as archive:
+        list(archive.lobs())
+    assert [caught.value.hint.count(f"--map-drive {drive}:=") for drive in "DE"] == [1, 1]
+    assert "--map-drive" not in "".join(caught.value.details)
+    (tmp_path / "two").rename(tmp_path / "three")
+    with Archive(path, grants=Grants(drives={"D:": tmp_path / "one", "E:": tmp_path / "three"})) as archive:
+        assert len(list(archive.lobs())) == 600
+
+
+@pytest.mark.parametrize("what", ["a link", "a link on the way", "another size", "outside"])
+def test_what_is_no_lob_of_the_archive_is_not_advised(tmp_path: Path, what: str) -> None:
+    path = outside(tmp_path / "package", [], ["D:/a/r.bin"])
+    root, store = path.parent, tmp_path / "store"
+    (store / "a").mkdir(parents=True)
+    (store / "a" / "r.bin").write_bytes(b"x")
+    if what == "a link":
+        (root / "a").mkdir()
+        (root / "a" / "r.bin").symlink_to(store / "a" / "r.bin")
+    elif what == "a link on the way":
+        (root / "a").symlink_to(store / "a")
+    elif what == "another size":
+        (root / "a").mkdir()
+        (root / "a" / "r.bin").write_bytes(b"another")
+    assert "add --" not in advised(path)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["D:/" + "a/" * 5_000 + "r.bin"],
+        ["D:/" + "a" * 5_000],
+        [f"{chr(65 + n % 26)}:/a/{n}/r.bin" for n in range(3_000)],
+        [f"/a{n}/b/r.bin" for n in range(3_000)],
+        [
+            "D:/../../r.bin",
+            "D:/%00/r.bin",
+            "D:/a%2e%2e/%2e%2e/r.bin",
+            "/../r.bin",
+            "D:",
+            "D:/",
+            "//h/a/r.bin",
+        ],
+    ],
+)
+def test_hostile_paths_take_little_time(tmp_path: Path, cells: list[str]) -> None:
+    path = outside(tmp_path, [f"f{n}/a/b/x.bin" for n in range(300)], cells)
+    before = time.monotonic()
+    assert "add --" not in advised(path)
+    assert time.monotonic() - before < 20
+
+
+def test_many_files_and_folders_are_looked_through_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grantedroots, "_WALKED", 5)
+    files = [f"f{n}/a/r.bin" for n in range(9)]
+    path = outside(tmp_path, files, ["D:/f8/a/r.bin", "D:/a/r.bin"])
+    assert f"--map-drive D:={tmp_path}." in advised(path)
+    monkeypatch.setattr(grantedroots, "_WALKED_NAMES", 5)
+    assert f"--map-drive D:={tmp_path}." in advised(path)
+
+
 @pytest.mark.parametrize(
     ("database", "folder", "file", "outcome"),
     [
         ("./", "../../", "../secret.bin", (LobRefused, "grant the folder that holds them")),
         (None, "lobs/", "../../../secret.bin", (LobRefused, "grant the folder that holds them")),
         (None, "S:/lobs/", "r.bin", (LobRefused, "--map-drive S:=DIR")),
+        (None, None, "S:/lobs/r.bin", (LobRefused, "no absolute location at cell level")),
         ("/srv/lobs/", "c/", "r.bin", (LobRefused, "grant the folder that holds them")),
         ("../s_lobs/", "c/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),
         (None, "../lobs/", "r.bin", (LobMissing, "incomplete or lie elsewhere")),

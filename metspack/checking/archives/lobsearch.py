@@ -1,9 +1,9 @@
 """Search for the LOB of a cell among the archive's entries and the package's files.
 
 Candidate places are computed as for reading: the statement's place with a fitting size ends the search;
-else the convention that last fitted in this column; else all of them in their fixed order. Files are
-looked up in the catalogue and in the archive's directory: none is opened but to tell two candidates
-apart, and nothing outside the package is looked at.
+else all of them in their fixed order, whatever was found for the cells before. Files are looked up in
+the catalogue and in the archive's directory: none is opened but to tell two candidates apart, and nothing
+outside the package is looked at.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from metspack.errors import SourceError
 from metspack.locations import splitparts
 from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, Convention, renamed
 from metspack.locations.splitparts import Names
-from metspack.locations.statement import LocationError, local_texts
+from metspack.locations.statement import LocationError, Place, local_texts
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard.metadata import Metadata, Table
 from metspack.uris import PLAIN, ReferenceRefused, Repair
 
+_FOLDERS_KEPT = 4096
 NO_SLASH = "no slash at the end of a lobFolder"
 """Tolerated like a ``Repair``: joined by RFC 3986 (5.2.3), the folder's last name would be lost."""
 
@@ -69,8 +70,8 @@ class ColumnSearch:
     """The search for the LOBs of one column or field, which remembers how the last one was found."""
 
     __slots__ = (
-        *("candidates", "convention", "is_described", "is_led_out", "label", "prefix", "scalar_type"),
-        *("tolerated", "way"),
+        *("alone", "candidates", "convention", "is_described", "is_led_out", "label", "prefix"),
+        *("scalar_type", "tolerated", "way"),
     )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
@@ -89,6 +90,8 @@ class ColumnSearch:
         """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
+        self.alone: dict[str, bool] = {}
+        """By the folder that a plain ``file`` names: whether its LOB can be below ``prefix`` alone."""
 
     def unslashed(self, candidate: Candidate) -> bool:
         """Whether a lobFolder on the way to a place outside was written without its slash."""
@@ -115,6 +118,7 @@ class Finder:
         self.container = container
         self.base = tuple(shown(folder_of(path)).split("/")[:-1])
         self.siard = shown(path).rpartition("/")[2]
+        self._populated: dict[str, bool] = {}
 
     def column(self, metadata: Metadata, table: Table, cell: str) -> ColumnSearch:
         """Return the column or field of a cell path, with the statement's place for its plain cells."""
@@ -131,6 +135,7 @@ class Finder:
         """Look for plain cells first where the last LOB of their column was, if the statement leads out."""
         if column.is_led_out:
             column.prefix = None
+            column.alone.clear()
             way = None if column.way is None else column.candidates.by_way(column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
@@ -156,7 +161,8 @@ class Finder:
                 size = None if extent is None else extent.size
             else:
                 path, size = self.files.file(path) or (path, None)
-            if size is not None and column.candidates.fits(size, cell.length):
+            is_sure = not column.is_led_out or self._is_alone(column, cell.file)
+            if size is not None and is_sure and column.candidates.fits(size, cell.length):
                 named_in_full = column.candidates.named_in_full
                 return LobFiles(
                     convention=named_in_full(cell.file) if is_inside else column.convention,
@@ -166,6 +172,45 @@ class Finder:
                     tolerated=column.tolerated,
                 )
         return _CellSearch(self, column, cell).outcome()
+
+    def places(self, place: Place, convention: Convention) -> Iterator[Names | None]:
+        """Yield the names of each place of a candidate, None for one outside the package."""
+        if place.inside or convention is Convention.LOB_ROOT:
+            # A check is granted the package beside the folder of the .siard.
+            yield place.segments
+            return
+        names = self.files.names(self.base, place)
+        yield names
+        yield from () if names is None else self.mapping.of(names)
+
+    def _is_alone(self, column: ColumnSearch, file: str) -> bool:
+        """Return whether no other place that a plain cell may mean has anything in its folder."""
+        folder = file[: file.rfind("/") + 1]
+        if folder not in column.alone:
+            if len(column.alone) >= _FOLDERS_KEPT:
+                column.alone.clear()
+            column.alone[folder] = not any(self._others(column, folder))
+        return column.alone[folder]
+
+    def _others(self, column: ColumnSearch, folder: str) -> Iterator[bool]:
+        here = (column.prefix or b"") + folder.encode()
+        for each in column.candidates.of(folder + PLAIN_NAME, []):
+            if each.convention is Convention.RENAMED:
+                continue
+            for names in self.places(each.place, each.convention):
+                if names is not None and each.place.inside:
+                    yield self._has_entries("/".join((*names[:-1], "")))
+                elif names is not None and (there := path_of((*names[:-1], ""))) != here:
+                    yield self.files.may_hold(there)
+
+    def _has_entries(self, folder: str) -> bool:
+        """Return whether the archive has entries in a folder, which at its root are never of folders."""
+        if folder not in self._populated:
+            if len(self._populated) >= _FOLDERS_KEPT:
+                self._populated.clear()
+            names = self.container.names(folder)
+            self._populated[folder] = any(folder or "/" not in name for name in names)
+        return self._populated[folder]
 
 
 def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
@@ -253,15 +298,11 @@ class _CellSearch:
     def _places(self, candidate: Candidate) -> Iterator[Names | None]:
         """Yield the names of each place that a candidate means, None for one outside the package."""
         place, files = candidate.place, self._finder.files
-        if place.inside or candidate.convention is Convention.LOB_ROOT:
-            # A check is granted the package beside the folder of the .siard.
-            yield place.segments
+        if candidate.renamed is None:
+            yield from self._finder.places(place, candidate.convention)
             return
         names = files.names(self._finder.base, place)
-        if candidate.renamed is None:
-            yield names
-            yield from () if names is None else self._finder.mapping.of(names)
-        elif names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
+        if names is not None and (at := len(names) - len(place.segments) + candidate.renamed) >= 0:
             siblings = files.lob_folders(names[:at], self._finder.siard)
             for name in renamed(names[at], siblings, self._finder.siard):
                 yield (*names[:at], name, *names[at + 1 :])

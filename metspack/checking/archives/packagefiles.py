@@ -61,6 +61,15 @@ class Files:
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
 
+    def may_hold(self, folder: bytes) -> bool:
+        """Whether a path below a folder, which ends with its slash, may be that of a file of the package."""
+        if self._swapped:
+            folder = self._where(folder)
+        if _SHARED.search(folder + b"x") is not None:
+            return True
+        sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"
+        return self._catalogue.row(sql, folder, folder + b"\xff") is not None
+
     def are_one_place(self, path: bytes, other: bytes) -> bool:
         """Whether two paths mean one file, also where the data of a representation is divided."""
         here, there = _SHARED.search(path), _SHARED.search(other)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.checking import Code, Level, check, explained
@@ -511,6 +511,22 @@ def finder(root: Path) -> Iterator[Finder]:
 
 
 @law(60)
+@example(
+    database=None,
+    column="../lobs/",
+    folder=None,
+    cells=["lobs/r.bin", "r.bin"],
+    there={"lobs/r.bin", "r.bin"},
+    within=set(),
+)
+@example(
+    database=None,
+    column="../lobs/",
+    folder=None,
+    cells=["seg_0/r.bin", "r.bin"],
+    there={"lobs/seg_0/r.bin", "lobs/r.bin"},
+    within={"r.bin"},
+)
 @given(
     database=_FOLDERS,
     column=_FOLDERS,
