@@ -114,6 +114,16 @@ def test_without_a_map_seq_gives_the_order_which_is_said(root: Path) -> None:
         assert not package.lob("s0.t2.c4.r1").doubt
 
 
+def test_without_map_and_whole_the_name_of_the_last_part_is_enough(root: Path) -> None:
+    without_map(root)
+    splitting.edit(root / "mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace(SPLIT, "other"))
+    with Package(root) as package:
+        lob = package.lob(SPLIT)
+        assert [part.id[-2:] for part in lob.parts] == ["p0", "p1", "p2"]
+        assert (lob.size, lob.digest, lob.is_described) == (46, None, False)
+        assert "only the name of the last one shows that none is missing" in lob.doubt
+
+
 def without_part(number: int) -> Callable[[Path], None]:
     def change(root: Path) -> None:
         child = root / mets(number)
