@@ -104,7 +104,7 @@ _FILES_AT_ONCE, _BYTES_AT_ONCE = 200, 32 << 20  # that another process is asked 
 Group = tuple[bytes, list[Row]]
 
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
-_METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE = range(1, 6)
+_METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE, _PREMIS = range(1, 7)
 _BY_METS = """
 SELECT e.path AS path, 1 AS rank, e.mets, e.line, coalesce(e.xml_id, ''), e.algorithm, e.digest, NULL
 FROM entry e WHERE e.path IS NOT NULL AND e.digest IS NOT NULL
@@ -123,6 +123,18 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.lengt
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 """  # noqa: S608 -- names of columns
+# What METS, manifests and cells say as well was compared with PREMIS already.
+_BY_PREMIS = """
+SELECT path, 6, object, line, '', algorithm, digest, NULL FROM (
+    SELECT coalesce(o.path, e.path) AS path, o.rowid AS object, o.line, o.algorithm, o.digest FROM object o
+    LEFT JOIN entry e ON o.path IS NULL AND e.mets = o.mets AND e.xml_id = o.xml_id
+    WHERE o.algorithm IS NOT NULL
+) p WHERE path IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = p.path AND e.algorithm = p.algorithm)
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = p.path AND c.algorithm = p.algorithm AND NOT c.inside)
+AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
+    WHERE l.path = p.path AND f.algorithm = p.algorithm)
+"""
 _OF_FILES = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') "
     "AND path NOT IN done ORDER BY path, rank"
@@ -132,7 +144,7 @@ _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
 
-_ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL}"
+_ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_BY_PREMIS}"
 _IN_SAMPLE = "SELECT * FROM ({}) WHERE path IN sampled OR path IN (SELECT path FROM mets)"
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
@@ -250,6 +262,15 @@ class Fixity:
                 # The archive's messageDigest is that of what lies before header/.
                 found = outcome.until[row[5]]
                 yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
+            if row[1] == _PREMIS and outcome.digests[row[5]] != row[6]:
+                (document,) = self._catalogue.row("SELECT document FROM object WHERE rowid = ?", row[2]) or (
+                    b"",
+                )
+                facts = {"file": shown(path), "found": f"{row[5]} {row[6]}", "count": "1"}
+                expected = outcome.digests[row[5]]
+                yield Code.PREMIS_DIFFERS.at(
+                    shown(document), row[3], **facts, source="the file itself", expected=expected
+                )
         yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
         self._compare(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
         if self._catalogue.row(_IS_METS, path) is None:
