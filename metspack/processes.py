@@ -120,10 +120,8 @@ def _remembered() -> Iterator[None]:
     A mask alone does not hold them back: another thread may take them, and Python calls the handler in the
     main one whatever the mask.
     """
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # handlers are called in the main thread alone
-        yield
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers are called in the main thread alone
         return
     came: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _ENDING}

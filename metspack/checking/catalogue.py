@@ -62,6 +62,8 @@ CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
     digest TEXT
 );
+CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
+CREATE INDEX apart_object_path ON apart_object (path);
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);

@@ -124,17 +124,8 @@ UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 """  # noqa: S608 -- names of columns
 # What METS, manifests and cells say as well was compared with PREMIS already.
-_BY_PREMIS = """
-SELECT path, 6, object, line, '', algorithm, digest, NULL FROM (
-    SELECT coalesce(o.path, e.path) AS path, o.rowid AS object, o.line, o.algorithm, o.digest FROM object o
-    LEFT JOIN entry e ON o.path IS NULL AND e.mets = o.mets AND e.xml_id = o.xml_id
-    WHERE o.algorithm IS NOT NULL
-) p WHERE path IS NOT NULL
-AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = p.path AND e.algorithm = p.algorithm)
-AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = p.path AND c.algorithm = p.algorithm AND NOT c.inside)
-AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
-    WHERE l.path = p.path AND f.algorithm = p.algorithm)
-"""
+_BY_PREMIS = "SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object"
+_DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
 _OF_FILES = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') "
     "AND path NOT IN done ORDER BY path, rank"
@@ -263,13 +254,11 @@ class Fixity:
                 found = outcome.until[row[5]]
                 yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
             if row[1] == _PREMIS and outcome.digests[row[5]] != row[6]:
-                (document,) = self._catalogue.row("SELECT document FROM object WHERE rowid = ?", row[2]) or (
-                    b"",
-                )
+                document = self._catalogue.row(_DOCUMENT, row[2]) or (b"",)
                 facts = {"file": shown(path), "found": f"{row[5]} {row[6]}", "count": "1"}
                 expected = outcome.digests[row[5]]
                 yield Code.PREMIS_DIFFERS.at(
-                    shown(document), row[3], **facts, source="the file itself", expected=expected
+                    shown(document[0]), row[3], **facts, source="the file itself", expected=expected
                 )
         yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
         self._compare(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)

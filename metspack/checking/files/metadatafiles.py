@@ -82,13 +82,31 @@ INSERT INTO said SELECT o.xml_id, o.document, o.line, NULL, o.algorithm, o.diges
 WHERE o.path IS NULL AND o.algorithm IS NOT NULL
 AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
 """
+# Digests that nothing else states are compared with the files, when those are read.
+_PUT_APART = """
+INSERT INTO apart_object SELECT path, line, document, algorithm, digest FROM (
+    SELECT o.path, o.line, o.document, o.algorithm, o.digest FROM object o
+    WHERE o.path IS NOT NULL AND o.algorithm IS NOT NULL
+    UNION ALL
+    SELECT e.path, o.line, o.document, o.algorithm, o.digest FROM object o
+    JOIN entry e ON e.mets = o.mets AND e.xml_id = o.xml_id
+    WHERE o.path IS NULL AND e.path IS NOT NULL AND o.algorithm IS NOT NULL
+) p
+WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = p.path AND e.algorithm = p.algorithm)
+AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
+    WHERE l.path = p.path AND f.algorithm = p.algorithm)
+AND (p.path, p.algorithm) NOT IN (
+    SELECT c.path, c.algorithm FROM cell c WHERE NOT c.inside AND c.algorithm IS NOT NULL)
+ORDER BY p.document, p.line
+"""
 # Where no location leads anywhere they may be meant from another folder, of files that nothing else tells.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = o.path)
-AND (EXISTS (SELECT 1 FROM object n JOIN entry e ON e.path = n.path WHERE n.document = o.document)
-    OR EXISTS (SELECT 1 FROM entry e WHERE e.mets = o.mets AND (e.xml_id = o.xml_id OR e.digest = o.digest)))
+AND (o.document IN (SELECT n.document FROM object n JOIN entry e ON e.path = n.path)
+    OR o.rowid IN (SELECT n.rowid FROM object n JOIN entry e ON e.mets = n.mets AND e.xml_id = n.xml_id)
+    OR o.rowid IN (SELECT n.rowid FROM object n JOIN entry e ON e.mets = n.mets AND e.digest = n.digest))
 GROUP BY o.document
 """
 _DIGESTS = f"""
@@ -293,6 +311,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     A document's sizes are told once, and so are its digests and its locations.
     """
     catalogue.put(_PUT_WHOLES)
+    catalogue.put(_PUT_APART)
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))
     for document, line, count, path in list(catalogue.rows(_NOWHERE)):

@@ -7,7 +7,7 @@ the parent in which one child's mptr stands with another's fptr are told too, an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -109,6 +109,8 @@ class _Child:
         return bool(name and objid) and (name in self.objid or objid in name)
 
 
+_Ring = tuple[_Child, ...]
+"""Children each of which is called as the next should be, and the last as the first."""
 _Pairs = tuple[tuple[_Child, _Child], ...]
 """Each child with the one in whose place it should be."""
 
@@ -119,27 +121,27 @@ def _child(row: Row) -> _Child:
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield findings on children whose OBJID is not the one their parent names, once all were read."""
+
+    def sibling(child: _Child) -> _Child | None:
+        row = catalogue.row(_SIBLING, child.parent, bare(child.objid))
+        return None if row is None else _child(row)
+
     told: set[int] = set()
     others = [child for child in map(_child, catalogue.rows(_CALLED)) if child.is_another]
-    for child in others:
-        if child.id in told:
-            continue
-        pairs = _exchange(catalogue, child)
-        if not pairs:
-            yield _of_one(catalogue, child)
-            continue
-        is_whole = all(_is_whole(catalogue, places, each) for each, _ in pairs)
+    for ring in filter(_is_exchange, _rings(others, sibling)):
+        pairs = _pairs(ring)
+        is_whole = all(_is_whole(catalogue, places, each) for each in ring)
         is_described = is_whole and all(_is_described(catalogue, places, *pair) for pair in pairs)
-        at_home = all(each.is_named_after(each.folder) for each, _ in pairs)
+        at_home = all(each.is_named_after(each.folder) for each in ring)
         away = is_whole and all(each.is_named_after(place.folder) for each, place in pairs)
         if at_home and not away:
-            told.update(each.id for each, _ in pairs)
             yield _exchanged(catalogue, pairs, is_described=is_described)
         elif is_described or away:
-            told.update(each.id for each, _ in pairs)
             yield _swapped(catalogue, pairs, is_described=is_described)
         else:
-            yield _of_one(catalogue, child)
+            continue
+        told.update(each.id for each in ring)
+    yield from (_of_one(catalogue, child) for child in others if child.id not in told)
     yield from _by_objid(catalogue, places)
 
 
@@ -149,24 +151,52 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, By.OBJID.value)):
         if _own_folder(child) != child.folder:
             misnamed[child.folder] = child
-    while misnamed:
-        start = child = next(iter(misnamed.values()))
-        found: dict[bytes, _Child] = {}
-        while child.parent == start.parent and child.folder not in found:
-            found[child.folder] = child
-            child = misnamed.get(_own_folder(child), child)
-        del misnamed[start.folder]
-        if child is not start or len(found) == 1:
-            continue
-        for folder in found:
-            misnamed.pop(folder, None)
-        pairs = tuple((each, found[_own_folder(each)]) for each in found.values())
+
+    def owner(child: _Child) -> _Child | None:
+        other = misnamed.get(_own_folder(child))
+        return other if other is not None and other.parent == child.parent else None
+
+    for ring in _rings(misnamed.values(), owner):
+        pairs = _pairs(ring)
         row = catalogue.row(_LINE, pairs[0][1].path)
         if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests are of before the swap
             _list_anew(catalogue, pairs)
-        for each in found.values():
+        for each in ring:
             _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
         yield _told(*pairs[0], len(pairs))
+
+
+def _rings(starts: Iterable[_Child], follow: Callable[[_Child], _Child | None]) -> Iterator[_Ring]:
+    """Yield the rings of two children or more in which following them ends, each from its first child on.
+
+    Every child is followed once, however long the ways to a ring are.
+    """
+    walked: set[int] = set()
+    for start in starts:
+        way: dict[int, _Child] = {}
+        child: _Child | None = start
+        while child is not None and child.id not in walked:
+            walked.add(child.id)
+            way[child.id] = child
+            child = follow(child)
+        if child is None or child.id not in way:
+            continue
+        ids = list(way)
+        ids = ids[ids.index(child.id) :]
+        first = ids.index(min(ids))
+        if len(ids) > 1:
+            yield tuple(way[each] for each in (*ids[first:], *ids[:first]))
+
+
+def _is_exchange(ring: _Ring) -> bool:
+    """Whether each lies in a folder of its own; one in another's, or in another place, is another matter."""
+    ordered = sorted(each.folder for each in ring)
+    is_apart = not any(after.startswith(one) for one, after in pairwise(ordered))
+    return is_apart and all(each.found is None and each.folder for each in ring)
+
+
+def _pairs(ring: _Ring) -> _Pairs:
+    return tuple(zip(ring, (*ring[1:], ring[0]), strict=True))
 
 
 def _own_folder(child: _Child) -> bytes:
@@ -236,28 +266,6 @@ def _told(child: _Child, other: _Child, count: int) -> Finding:
 
 def _fault(catalogue: Catalogue, child: _Child, code: str) -> None:
     catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(child.path), code)
-
-
-def _exchange(catalogue: Catalogue, child: _Child) -> _Pairs:
-    """Return the children that are called as others of them should be, each with the one in its place.
-
-    Usually there are two; empty where there is no such exchange.
-    """
-    found = [child]
-    seen = {child.id}
-    while (row := catalogue.row(_SIBLING, child.parent, bare(found[-1].objid))) is not None:
-        other = _child(row)
-        if other.id in seen:
-            break
-        found.append(other)
-        seen.add(other.id)
-    if row is None or row[0] != child.id or len(found) < 2:  # noqa: PLR2004
-        return ()
-    # A folder in another one, or in another place altogether, is another matter.
-    is_plain = all(each.found is None and each.folder for each in found)
-    ordered = sorted(each.folder for each in found)
-    is_apart = not any(after.startswith(one) for one, after in pairwise(ordered))
-    return tuple(zip(found, (*found[1:], child), strict=True)) if is_plain and is_apart else ()
 
 
 def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
