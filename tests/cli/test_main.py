@@ -29,6 +29,7 @@ from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
+from tests.laws import THOROUGH
 from tests.packages import forge
 from tests.trees import names
 
@@ -210,6 +211,9 @@ def _planning(folder: Path) -> bool:
     return (folder / "out.partial").is_dir()
 
 
+_DELAYS = (0.0, 0.1, 0.2, 0.3) if THOROUGH else (0.0, 0.2)
+
+
 def _group(leader: int) -> list[int]:
     """Return the running processes of a session but its leader; one that has ended may wait to be reaped."""
     found = subprocess.run(
@@ -250,7 +254,7 @@ class Case:
     [
         Case(),
         Case(jobs=1),
-        *(Case(when=_planning, delay=delay) for delay in (0.0, 0.1, 0.2, 0.3)),
+        *(Case(when=_planning, delay=delay) for delay in _DELAYS),
         Case(number=signal.SIGTERM, everybody=False),
         Case(number=signal.SIGTERM, everybody=False, jobs=1),
         Case(number=signal.SIGTERM),

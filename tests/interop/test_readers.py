@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ _NAMES = {FolderStyle.DBPTK: "DBPTK", FolderStyle.SFA: "SIARD Suite"}
 _ALWAYS = {(SAKILA_21, "lobseg", DBPTK), (SAKILA_22, "siard22", DBPTK), (SAKILA_22, "lobseg", SUITE)}
 
 
+@cache
 def source_digests(source: Path, look: readers.Look) -> dict[str, str | None]:
     """Return what the reader finds in the source itself, where it must find all."""
     known = readers.digests(source, look)
@@ -120,7 +122,9 @@ RESOLVED = [
     for parts in (SAKILA_21, SAKILA_22, SQL2008)
     for key in FOR
     for layout in (None, *LAYOUTS)
-    if THOROUGH or parts == SQL2008 or (layout is None and (parts == SAKILA_22) == (key == "dbptk"))
+    if THOROUGH
+    or (parts == SQL2008 and (layout is None or (layout == "siard22") == (key == "dbptk")))
+    or (parts == SAKILA_22 and layout is None and key == "dbptk")
 ]
 
 
