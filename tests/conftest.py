@@ -27,10 +27,11 @@ def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
         raise NetworkUsedError(f"{event}{arguments!r}: metspack and its tests never use the network")
 
 
-# Programs that tests start are compiled once, not each time anew, whatever the shell says; nothing of
-# that is written beside the sources.
+# Tests and the programs that they start are compiled once, not each time anew, whatever the shell says;
+# nothing of that is written beside the sources.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CHECKOUT / ".pytest_cache" / "bytecode"))
+sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 settings.register_profile("metspack", law(100))
 settings.load_profile("metspack")

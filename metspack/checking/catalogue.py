@@ -18,11 +18,6 @@ from metspack.mets.links import bare
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
-PRAGMA cache_size = -6000;
-PRAGMA temp_store = FILE;
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
@@ -134,7 +129,7 @@ _BATCH = 2_000
 _AT_ONCE = 50
 _NEAR = 500
 Row = tuple[Any, ...]
-_CACHE = 2000  # KiB
+_CACHE = 6000  # KiB
 
 
 class BulkInsert:
@@ -169,10 +164,8 @@ class Catalogue(tempdb.Scratch):
     """Everything a check knows about one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
-        super().__init__(cache=_CACHE)
-        self._database.executescript(_SCHEMA)
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
-        self._database.execute("BEGIN")
+        super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._beside: BackgroundListing | None = None
 
     def begin(self, beside: BackgroundListing) -> None:

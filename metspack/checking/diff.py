@@ -21,15 +21,12 @@ from metspack.files import tempdb
 from metspack.mets.links import bare
 from metspack.model import Budgets
 
+_CACHE = 4000  # KiB
 _SCHEMA = """
-PRAGMA cache_size = -4000;
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
 CREATE TABLE file (side INTEGER, path BLOB, size INTEGER, algorithm TEXT, digest TEXT, partner INTEGER);
 CREATE TABLE link (side INTEGER, parent TEXT, child TEXT, name TEXT, state TEXT,
     PRIMARY KEY (side, parent, child)) WITHOUT ROWID;
 CREATE TABLE unread (side INTEGER, path BLOB, PRIMARY KEY (side, path)) WITHOUT ROWID;
-BEGIN;
 """
 _LISTED = """
 SELECT path, max(size), max(algorithm), max(digest) FROM entry WHERE path IS NOT NULL GROUP BY path
@@ -141,9 +138,8 @@ class Comparison(tempdb.Scratch):
     ) -> None:
         self._budgets = budgets or Budgets()
         self._progress = progress or (lambda _: None)
-        super().__init__()
+        super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         try:
-            self._database.executescript(_SCHEMA)
             for side, path in enumerate((first, second)):
                 self._read(side, path, (*roots, *own_roots[side]), by_bytes=by_bytes)
             for statement in (*_INDEXES, _MOVED):

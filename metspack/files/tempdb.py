@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
@@ -35,14 +36,24 @@ _SETTINGS = (
 _CACHE = 1024
 
 
-def create(cache: int = _CACHE) -> sqlite3.Connection:
-    """Create an empty database that vanishes when it is closed; for one thread.
+def create(cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
+    """Create a database with the empty tables of a schema, that vanishes when it is closed; for one thread.
 
     It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
     """
     database = sqlite3.connect("", isolation_level=None)  # no name: private, on disk, in SQLite's own folder
     for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
         database.execute(setting)
+    if schema:
+        _template(schema).backup(database)
+    return database
+
+
+@functools.cache
+def _template(schema: str) -> sqlite3.Connection:
+    """Return the tables of a schema in memory: to copy them takes a fifth of the time of making them."""
+    database = sqlite3.connect(":memory:", check_same_thread=False)
+    database.executescript(schema)
     return database
 
 
@@ -65,8 +76,8 @@ class Scratch(Closable):
 
     __slots__ = ("_database",)
 
-    def __init__(self, *statements: str, cache: int = _CACHE) -> None:
-        self._database = create(cache)
+    def __init__(self, *statements: str, cache: int = _CACHE, schema: str = "") -> None:
+        self._database = create(cache, schema)
         for statement in statements:
             self._database.execute(statement)
 

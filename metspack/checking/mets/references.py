@@ -63,19 +63,19 @@ _SECTIONS = (b"structLink", b"behaviorSec")
 _LOCTYPE, _USUAL = b"LOCTYPE", b'LOCTYPE="URL"'
 _LONGEST_MARK = 32
 
-_TABLES = (
-    """CREATE TABLE target (
+_SCHEMA = """
+CREATE TABLE target (
     scope INTEGER, hash INTEGER, element TEXT, PRIMARY KEY (scope, hash)
-) WITHOUT ROWID""",
-    """CREATE TABLE reference (
+) WITHOUT ROWID;
+CREATE TABLE reference (
     scope INTEGER, hash INTEGER, attribute TEXT, element TEXT, value TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (scope, hash, attribute, element)
-) WITHOUT ROWID""",
-    """CREATE TABLE odd (
+) WITHOUT ROWID;
+CREATE TABLE odd (
     code TEXT, attribute TEXT, element TEXT, value TEXT, other TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (code, attribute, element, value)
-) WITHOUT ROWID""",
-)
+) WITHOUT ROWID;
+"""
 _PUT_TARGET = "INSERT OR IGNORE INTO target VALUES (?, ?, ?)"
 _PUT_REFERENCE = """INSERT INTO reference VALUES (?, ?, ?, ?, ?, ?, 1)
     ON CONFLICT DO UPDATE SET count = count + 1"""
@@ -96,7 +96,7 @@ class References(tempdb.Scratch):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(*_TABLES, "BEGIN")
+        super().__init__("BEGIN", schema=_SCHEMA)
         self._name = name
         self._rows = _Rows(self._database)
         self._fault: safexml.XmlError | None = None
