@@ -91,14 +91,7 @@ def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> No
 
 
 def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = tempdb.create
-
-    def small(cache: int) -> object:
-        database = opened(cache)
-        database.execute("PRAGMA max_page_count = 10")
-        return database
-
-    monkeypatch.setattr(tempdb, "create", small)
+    monkeypatch.setattr(tempdb, "_SETTINGS", (*tempdb._SETTINGS, "PRAGMA max_page_count = 10"))
     with closing(Departures()) as departures:
         added = (departures.add(f"content/schema0/table0/lob1/r{number}.bin") for number in range(10_000))
         with pytest.raises(TargetError, match="cannot keep the names of an archive's entries") as caught:

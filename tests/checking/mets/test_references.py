@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -188,13 +187,7 @@ def test_many_references_are_told_once_for_each_value() -> None:
 
 
 def test_a_full_disk_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def limited(cache: int) -> sqlite3.Connection:
-        database = opened(cache)
-        database.execute("PRAGMA max_page_count = 20")
-        return database
-
-    opened = tempdb.create
-    monkeypatch.setattr(tempdb, "create", limited)
+    monkeypatch.setattr(tempdb, "_SETTINGS", (*tempdb._SETTINGS, "PRAGMA max_page_count = 20"))
     body = "".join(f'<m:file ID="file{number}" ADMID="tech{number}"/>' for number in range(5_000))
     with pytest.raises(TargetError, match="cannot keep the IDs"):
         list(references.findings("mets.xml", document(body)))
