@@ -31,7 +31,7 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import Format
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -221,7 +221,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _open_target(task, spot) as target:
-                    entries = assignment.slice_entries(assignment.slice_path(task.work, spot.number))
+                    entries = slices.entries(slices.path(task.work, spot.number))
                     for file in placer.place(entries, target.lobs):
                         placements.add(file)
                         if file.part_of:
@@ -302,7 +302,7 @@ def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
     """Write the documents of an IP below ``root``; returns their digests by path."""
-    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
+    content = ChildContent(spot=spot, parent=task.parent, files=placements.runs)
     return task.dialect.write_child(root, content)
 
 

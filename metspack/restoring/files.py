@@ -24,7 +24,7 @@ from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -130,9 +130,9 @@ def restore_files(
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        with writing.NewFile(assignment.slice_path(staging.work, 0)) as found:
+        with slices.Slice(slices.path(staging.work, 0)) as found:
             for lob in _find_lobs(source, sharing, progress, tally):
-                found.write(assignment.slice_line(lob, None))
+                found.add(lob)
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -217,7 +217,7 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        entries = assignment.slice_entries(assignment.slice_path(staging.work, 0))
+        entries = slices.entries(slices.path(staging.work, 0))
         for file in placing.place(entries, Folder(staging.package / _CONTENT)):
             placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
         holdings.check_unchanged()
