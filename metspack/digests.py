@@ -87,6 +87,14 @@ def hasher(algorithm: str) -> Hasher:
     return hashlib.new(_HASHLIB_NAMES[algorithm], usedforsecurity=False)
 
 
+def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
+    """Return the function that gives the digest of bytes in hex; raises KeyError as ``hasher`` does."""
+    if (checksum := _ZLIB.get(algorithm)) is not None:
+        return lambda data: f"{checksum(data):08x}"
+    make = getattr(hashlib, _HASHLIB_NAMES[algorithm])
+    return lambda data: make(data, usedforsecurity=False).hexdigest()
+
+
 class Hashers:
     """Several digests over one stream of bytes, in the order they were named."""
 

@@ -185,14 +185,13 @@ class LobRun:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def lob(self, number: int) -> LobRef:
-        """Return one of the LOBs by itself; ``number`` is its place in the run, from 0."""
+    def extent(self, number: int) -> Extent:
+        """Return the extent of one of the LOBs, by its place in the run from 0."""
         shared, size = self.shared, self.sizes[number]
         own = [column[number] for column in self.extents]
-        extent: Extent
         if shared.folders is None:
             name, offset, limit, compressed, crc, method, flags = own
-            extent = ZipExtent(
+            return ZipExtent(
                 name=name,
                 offset=offset,
                 limit=limit,
@@ -203,16 +202,19 @@ class LobRun:
                 flags=flags,
                 archive=shared.holding,
             )
-        else:
-            name, modified, inode, device = own
-            extent = FileExtent(
-                root=shared.holding,
-                path=(*shared.folders, name),
-                size=size,
-                modified=modified,
-                inode=inode,
-                device=device,
-            )
+        name, modified, inode, device = own
+        return FileExtent(
+            root=shared.holding,
+            path=(*shared.folders, name),
+            size=size,
+            modified=modified,
+            inode=inode,
+            device=device,
+        )
+
+    def lob(self, number: int) -> LobRef:
+        """Return one of the LOBs by itself; ``number`` is its place in the run, from 0."""
+        shared, size = self.shared, self.sizes[number]
         cell = LobCell(
             place=LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[number]),
             file=self.files[number],
@@ -227,7 +229,7 @@ class LobRun:
             size=size,
             extension=shared.extension,
             media_type=shared.media_type,
-            extents=(extent,),
+            extents=(self.extent(number),),
             proofs=None if proof is None else Proofs(whole=proof),
             recorded=None if shared.recorded is None else Recorded(media_type=shared.recorded),
         )

@@ -95,6 +95,50 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
         os.close(descriptor)
 
 
+Status = tuple[int, int, int, int]
+"""Size in bytes, time of change in nanoseconds, inode and device of a file."""
+
+
+def small_files(
+    root: Path, folders: Sequence[str], names: Iterable[str], stamps: Iterable[Status], buffer: memoryview
+) -> Iterator[memoryview | None]:
+    """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
+
+    Odd is what is not a regular file, cannot be read, does not fit, or has not this status, before it was
+    read and afterwards: who needs to know more looks at it with ``opened``. No link is followed below
+    ``root``. What is yielded is there until the next is asked for.
+    """
+    try:
+        folder = opened_folder(root, folders)
+    except OSError:
+        yield from (None for _ in names)
+        return
+    try:
+        for name, stamp in zip(names, stamps, strict=True):
+            try:
+                yield _small(folder, name, stamp, buffer)
+            except OSError:
+                yield None
+    finally:
+        os.close(folder)
+
+
+def _small(folder: int, name: str, stamp: Status, buffer: memoryview) -> memoryview | None:
+    descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode) or _status(before) != stamp or stamp[0] >= len(buffer):
+            return None
+        size = os.readv(descriptor, (buffer,))
+        return buffer[:size] if size == stamp[0] and _status(os.fstat(descriptor)) == stamp else None
+    finally:
+        os.close(descriptor)
+
+
+def _status(found: os.stat_result) -> Status:
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+
+
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from metspack.model import LobPlace, Part
@@ -68,8 +68,11 @@ class Layout:
     segment_id: Callable[[str, str, int], str]
     """The same as one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
 
-    lob_path: Callable[[LobPlace, str], str]
-    """The path of a whole LOB in its segment, of place and extension (made safe: ``safe_extension``)."""
+    lob_paths: Callable[[LobPlace, Sequence[int], str], list[str]]
+    """The paths of whole LOBs of a column in their segment, of any place in it, the rows and the extension.
+
+    The extension is made safe (``safe_extension``).
+    """
 
     part_suffix: Callable[[Part], str]
     """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
@@ -92,6 +95,10 @@ class Layout:
 
     parsed_path: Callable[[str, str], LobName | None]
     """The reverse of ``lob_path`` with or without a ``part_suffix``, of container and path."""
+
+    def lob_path(self, place: LobPlace, extension: str) -> str:
+        """Return the path of a whole LOB in its segment."""
+        return self.lob_paths(place, (place.row,), extension)[0]
 
 
 def safe_extension(extension: str) -> str:

@@ -30,6 +30,10 @@ class PlacedFile:
     format: Format | None = None
     """Its format, for those that were identified."""
 
+    def below(self, folder: str) -> PlacedFile:
+        """Return the same file by its path from above a folder, which ends with a slash."""
+        return replace(self, path=folder + self.path)
+
 
 def algorithms(checksum: str) -> tuple[str, ...]:
     """Return the algorithms that a package's files are hashed with: the manifests', and that of METS."""
@@ -179,7 +183,7 @@ class Placements(tempdb.Scratch):
             self._waiting.clear()
 
     def _put(self, placed: Placed) -> None:
-        kept: tuple[Any, ...]
+        kept: Any
         lines: Iterable[tuple[str, str, str]]
         if isinstance(placed, PlacedFile):
             kept, lines = row_of(placed), [(placed.path, placed.md5, placed.sha256)]

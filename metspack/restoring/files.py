@@ -6,7 +6,7 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -91,11 +91,11 @@ _CLOSE = 0.6
 _LEVELS = 3  # dots in the id of a LOB: below schema, table and column
 
 
-def _below_content(place: LobPlace, extension: str) -> str:
-    return lobseg.lob_path(place, extension).removeprefix(f"{_CONTENT}/")
+def _below_content(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    return [path.removeprefix(f"{_CONTENT}/") for path in lobseg.lob_paths(place, rows, extension)]
 
 
-_TREE = replace(lobseg.LAYOUT, lob_path=_below_content)
+_TREE = replace(lobseg.LAYOUT, lob_paths=_below_content)
 
 
 @dataclass(slots=True)
@@ -211,15 +211,14 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             holdings,
             _TREE,
             checksum="MD5",
-            algorithms=tuple(manifests.NAMES),
             accepted=options.accepted,
             moved=progress.advance,
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        entries = slices.entries(slices.path(staging.work, 0))
-        for file in placing.place(entries, Folder(staging.package / _CONTENT)):
-            placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
+        with closing(Folder(staging.package / _CONTENT)) as folder:
+            for placed in placing.place(slices.runs(slices.path(staging.work, 0)), folder):
+                placements.add(placed.below(f"{_CONTENT}/"))
         holdings.check_unchanged()
         write_manifests(staging.package, placements)
 

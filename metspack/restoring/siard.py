@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import partial
 from itertools import chain, count
@@ -339,9 +339,10 @@ class _RestoreWork:
             )
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
-                entries = slices.entries(slices.path(self.staging.work, number))
-                for each in placing.place(entries, Folder(self.staging.package / folder)):
-                    placements.add(replace(each, path=f"{folder}/{each.path}"))
+                found = slices.runs(slices.path(self.staging.work, number))
+                with closing(Folder(self.staging.package / folder)) as target:
+                    for each in placing.place(found, target):
+                        placements.add(each.below(f"{folder}/"))
             holdings.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
