@@ -125,6 +125,7 @@ class Hashers:
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+_USUAL = re.compile(r"[0-9a-f]+")
 _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
@@ -140,6 +141,8 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
     letter case. A value that fits none is None.
     """
+    if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _USUAL.fullmatch(text):
+        return Digest(algorithm=algorithm, value=text)  # as nearly all are written
     held = _held(text, algorithm)
     return None if held is None else held.digest
 

@@ -288,7 +288,7 @@ class BuildWork:
             self.division,
             staging.work,
             sharing=self.sharing,
-            departs=departures.add,
+            departs=departures.add_all,
             agreed=self._agreement(),
         )
 

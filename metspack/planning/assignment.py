@@ -22,6 +22,8 @@ from metspack.sources.archive import Archive, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
+_AT_ONCE = 1_000
+
 Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
 
@@ -109,23 +111,27 @@ def assign(
     work: Path,
     *,
     sharing: Sharing,
-    departs: Callable[[str], object],
+    departs: Callable[[Iterable[str]], object],
     agreed: Callable[[Segment | None], None],
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is called with each entry that leaves the archive, ``agreed`` with each segment once it is
-    closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
+    ``departs`` is called with the entries that leave the archive, many at a time, ``agreed`` with each segment
+    once it is closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _CourseWriter(work)
 
     def own() -> Iterator[LobRef]:
+        leaving: list[str] = []
         for lob in lobs:
             writer.course.columns.add(column_of(lob.place))
-            for entry in lob.entries:
-                departs(entry)
+            leaving += lob.entries
+            if len(leaving) >= _AT_ONCE:
+                departs(leaving)
+                leaving.clear()
             if sharing.is_first(lob, division.layout.container(lob.place)):
                 yield lob
+        departs(leaving)
 
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):
