@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import marshal
+import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,7 +159,7 @@ class Placements(tempdb.Scratch):
 
     def __init__(self) -> None:
         super().__init__(
-            "CREATE TABLE placed (n INTEGER PRIMARY KEY, columns BLOB)",
+            "CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT)",
             "CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT)",
             "BEGIN",
         )
@@ -190,14 +190,14 @@ class Placements(tempdb.Scratch):
         else:
             kept, lines = placed.columns(), zip(placed.path, placed.md5, placed.sha256, strict=True)
         with tempdb.explained("the files of a segment"):
-            self._database.execute("INSERT INTO placed (columns) VALUES (?)", (marshal.dumps(kept),))
+            self._database.execute("INSERT INTO placed (columns) VALUES (?)", (json.dumps(kept),))
             self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", lines)
 
     def runs(self) -> Iterator[Placed]:
         """Yield the files in the order they were placed, together as they were added."""
         self._flush()
         for (kept,) in self._database.execute("SELECT columns FROM placed ORDER BY n"):
-            columns = marshal.loads(kept)  # noqa: S302 -- put there by this object
+            columns = json.loads(kept)
             if len(columns) == len(_PLAIN):
                 yield PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
             else:

@@ -127,7 +127,7 @@ def rows(files: Iterable[Placed], checksum_type: str, folder: str) -> Iterator[s
         own = {name: value for name, value in file.items() if name != "href"}
         return _file(of_placed(PlacedFile(**own), checksum_type, folder))
 
-    return map(writer.Row(row).text, files)
+    return map(writer.RowFormat(row).text, files)
 
 
 def _file(file: FileObject) -> str:

@@ -115,7 +115,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
 """Values, a line each, that are the same in XML and, as names of folders and files, in a reference."""
 
 
-class Row:
+class RowFormat:
     """The text that a macro of a template gives for every file, formatted by the thousand.
 
     ``macro`` is called once with names between marks, in place of values; what comes out is the format of

@@ -116,7 +116,7 @@ def assign(
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is called with the entries that leave the archive, many at a time, ``agreed`` with each segment
+    ``departs`` is called with entries that leave the archive, many at a time, ``agreed`` with each segment
     once it is closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _CourseWriter(work)

@@ -19,7 +19,7 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
-from metspack.layouts.folders import FolderStyle
+from metspack.layouts.interface import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source

@@ -24,7 +24,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
-from metspack.layouts.folders import FolderStyle, check_style, folder_use
+from metspack.layouts.interface import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements

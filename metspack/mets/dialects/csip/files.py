@@ -16,7 +16,7 @@ from metspack.files import reading, tempdb, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
-from metspack.mets.writer import Row
+from metspack.mets.writer import RowFormat
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -61,7 +61,7 @@ class FileGroup:
 
     def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
         """Yield the group's files as its METS has them, many at a time; ``said`` is what all METS say."""
-        row = Row(partial(_row, group=self, said=said, other_type=other_type), self.href)
+        row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
         for each in self.files():
             if isinstance(each, PlacedRun) and self.archive and self.archive in each.id:
                 yield from map(row.text, each.files())

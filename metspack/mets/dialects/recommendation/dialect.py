@@ -115,8 +115,8 @@ class Recommendation(Dialect):
             "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
             **self._said(),
         }
-        file = writer.Row(partial(_row, "file", child=child), partial(self._href, spot.ip))
-        pointer = writer.Row(partial(_row, "pointer"))
+        file = writer.RowFormat(partial(_row, "file", child=child), partial(self._href, spot.ip))
+        pointer = writer.RowFormat(partial(_row, "pointer"))
         facts = {
             "child": child,
             "files": map(file.text, content.files()),
