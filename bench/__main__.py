@@ -8,7 +8,6 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -67,15 +66,13 @@ class Bench:
         return None
 
     def _sides(self, row: Row) -> list[results.Side]:
-        samples = [
-            each.scaled(self._scale) for each in (row.sample, row.reference_sample or row.sample)
-        ]
+        samples = [each.scaled(self._scale) for each in (row.sample, row.reference_sample or row.sample)]
         parts = list(zip((row.contender, row.reference), samples, row.jobs, strict=True))
         if row.figure is Figure.LARGEST:
             runs = [[self._seen.get(part) or self._once(row, *part, watched=True)] for part in parts]
         else:
             first, second = (partial(self._once, row, *part) for part in parts)
-            runs = list(alternated(_watchable(first), _watchable(second), self._repetitions))
+            runs = list(alternated(first, second, self._repetitions))
         counts = [self._called(row, *part) for part in parts]
         return [
             results.Side(sample=sample, runs=each, calls=count)
@@ -89,8 +86,8 @@ class Bench:
         if row.figure is Figure.GROWTH:
             start = self._run(line, Sample(_START, sample.size), jobs, watched=False)
             return Run(
-                wall=run.wall - start.wall,
-                processor=run.processor - start.processor,
+                wall=max(0.0, run.wall - start.wall),
+                processor=max(0.0, run.processor - start.processor),
                 memory=run.memory,
                 largest=run.largest,
             )
@@ -117,10 +114,6 @@ class Bench:
                 numbers.append(calls(command))
             self._calls[key] = (numbers[1] - numbers[0]) / (_COUNTED[1] - _COUNTED[0])
         return self._calls[key]
-
-
-def _watchable(run: Callable[..., Run]) -> Callable[[bool], Run]:
-    return lambda watched: run(watched=watched)
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:

@@ -1,7 +1,7 @@
 """Seeded data to measure with: folders of LOBs, archives, and METS files of any length.
 
-``python -m bench.data KIND PATH LOBS SIZE`` makes one, in a process of its own, so that the memory it takes is not
-that of whoever measures. The same arguments always give the same bytes.
+``python -m bench.data KIND PATH LOBS SIZE`` makes one, in a process of its own, so that the memory it takes
+is not that of whoever measures. The same arguments always give the same bytes.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _table(contents: Contents, lobs: int, size: int) -> Iterator[str]:
 
 
 def make_mets(path: Path, lobs: int, _size: int) -> None:
-    """Write a folder of empty files and a METS that lists them, as a child package's does, without manifests."""
+    """Write a folder of empty files and a METS that lists them, as a child package's does; no manifests."""
     _make_described(path, lobs, '<fptr FILEID="{}"/>')
 
 

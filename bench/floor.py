@@ -1,11 +1,11 @@
 """The least that a build, a check and a copy of LOBs can cost: reference programs that trust their input.
 
-``floor.py build SOURCE OUT`` divides the LOBs of a folder, or of a .siard with stored entries and MD5 digests in
-its cells, into segments. Each LOB is read once, hashed by MD5 and SHA-256 and written; METS files and manifests
-name it. ``floor.py check OUT`` compares such a package with its METS, both manifests and every byte, and
-validates METS with ``--schema``. ``floor.py copy SOURCE OUT`` copies files of any size, hashing both ways;
-``--again`` adds one more MD5, as LOBs that are split need it. Faults of the source, links, interruptions and
-full disks are not handled, which is why this is a measure and not a tool.
+``floor.py build SOURCE OUT`` divides the LOBs of a folder, or of a .siard with stored entries and MD5
+digests in its cells, into segments. Each LOB is read once, hashed by MD5 and SHA-256 and written; METS
+files and manifests name it. ``floor.py check PACKAGE`` compares such a package with its METS, both
+manifests and every byte, and validates METS with ``--schema``. ``floor.py copy SOURCE OUT`` copies files of
+any size, hashing both ways; ``--again`` adds one more MD5, as LOBs that are split need it. Faults of the
+source, links, interruptions and full disks are not handled, which is why this is a measure and not a tool.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ LOT = 1_000
 """The largest number of LOBs that a worker is given at a time."""
 
 _BLOCK = 1 << 20
-_ENTRY = struct.Struct("<20xLLHHH8xL")  # of a zip's directory: sizes, lengths of name, extra and comment; offset
+_ENTRY = struct.Struct(
+    "<20xLLHHH8xL"
+)  # of a zip's directory: sizes, lengths of name, extra and comment; offset
 _ENTRY_SIZE = 46
 _HEAD_SIZE = 30
 _SPARE = 1 << 10  # what a local header, its name and extra field take at most here
@@ -150,7 +152,9 @@ def siard_lobs(handle: int, entries: dict[str, tuple[int, int]]) -> Iterator[tup
         if "file" in attributes:
             path = attributes["file"]
             folder, _, name = path.rpartition("/")
-            found.append((folder, Lob(name, int(attributes["length"]), entries[path][0], attributes["digest"])))
+            found.append(
+                (folder, Lob(name, int(attributes["length"]), entries[path][0], attributes["digest"]))
+            )
 
     for table in filter(re.compile(r"content/.*/table\d+\.xml").fullmatch, entries):
         parser = expat.ParserCreate()
@@ -318,9 +322,7 @@ def build(source: str, out: str, jobs: int, limit: int) -> None:
             write_archive(Path(out, f"{job.name}.siard"), handle, entries, job, limit)
 
 
-def write_archive(
-    path: Path, handle: int, entries: dict[str, tuple[int, int]], job: Job, limit: int
-) -> None:
+def write_archive(path: Path, handle: int, entries: dict[str, tuple[int, int]], job: Job, limit: int) -> None:
     """Write the archive without its LOBs; cells name the segment folders."""
     cells = itertools.count()
 
@@ -423,7 +425,9 @@ def extents(manifest: str, folders: list[str]) -> list[tuple[int, int]]:
 
 def check(out: str, jobs: int, schema: str | None) -> int:
     """Return the number of files of a package; ends the program at the first fault."""
-    folders = sorted((each.name for each in os.scandir(out) if each.is_dir()), key=lambda each: (len(each), each))
+    folders = sorted(
+        (each.name for each in os.scandir(out) if each.is_dir()), key=lambda each: (len(each), each)
+    )
     places = (extents(f"{out}/manifest-{kind}.txt", folders) for kind in ("md5", "sha256"))
     segments = itertools.starmap(Segment, zip(folders, *places, strict=True))
     return sum(results(_examine, segments, jobs, (Examiner, out, schema)))
@@ -437,7 +441,9 @@ def copy(source: str, out: str, jobs: int, *, again: bool) -> None:
     names = [os.path.relpath(each, source) for each in sorted(Path(source).rglob("*")) if each.is_file()]
     for name in names:
         Path(out, name).parent.mkdir(parents=True, exist_ok=True)
-    for name, digests in zip(names, results(_transfer, names, jobs, (Carrier, source, out, again)), strict=True):
+    for name, digests in zip(
+        names, results(_transfer, names, jobs, (Carrier, source, out, again)), strict=True
+    ):
         print(name, *digests)
 
 
@@ -475,18 +481,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("work", choices=("build", "check", "copy"))
-    parser.add_argument("paths", nargs="+")
+    parser.add_argument("source")
+    parser.add_argument("out", nargs="?", default="")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--max-files", type=int, default=2_000)
     parser.add_argument("--schema")
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     if options.work == "build":
-        build(*options.paths, options.jobs, options.max_files)
+        build(options.source, options.out, options.jobs, options.max_files)
     elif options.work == "check":
-        print(check(*options.paths, options.jobs, options.schema))
+        print(check(options.source, options.jobs, options.schema))
     else:
-        copy(*options.paths, options.jobs, again=options.again)
+        copy(options.source, options.out, options.jobs, again=options.again)
 
 
 if __name__ == "__main__":

@@ -48,9 +48,7 @@ def measured(command: Sequence[str], *, watched: bool = False) -> Run:
             errors.seek(0)
             told = errors.read().decode(errors="replace").strip().splitlines()[-3:]
             raise FailedError(f"ended with {process.returncode}: {' '.join(told)}")
-    return Run(
-        wall=seconds, processor=usage.ru_utime + usage.ru_stime, memory=peaks[0], largest=peaks[1]
-    )
+    return Run(wall=seconds, processor=usage.ru_utime + usage.ru_stime, memory=peaks[0], largest=peaks[1])
 
 
 class Watch:
@@ -142,22 +140,22 @@ def forget(paths: Iterable[Path]) -> None:
 
 
 def alternated(
-    first: Callable[[bool], Run], second: Callable[[bool], Run] | None, repetitions: int
+    first: Callable[..., Run], second: Callable[..., Run], repetitions: int
 ) -> tuple[list[Run], list[Run]]:
-    """Run two things by turns; before, each once, watched, and not counted in the times unless it is the only time.
+    """Return the runs of two things by turns, as many as ``repetitions`` of each.
 
-    Which of the two comes first changes from one repetition to the next. The memory of the watched runs is
-    that of all.
+    Which of the two comes first changes from one repetition to the next. Before, each is run once with
+    ``watched``: that run has the memory of all, and is itself returned where there are no repetitions.
     """
-    both = (first, second) if second else (first,)
-    watched = [each(True) for each in both]
+    both = (first, second)
+    watched = [each(watched=True) for each in both]
     if not repetitions:
-        return [watched[0]], watched[1:]
+        return watched[:1], watched[1:]
     runs: tuple[list[Run], list[Run]] = [], []
     for number in range(repetitions):
-        order = range(len(both)) if number % 2 == 0 else reversed(range(len(both)))
+        order = (0, 1) if number % 2 == 0 else (1, 0)
         for each in order:
-            run = both[each](False)
+            run = both[each](watched=False)
             seen = watched[each]
             runs[each].append(
                 Run(wall=run.wall, processor=run.processor, memory=seen.memory, largest=seen.largest)

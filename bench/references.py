@@ -1,4 +1,4 @@
-"""Small programs that metspack is measured beside: one way of reading each, and nothing done with what is read.
+"""Small programs that metspack is measured beside: each reads in one way, and does nothing with it.
 
 ``python -m bench.references NAME PATH [OUT]``
 """

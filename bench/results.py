@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.measuring import Run
 from bench.rows import Figure, Row, Sample
-from metspack.version import __version__
+from metspack.resources import __version__
 
 _HEADER = (
     "| row | measured | beside | ratio, least to most | target | wall, s | processor, s | memory, MB "
@@ -40,7 +40,11 @@ class Side:
 
     def told(self) -> dict[str, Any]:
         """Return the side as JSON has it."""
-        return {**asdict(self.sample), "runs": [asdict(run) for run in self.runs], "calls_per_lob": self.calls}
+        return {
+            **asdict(self.sample),
+            "runs": [asdict(run) for run in self.runs],
+            "calls_per_lob": self.calls,
+        }
 
 
 def told(row: Row, place: str, sides: Sequence[Side]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Data and packages that commands begin with, made when they are first asked for; and the commands themselves."""
+"""Data and packages that commands begin with, made when they are first asked for; and the commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def knows(command: str, option: str) -> bool:
 
 
 def expanded(line: str, jobs: int) -> str:
-    """Return a command with the programs in place of their names, and the number of processes where one is taken."""
+    """Return a command with programs in place of their names, and the number of processes they take."""
 
     def program(match: re.Match[str]) -> str:
         name, work = match[1], match[2] or ""
@@ -106,7 +106,18 @@ class Store(Mapping[str, str]):
         if path not in self._made:
             if name in KINDS:
                 numbers = (str(sample.lobs), str(sample.size))
-                measured(["env", f"PYTHONPATH={CHECKOUT}", sys.executable, "-m", "bench.data", name, str(path), *numbers])
+                measured(
+                    [
+                        "env",
+                        f"PYTHONPATH={CHECKOUT}",
+                        sys.executable,
+                        "-m",
+                        "bench.data",
+                        name,
+                        str(path),
+                        *numbers,
+                    ]
+                )
             else:
                 line = PREPARED[name].replace("{made}", str(path))
                 measured(self.command(line, sample, self._jobs))
