@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import re
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -48,6 +49,10 @@ _CLOSING = "</div>\n</structMap>\n</mets>\n"
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+class FaultError(Exception):
+    """A package or source is not as it says."""
 
 
 class Lob(NamedTuple):
@@ -190,7 +195,7 @@ class Copier:
             md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
             sha256 = hashlib.sha256(data).hexdigest()
             if lob.digest and lob.digest.lower() != md5:
-                raise SystemExit(f"{lob.name} has another digest than its cell")
+                raise FaultError(f"{lob.name} has another digest than its cell")
             handle = os.open(lob.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=into)
             os.write(handle, data)
             os.close(handle)
@@ -358,7 +363,7 @@ class Examiner:
         self._buffer = memoryview(bytearray(_BLOCK))
 
     def examine(self, segment: Segment) -> int:
-        """Return the number of files of a segment; ends the program at the first fault."""
+        """Return the number of files of a segment; raises ``FaultError`` at the first fault."""
         listed = self._listed(f"{self._out}/{segment.folder}/mets.xml")
         md5 = self._manifest("md5", segment.md5)
         sha256 = self._manifest("sha256", segment.sha256)
@@ -374,10 +379,10 @@ class Examiner:
                 if inside:
                     same = same and listed.pop(f"{inside}/{name}") == (len(data), digest)
                 if not same:
-                    raise SystemExit(f"{path} is not as it was")
+                    raise FaultError(f"{path} is not as it was")
                 seen += 1
         if listed or md5 or sha256:
-            raise SystemExit(f"files of {segment.folder} are gone")
+            raise FaultError(f"files of {segment.folder} are gone")
         return seen
 
     def _listed(self, path: str) -> dict[str, tuple[int, str]]:
@@ -393,7 +398,7 @@ class Examiner:
             while element.getprevious() is not None:
                 del element.getparent()[0]
         if identifiers:
-            raise SystemExit(f"{path} has files without an fptr")
+            raise FaultError(f"{path} has files without an fptr")
         return found
 
     def _manifest(self, kind: str, extent: tuple[int, int]) -> dict[str, str]:
@@ -424,7 +429,7 @@ def extents(manifest: str, folders: list[str]) -> list[tuple[int, int]]:
 
 
 def check(out: str, jobs: int, schema: str | None) -> int:
-    """Return the number of files of a package; ends the program at the first fault."""
+    """Return the number of files of a package; raises ``FaultError`` at the first fault."""
     folders = sorted(
         (each.name for each in os.scandir(out) if each.is_dir()), key=lambda each: (len(each), each)
     )
@@ -488,12 +493,15 @@ def main() -> None:
     parser.add_argument("--schema")
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
-    if options.work == "build":
-        build(options.source, options.out, options.jobs, options.max_files)
-    elif options.work == "check":
-        print(check(options.source, options.jobs, options.schema))
-    else:
-        copy(options.source, options.out, options.jobs, again=options.again)
+    try:
+        if options.work == "build":
+            build(options.source, options.out, options.jobs, options.max_files)
+        elif options.work == "check":
+            print(check(options.source, options.jobs, options.schema))
+        else:
+            copy(options.source, options.out, options.jobs, again=options.again)
+    except FaultError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
