@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import shutil
+import os
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from typing import Any
 from bench import results
 from bench.measuring import FailedError, Run, alternated, calls, counting, forget, measured
 from bench.rows import Figure, Row, Sample, chosen
-from bench.store import Store, knows
+from bench.store import PAGE, Store, knows
 
 _COUNTED = (1_000, 2_000)
 """Two numbers of LOBs: what the second takes more than the first is divided by their difference."""
@@ -25,7 +25,7 @@ _START = 10
 """The number of LOBs of a run that is nearly nothing but the start of the program."""
 
 _LARGE = 1_000_000
-_ROOM = 5
+_COPIES = 3  # a source, a package, and what is made of it
 
 
 class Bench:
@@ -33,7 +33,6 @@ class Bench:
 
     def __init__(self, folder: Path, place: str, options: argparse.Namespace) -> None:
         self._store = Store(folder)
-        self._folder = folder
         self._place = place
         self._cold = place == "disk"
         self._scale: float = options.scale
@@ -46,7 +45,6 @@ class Bench:
         """Return the row as JSON has it, measured or left out."""
         reason = self._hindrance(row)
         if reason is None:
-            self._store.trim()
             try:
                 return results.told(row, self._place, self._sides(row))
             except FailedError as error:
@@ -61,8 +59,10 @@ class Bench:
         if row.option and not knows("build", row.option):
             return f"metspack build has no {row.option}"
         sample = row.sample.scaled(self._scale)
-        if _ROOM * sample.lobs * sample.size > shutil.disk_usage(self._folder).free:
-            return f"needs {_ROOM * sample.lobs * sample.size / 1e9:.0f} GB of free space"
+        needed, room = _COPIES * sample.lobs * (sample.size + PAGE), self._store.room()
+        if needed > room:
+            return f"needs {needed / 1e9:.0f} GB of free space"
+        self._store.trim(room - needed)
         return None
 
     def _sides(self, row: Row) -> list[results.Side]:
@@ -152,6 +152,7 @@ def main(arguments: list[str] | None = None) -> None:
     report: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": results.machine(),
+        "load": os.getloadavg()[0],
         "scale": options.scale,
         "repetitions": options.repetitions,
         "calls": (counting() or "strace -f -c") if options.calls else "not counted",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _LOOK = 0.01
-_TOTAL = re.compile(r"^ *100\.00 .*?(\d+)(?: +\d+)? total$", re.MULTILINE)
+_COLUMNS = re.compile(r"^-+ -+ -+ (-+) ", re.MULTILINE)
 
 
 class FailedError(Exception):
@@ -122,10 +122,12 @@ def _traced(command: Sequence[str], summary: str) -> list[str]:
 
 def counted(summary: str) -> int:
     """Return the total of the summary that ``strace -c`` writes."""
-    found = _TOTAL.search(summary)
-    if found is None:
+    column = _COLUMNS.search(summary)
+    lines = summary.splitlines()
+    if column is None or not lines[-1].endswith(" total"):
         raise FailedError("strace wrote no total")
-    return int(found[1])
+    first, end = (place - column.start() for place in column.span(1))
+    return int(lines[-1][first:end])
 
 
 def forget(paths: Iterable[Path]) -> None:

@@ -75,13 +75,18 @@ def page(figures: dict[str, Any]) -> str:
             parts.append(f"\n## {title}\n\n{table(rows)}")
     memory = f"{machine['memory'] / (1 << 30):.0f} GiB" if machine["memory"] else "memory not known"
     lobs = int(SMALL.lobs * figures["scale"])
+    load = (
+        ""
+        if (now := figures.get("load")) is None
+        else f" The load of the machine before it began was {now:.1f}."
+    )
     processors = f"{machine['processors']} processors ({machine['processor']})"
     software = f"{machine['system']}, Python {machine['python']}, {machine['openssl']}"
     parts.append(
         "\n## How it was measured\n\n"
         f"{figures['date']}, metspack {machine['metspack']}: {processors}, {memory}, {software}. {lobs:,} LOBs of 10 KB, half "
         "of which can be compressed, and two processes, where a row does not say otherwise; timed runs of each: "
-        f"{max(1, figures['repetitions'])}. System calls: {figures['calls']}. `bench/figures.json` has every run.\n"
+        f"{max(1, figures['repetitions'])}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
     )
     parts += (_WORDS, _NOT_COMPARABLE)
     return "".join(parts)

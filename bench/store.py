@@ -18,9 +18,11 @@ from bench.rows import PREPARED, Sample
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _SCHEMAS = CHECKOUT / "schemas"
-_MOST_FILES = 2_000
+_MOST_FILES = 1_000
+_SEGMENTS = 10
 _PARTS = 0.4e9 / (1 << 30)
 _SMALLEST_PART = 1_000
+PAGE = 4_096
 _BUDGET = 9_000_000_000
 _WORDS = re.compile(r"(?:^|(?<=&& ))(metspack|floor|reference|bagit) (\w+)?")
 _SUFFIXES = {"stored": ".siard", "deflated": ".siard", "table": ".xml"}
@@ -83,9 +85,9 @@ class Store(Mapping[str, str]):
         if name == "out":
             return str(self.out)
         if name == "files":
-            return str(min(_MOST_FILES, max(100, sample.lobs // 10)))
+            return str(min(_MOST_FILES, max(2, sample.lobs // _SEGMENTS)))
         if name == "bytes":
-            return str(max(_SMALLEST_PART, int(sample.size * _PARTS)))
+            return str(max(_SMALLEST_PART, round(sample.size * _PARTS)))
         if name == "schema":
             return str(_SCHEMAS / "mets.xsd")
         return str(self._artefact(name, sample))
@@ -129,9 +131,14 @@ class Store(Mapping[str, str]):
         """Remove what a run wrote."""
         remove(self.out)
 
-    def trim(self, budget: int = _BUDGET) -> None:
+    def room(self) -> int:
+        """Return the bytes that would be free without what is kept for later rows."""
+        return free(self._folder) + sum(map(taken, self._made))
+
+    def trim(self, budget: int) -> None:
         """Remove what was not used for longest, while all together takes more than ``budget`` bytes."""
         self._used.clear()
+        budget = min(budget, _BUDGET)
         sizes = {path: taken(path) for path in self._made}
         for path in list(self._made):
             if sum(sizes.values()) <= budget:
@@ -141,10 +148,22 @@ class Store(Mapping[str, str]):
 
 
 def taken(path: Path) -> int:
-    """Return the bytes of a file or of all files of a folder."""
+    """Return the bytes that a file or all of a folder takes, a page for each file's own record included."""
     if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size if path.exists() else 0
+        return sum(map(taken, map(Path, os.scandir(path))))
+    return PAGE + 512 * path.stat().st_blocks if path.exists() else 0
+
+
+def free(folder: Path) -> int:
+    """Return the free bytes of a file system; of one in memory no more than memory that is available."""
+    space = shutil.disk_usage(folder).free
+    kind = subprocess.run(
+        ["stat", "-f", "-c", "%T", folder], check=True, capture_output=True, text=True
+    ).stdout
+    available = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    if kind.strip() == "tmpfs" and available:
+        return min(space, 1024 * int(available[1]))
+    return space
 
 
 def remove(path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_command_that_fails_tells_why() -> None:
 
 
 def test_memory_of_all_processes_is_seen() -> None:
-    script = "import time, subprocess, sys; held = bytes(bytearray(b'x') * 50_000_000);"
+    script = "import time, subprocess, sys; held = b'x' * 50_000_000;"
     child = f"{script} time.sleep(0.3)"
     parent = f"{script} subprocess.run([sys.executable, '-c', {child!r}], check=True)"
     run = measured([sys.executable, "-c", parent], watched=True)
