@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from rich.console import Console
 
 import metspack as package
 from metspack import cli
@@ -453,7 +452,8 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
 def test_progress_is_a_bar_on_a_terminal(
     metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "_errors", Console(stderr=True, force_terminal=True, soft_wrap=True))
+    monkeypatch.setattr(console, "_is_terminal", lambda _stream: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # so that Rich takes it for a terminal too
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1")
     assert outcome.code == 0
     assert "Placing" in outcome.err

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
 from metspack.cli.options.choices import Choice
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import Command, Group
+from metspack.cli.options.groups import Command, Group, refusal
 from metspack.cli.options.package import BuildGroup, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.layouts import readers
@@ -70,7 +70,7 @@ _PUTS_ASIDE: Mapping[str, set[str]] = {
 def _profiles() -> list[str]:
     """Return the names of profiles, for the shell; none when a file cannot be read."""
     try:
-        return sorted({name for each in files(None, {}) for name in each.profile_names()})
+        return sorted({name for each in files(None, dict) for name in each.profile_names()})
     except ConfigError:
         return []
 
@@ -163,7 +163,7 @@ class Origins:
         found = {name: option.consume_value(ctx, given)[0] for name, option in common.items()}
         root = ctx.find_root().command
         layers = configuration.layers(
-            files(Path(found["config"]) if found["config"] else None, known(root)), found["use"]
+            files(Path(found["config"]) if found["config"] else None, lambda: known(root)), found["use"]
         )
         for key, option in self.command.settable.items():
             for number, layer in enumerate(layers):
@@ -240,14 +240,6 @@ def origins_of(ctx: typer.Context) -> Origins:
     return origins
 
 
-def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigError:
-    """Return what Typer finds wrong with a command line as an error of ours."""
-    ctx = getattr(error, "ctx", None)
-    path = "metspack" if ctx is None else ctx.command_path
-    message = error.format_message().rstrip(".")
-    return ConfigError(message, hint=f"{path} --help shows what it takes.", details=tuple(details))
-
-
 def key_of(option: TyperOption) -> str:
     """Return an option's name without dashes, as files have it."""
     return next(each for each in option.opts if each.startswith("--")).removeprefix("--")
@@ -283,9 +275,13 @@ def known(root: Any) -> Known:
     return {name: each.settable for name, each in commands(root).items()}
 
 
-def files(config: Path | None, options: Known) -> list[ConfigFile]:
-    """Return the files that count, the strongest first; raises ``ConfigError``."""
+def files(config: Path | None, options: Callable[[], Known]) -> list[ConfigFile]:
+    """Return the files that count, the strongest first; raises ``ConfigError``.
+
+    The options are asked for only when there is a file: to know all of them, all commands are loaded.
+    """
     project = configuration.project_file() if config is None else config
     user = configuration.user_file()
     paths = [each for each in (project, user if os.path.lexists(user) else None) if each is not None]
-    return [ConfigFile.of(each, options) for each in dict.fromkeys(paths)]
+    there = options() if paths else {}
+    return [ConfigFile.of(each, there) for each in dict.fromkeys(paths)]
