@@ -24,7 +24,7 @@ _CODES = (
     (TargetError, EXIT_TARGET),
 )
 
-_GARBAGE = 20_000
+_GARBAGE = 50_000
 """New objects after which garbage is looked for: to start makes many, and all of them stay."""
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
@@ -43,7 +43,11 @@ def main() -> NoReturn:
     reader of stdout left.
     """
     gc.set_threshold(_GARBAGE)
-    sys.exit(_run())
+    code = _run()
+    # What is left ends with the process: nobody need look for garbage in it.
+    gc.freeze()
+    gc.disable()
+    sys.exit(code)
 
 
 def _run() -> int:

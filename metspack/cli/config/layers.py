@@ -20,11 +20,8 @@ from metspack.cli.config import files as configuration
 from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
 from metspack.cli.options.choices import Choice
-from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import Command, Group, refusal
-from metspack.cli.options.package import BuildGroup, DivisionGroup
 from metspack.errors import ConfigError
-from metspack.layouts import readers
 from metspack.mets import dialects
 
 _PREFIX = "METSPACK"
@@ -47,24 +44,6 @@ _OF_THE_JOB = {
     *("ranges", "representation", "root_a", "root_b", "shard", "shard_lob", "siard", "unit"),
 }
 """Options that say what is done to what, which is said anew each time."""
-
-_DIVIDING = {each.name for each in fields(DivisionGroup)}
-_OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
-_PUTS_ASIDE: Mapping[str, set[str]] = {
-    "plan": _DIVIDING,
-    "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *_OF_DIALECTS, "dialect"},
-    "reader": {"layout", "lob_folder_style"},
-    "lob_folder_style": {"reader"},
-    "preset": {"max_files", "max_bytes"},
-    "dbptk_files": {"max_files"},
-    "dbptk_bytes": {"max_bytes"},
-    "siard": {"accept"},
-    "form": {"json_output"},
-    "json_output": {"form", "jsonl_output"},
-    "jsonl_output": {"json_output"},
-    "lobs": {"json_output"},
-}
-"""An option given in a higher place puts those aside that lower places say, where both cannot count."""
 
 
 def _profiles() -> list[str]:
@@ -175,7 +154,11 @@ class Origins:
 
     def put_aside(self, ctx: typer.Context) -> None:
         """Take back settings that do not go with what a higher place says."""
-        for strong, others in _PUTS_ASIDE.items():
+        if not any(_COMMAND_LINE < self._rank(ctx, each) < _DEFAULT for each in ctx.params):
+            return
+        from metspack.cli.options.package import OF_DIALECTS, PUTS_ASIDE  # noqa: PLC0415 -- needs all options
+
+        for strong, others in PUTS_ASIDE.items():
             if ctx.params.get(strong):
                 for each in others & ctx.params.keys():
                     if self._rank(ctx, strong) < self._rank(ctx, each):
@@ -183,13 +166,15 @@ class Origins:
         if "dialect" in ctx.params:
             dialect = self._dialect(ctx)
             taken = dialects.facts(dialect).options.keys() if dialect in dialects.DIALECTS else set()
-            for each in _OF_DIALECTS - taken:
+            for each in OF_DIALECTS - taken:
                 self._take_back(ctx, each, f"the dialect {dialect}")
         if "seed" in ctx.params and ctx.params["sample"] is None:
             self._take_back(ctx, "seed", "a check without --sample")
 
     def _dialect(self, ctx: typer.Context) -> str:
         """Return the dialect of the call; a reader's own takes the place of one that a lower place says."""
+        from metspack.layouts import readers  # noqa: PLC0415
+
         reader = readers.FOR.get(ctx.params.get("reader") or "")
         if reader is None or not reader.dialect:
             return ctx.params["dialect"] or dialects.DEFAULT
