@@ -58,6 +58,7 @@ bench:
     {{uv}} python bench/plan.py
     {{uv}} python bench/build.py
     {{uv}} python bench/check.py
+    {{uv}} python bench/startup.py
 
 # What others' tools say to our packages, and ours to theirs; writes the tables of docs/interop.md anew.
 interop:
