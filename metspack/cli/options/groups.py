@@ -215,7 +215,7 @@ class _PlainValue:
         if self._kind is int and isinstance(value, str):
             value = int(value) if _NUMBER.fullmatch(value) else None
         if self._kind is int:
-            return isinstance(value, int) and (param.min or 0) <= value <= (param.max or value)
+            return isinstance(value, int) and value >= (param.min or 0) and param.max is None
         if self._kind is Path:  # Typer refuses what is there and cannot be read
             return isinstance(value, str | Path) and (os.access(value, os.R_OK) or not os.path.exists(value))
         return self._kind is str and isinstance(value, str)
@@ -223,7 +223,8 @@ class _PlainValue:
 
 def _read_plainly(parameters: list[Any]) -> list[Any]:
     for each in parameters:
-        if isinstance(each, TyperOption | TyperArgument) and "get_runtime_param" not in vars(each):
+        # Typer's own place for this, though it does not promise it: without it all is read its way.
+        if hasattr(each, "get_runtime_param") and "get_runtime_param" not in vars(each):
             plain = _PlainValue(each)
             vars(each)["get_runtime_param"] = lambda plain=plain: plain
     return parameters
