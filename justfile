@@ -65,6 +65,10 @@ profile row *options:
 performance file="bench/figures.json":
     {{uv}} python -m bench.page {{file}}
 
+# What commands take to start, as ratios to a Python that does nothing.
+startup runs="15":
+    {{uv}} python -m bench.startup {{runs}}
+
 # What others' tools say to our packages, and ours to theirs; writes the tables of docs/interop.md anew.
 interop:
     test -x .interop/bin/python || uv venv --quiet --python 3.11 .interop
