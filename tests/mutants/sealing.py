@@ -58,8 +58,7 @@ def seal(before: Package, after: Package) -> None:
     wholes = parts(before)
     old = known(before, wholes)
     documents = [*after.premis, *sorted(after.mets, key=lambda path: -path.count("/"))]
-    pending = True
-    while pending:  # a METS that is put right is another file to the one that lists it
+    for _ in range(len(documents) + 1):  # a METS that is put right is another file to the one that lists it
         pending = False
         new = known(after, wholes)
         changed = {path: (data, new[path]) for path, data in old.items() if new.get(path, data) != data}
@@ -68,6 +67,8 @@ def seal(before: Package, after: Package) -> None:
             pending |= data != after.files[path]
             after.files[path] = data
         old |= new
+        if not pending:  # never so where METS list one another in a circle, or themselves
+            break
     _seal_lists(before, after)
     _seal_manifests(before, after)
 
