@@ -87,6 +87,17 @@ def hasher(algorithm: str) -> Hasher:
     return hashlib.new(_HASHLIB_NAMES[algorithm], usedforsecurity=False)
 
 
+def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
+    """Return a function that gives the digest of bytes at once, in lower-case hexadecimal digits.
+
+    Raises KeyError for an algorithm that is not in ``OCTETS``.
+    """
+    if (function := _ZLIB.get(algorithm)) is not None:
+        return lambda data: f"{function(data):08x}"
+    constructor = getattr(hashlib, _HASHLIB_NAMES[algorithm])
+    return lambda data: constructor(data, usedforsecurity=False).hexdigest()
+
+
 class Hashers:
     """Several digests over one stream of bytes, in the order they were named."""
 

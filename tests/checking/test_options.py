@@ -32,6 +32,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return original(root, segments)
 
     monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading.SmallFiles, "read", lambda *_: None)  # each is opened by itself
     return names
 
 

@@ -73,7 +73,13 @@ def test_lobs_are_read_at_the_levels_that_hash(
         opened.append("/".join(segments))
         return original(root, tuple(segments))
 
+    class Watched(reading.SmallFiles):
+        def read(self, name: str) -> memoryview | None:
+            opened.append(os.readlink(f"/proc/self/fd/{self.descriptor}") + f"/{name}")
+            return super().read(name)
+
     monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "SmallFiles", Watched)
     list(check(package, level))
     lobs = [path for path in opened if "/lob4/" in path]
     assert bool(lobs) is level.hashes
@@ -120,6 +126,7 @@ def test_a_file_that_may_not_be_read_is_one_finding(
         return original(root, tuple(segments))
 
     monkeypatch.setattr(reading, "opened", refused)
+    monkeypatch.setattr(reading.SmallFiles, "read", lambda *_: None)  # each is opened by itself
     found = [each for each in check(package) if each.code == Code.UNREADABLE.id]
     assert {each.path for each in found} == {path}
     assert "Permission denied" in found[0].message
