@@ -30,6 +30,7 @@ Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read and compared together
+_STATED = 16  # times as many statements as files are too many to be read at once
 _FEW = 8  # of so many files at most one with more than digests: it is read by itself then
 Group = tuple[bytes, list[Row]]
 
@@ -72,20 +73,28 @@ SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done O
 """
 _FILES_OF_SAMPLE = """
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done
-AND (path IN sampled OR path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
+AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
 """
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
 _MORE_BETWEEN = f"SELECT path FROM ({_MORE}) WHERE {_BETWEEN}"  # noqa: S608 -- constants
 _DOCUMENTS_BETWEEN = f"SELECT path FROM mets WHERE {_BETWEEN}"  # noqa: S608 -- constants
+_MANY_BETWEEN = """
+SELECT count(*) FROM (
+    SELECT 1 FROM entry WHERE path >= ?1 AND path <= ?2
+    UNION ALL SELECT 1 FROM listed WHERE path >= ?1 AND path <= ?2
+    UNION ALL SELECT 1 FROM cell WHERE path >= ?1 AND path <= ?2 LIMIT ?3
+)
+"""
 _METS_BETWEEN = f"""
-SELECT path, algorithm, digest FROM entry WHERE {_BETWEEN} AND digest IS NOT NULL ORDER BY path
+SELECT path, algorithm, digest FROM entry WHERE {_BETWEEN} AND digest IS NOT NULL ORDER BY path LIMIT ?
 """  # noqa: S608 -- constants
 _CELLS_BETWEEN = f"""
 SELECT path, algorithm, digest FROM cell WHERE {_BETWEEN} AND NOT inside AND digest IS NOT NULL ORDER BY path
+LIMIT ?
 """  # noqa: S608 -- constants
 _LINES_BETWEEN = f"""
-SELECT path, ?, digest FROM listed WHERE {_BETWEEN} AND manifest = ? ORDER BY path
+SELECT path, ?, digest FROM listed WHERE {_BETWEEN} AND manifest = ? ORDER BY path LIMIT ?
 """  # noqa: S608 -- constants
 
 _SWAPPED = """
@@ -248,13 +257,17 @@ class Fixity:
     def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
         """Return how to read those of some files that anything is said about; None when there are none."""
         if is_plain:
-            span = paths[0], paths[-1]
+            span, most = (paths[0], paths[-1]), _STATED * len(paths)
             statements = [
                 (_METS_BETWEEN, span),
                 *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in self._manifests()),
                 (_CELLS_BETWEEN, span),
             ]
-            stated = [list(self._catalogue.rows(sql, *values)) for sql, values in statements]
+            stated = [list(self._catalogue.rows(sql, *values, most)) for sql, values in statements]
+            if any(len(rows) == most for rows in stated):
+                return self._batch(
+                    paths, is_plain=False
+                )  # most is of files that are lost, or not in a sample
             named = set(chain.from_iterable(map(itemgetter(0), rows) for rows in stated))
             paths = [path for path in paths if path in named]
             if not paths:
@@ -274,7 +287,10 @@ class Fixity:
 
     def _groups(self, paths: list[bytes]) -> list[Group]:
         """Return all that is said of some files, file by file."""
-        wanted = set(paths)
+        wanted, most = set(paths), _STATED * len(paths)
+        if self._catalogue.number(_MANY_BETWEEN, paths[0], paths[-1], most) == most:
+            of_one = ((path, list(self._catalogue.rows(_OF_ONE.format(_ALL), path))) for path in paths)
+            return [(path, rows) for path, rows in of_one if rows]
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 

@@ -15,6 +15,7 @@ import pytest
 
 from metspack.checking import Level, check
 from metspack.checking.files import fixity, manifests
+from metspack.checking.options import parsed
 from metspack.model import Finding
 from tests.packages import forge
 from tests.packages.forge import lobs
@@ -118,15 +119,17 @@ def test_files_in_any_order_in_mets_give_the_same_findings(tmp_path: Path, level
     assert len(ordered) > 5
 
 
+@pytest.mark.parametrize("stated", [1, 16])
 @pytest.mark.parametrize("at_once", [1, 7, 1_000])
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
 def test_what_is_sent_the_general_way_gives_the_same_findings(
-    package: Path, level: Level, at_once: int, monkeypatch: pytest.MonkeyPatch
+    package: Path, level: Level, at_once: int, stated: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = check(package, level)
     found = list(fast)
     monkeypatch.setattr(fixity, "_columns", lambda *_: None)
     monkeypatch.setattr(fixity, "_FILES_AT_ONCE", at_once)
+    monkeypatch.setattr(fixity, "_STATED", stated)
     monkeypatch.setattr(manifests._Manifest, "_take_plain", lambda *_: 0)
     general = check(package, level)
     assert list(general) == found
@@ -152,3 +155,19 @@ def test_where_all_agrees_no_file_is_looked_at_by_itself(
     (package / "Northwind_lobseg_0" / LOBS[0].path).write_bytes(b"other")
     with pytest.raises(AssertionError):
         list(check(package, level))
+
+
+def test_files_between_which_many_are_lost_are_read_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = forge.forge(tmp_path / "package", LOBS)
+    for each in LOBS[:55]:
+        (package / f"Northwind_lobseg_{each.segment}" / each.path).unlink()
+    (package / f"Northwind_lobseg_{LOBS[58].segment}" / LOBS[58].path).write_bytes(b"other")
+    found = list(check(package))
+    for stated in (1, 2, 3):
+        monkeypatch.setattr(fixity, "_STATED", stated)
+        assert list(check(package)) == found
+        assert list(check(package, sample=parsed("20%"))) == list(
+            check(package, sample=parsed("20%"), jobs=2)
+        )
