@@ -2,6 +2,7 @@
 
 from metspack.checking.codes import ALL_CODES, Code, Rule
 from metspack.checking.eark.profiles import Profile
+from metspack.checking.opening import weight
 from metspack.checking.options import Level
 from metspack.checking.run import (
     Checked,
@@ -11,7 +12,6 @@ from metspack.checking.run import (
     Observer,
     check,
     explained,
-    weight,
 )
 
 __all__ = [

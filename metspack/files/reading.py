@@ -270,7 +270,10 @@ def _value(outcome: Outcome, algorithm: str) -> str:
 
 
 def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[HashedRun]:
-    """Read the files of runs, each once, and return the result for each run."""
+    """Read the files of runs, each once, and return the result for each run.
+
+    ``progress`` is told of small files now and then, and at the end of a run.
+    """
     buffer = bytearray(CHUNK)
     return [_hash_run(run, buffer, progress) for run in runs]
 
@@ -295,6 +298,7 @@ def _hash_small(
     algorithms = run.asked.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
+    untold = 0
     for number, name in enumerate(names):
         try:
             data = folder.read(name)
@@ -304,12 +308,16 @@ def _hash_small(
             for _, digest, values in columns:
                 values.append(digest(data))
             sizes.append(len(data))
-            progress(len(data))
+            untold += len(data)
+            if untold >= CHUNK:
+                progress(untold)
+                untold = 0
             continue
         found = others[number] = hash_file(run.root, (*run.folder, name), run.asked, progress)
         for algorithm, _, values in columns:
             values.append(_value(found, algorithm))
         sizes.append(found.size if isinstance(found, Hashed) else 0)
+    progress(untold)
     digests = {algorithm: "".join(values) for algorithm, _, values in columns}
     return HashedRun(sizes=sizes, digests=digests, others=others)
 
