@@ -22,7 +22,7 @@ from metspack.checking.options import CheckOptions
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
-from metspack.layouts.folders import FolderStyle
+from metspack.layouts.interface import FolderStyle
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.model import Budgets, Segment

@@ -88,14 +88,11 @@ def hasher(algorithm: str) -> Hasher:
 
 
 def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
-    """Return a function that gives the digest of bytes at once, in lower-case hexadecimal digits.
-
-    Raises KeyError for an algorithm that is not in ``OCTETS``.
-    """
-    if (function := _ZLIB.get(algorithm)) is not None:
-        return lambda data: f"{function(data):08x}"
-    constructor = getattr(hashlib, _HASHLIB_NAMES[algorithm])
-    return lambda data: constructor(data, usedforsecurity=False).hexdigest()
+    """Return the function that gives the digest of bytes in hex; raises KeyError as ``hasher`` does."""
+    if (checksum := _ZLIB.get(algorithm)) is not None:
+        return lambda data: f"{checksum(data):08x}"
+    make = getattr(hashlib, _HASHLIB_NAMES[algorithm])
+    return lambda data: make(data, usedforsecurity=False).hexdigest()
 
 
 class Hashers:
@@ -128,6 +125,7 @@ class Hashers:
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+_USUAL = re.compile(r"[0-9a-f]+")
 _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
@@ -143,6 +141,8 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
     letter case. A value that fits none is None.
     """
+    if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _USUAL.fullmatch(text):
+        return Digest(algorithm=algorithm, value=text)  # as nearly all are written
     held = _held(text, algorithm)
     return None if held is None else held.digest
 

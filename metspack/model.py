@@ -6,8 +6,10 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,99 @@ class LobRef:
     def place(self) -> LobPlace:
         """The LOB's place in the database."""
         return self.cell.place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunShared:
+    """What the LOBs of a run have in common: all but what differs from row to row.
+
+    ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
+    ``is_measured``: each cell has its LOB's size for a length, else none has one. ``folders`` are those of
+    all files below root ``holding``; None for entries of zip file ``holding``.
+    """
+
+    schema: int
+    table: int
+    cell: str
+    extension: str
+    media_type: str
+    recorded: str | None
+    digest: str | None
+    proof: str | None
+    is_measured: bool
+    holding: int
+    folders: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobRun:
+    """Consecutive LOBs of one column, each whole and in one extent: columns of one length.
+
+    ``files`` are the cells' attributes of that name.
+    ``extents`` are the columns of what extents have beside their sizes: name, modified, inode and device of
+    files; name, offset, limit, compressed, crc, method and flags of entries. ``digests`` and ``proofs`` are
+    empty where ``shared`` has no algorithm for them.
+    """
+
+    shared: RunShared
+    rows: Sequence[int]
+    files: Sequence[str]
+    sizes: Sequence[int]
+    digests: Sequence[str]
+    proofs: Sequence[str]
+    extents: Sequence[Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def extent(self, number: int) -> Extent:
+        """Return the extent of one of the LOBs, by its place in the run from 0."""
+        shared, size = self.shared, self.sizes[number]
+        own = [column[number] for column in self.extents]
+        if shared.folders is None:
+            name, offset, limit, compressed, crc, method, flags = own
+            return ZipExtent(
+                name=name,
+                offset=offset,
+                limit=limit,
+                compressed=compressed,
+                size=size,
+                crc=crc,
+                method=method,
+                flags=flags,
+                archive=shared.holding,
+            )
+        name, modified, inode, device = own
+        return FileExtent(
+            root=shared.holding,
+            path=(*shared.folders, name),
+            size=size,
+            modified=modified,
+            inode=inode,
+            device=device,
+        )
+
+    def lob(self, number: int) -> LobRef:
+        """Return one of the LOBs by itself; ``number`` is its place in the run, from 0."""
+        shared, size = self.shared, self.sizes[number]
+        cell = LobCell(
+            place=LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[number]),
+            file=self.files[number],
+            length=size if shared.is_measured else None,
+            digest=None
+            if shared.digest is None
+            else Digest(algorithm=shared.digest, value=self.digests[number]),
+        )
+        proof = None if shared.proof is None else Digest(algorithm=shared.proof, value=self.proofs[number])
+        return LobRef(
+            cell=cell,
+            size=size,
+            extension=shared.extension,
+            media_type=shared.media_type,
+            extents=(self.extent(number),),
+            proofs=None if proof is None else Proofs(whole=proof),
+            recorded=None if shared.recorded is None else Recorded(media_type=shared.recorded),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

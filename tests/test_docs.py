@@ -12,7 +12,7 @@ import pytest
 from metspack.checking.codes import ALL_CODES
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
-from metspack.layouts.folders import folder_use
+from metspack.layouts.interface import folder_use
 from metspack.locations.candidates import Convention
 from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.planning.division import Split

@@ -19,7 +19,8 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
-from metspack.layouts import FolderStyle, Layout, folders, readers
+from metspack.layouts import FolderStyle, Layout, readers
+from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
@@ -163,7 +164,7 @@ class BuildWork:
             self.packing.check()
         self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
-            folders.check_style(self.style, self.version)
+            check_style(self.style, self.version)
         if options.add_digests and self.version == "1.0":
             raise ConfigError(
                 "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
@@ -288,7 +289,7 @@ class BuildWork:
             self.division,
             staging.work,
             sharing=self.sharing,
-            departs=departures.add,
+            departs=departures.add_all,
             agreed=self._agreement(),
         )
 

@@ -9,7 +9,8 @@ from metspack.building import build
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
-from metspack.layouts import folders, readers
+from metspack.layouts import readers
+from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
@@ -96,7 +97,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         version = building_options.written_version(archive, options.siard_version)
         style = readers.style_for(options.reader, options.lob_folder_style, version)
         if version is not None:
-            folders.check_style(style, version)
+            check_style(style, version)
         division = build.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (

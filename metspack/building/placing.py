@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination
-from metspack.digests import MANIFEST_ALGORITHMS, Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
 from metspack.files import writing
 from metspack.layouts import Layout
-from metspack.mets.filetable import PlacedFile, Placements, placed_file
-from metspack.model import LobRef, Part
+from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
+from metspack.model import LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.planning.slices import Entry
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
 
@@ -30,7 +31,7 @@ class Placing:
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
     files get those of the manifests as well. ``identifying`` identifies formats, None
     for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
-    taken and proven, ``joined`` as well with one in parts.
+    taken and proven, but for those of runs that are as their cells say; ``joined`` as well with one in parts.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Placing:
         self._layout = layout
         self._prefix = prefix
         self._checksum = checksum
+        self._asked = algorithms
         self._of_whole = (checksum, *algorithms)
         self._of_file = (*MANIFEST_ALGORITHMS, checksum)
         self._joined = joined
@@ -60,32 +62,85 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def place(
-        self, entries: Iterable[tuple[LobRef, Part | None]], segment: Destination
-    ) -> Iterator[PlacedFile]:
-        """Place LOBs and parts in a segment, yielding each file once it is written.
+    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
+        """Place LOBs and parts in a segment, yielding files once they are written, those of a run together.
 
         Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
         where writing fails.
         """
-        for lob, part in entries:
-            lob_id = self._prefix + lob.place.id
-            path = self._layout.lob_path(lob.place, lob.extension)
-            if part is not None:
-                path += self._layout.part_suffix(part)
-            if part is None:
-                whole = self._place_whole(lob, path, segment)
-                yield placed_file(
-                    lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
-                )
+        for each in found:
+            if not isinstance(each, LobRun):
+                yield self._place_one(*each, segment)
+            elif self._is_plain(each.shared):
+                yield from self._place_run(each, segment)
             else:
-                hashers = self._place_part(lob, part, path, segment)
-                yield replace(
-                    # A piece of a film is no film: what the whole is, is said of the whole.
-                    placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
-                    part_of=lob_id,
-                    sequence=part.number,
+                for number in range(len(each)):
+                    yield self._place_one(each.lob(number), None, segment)
+
+    def _is_plain(self, shared: RunShared) -> bool:
+        """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
+        is_asked = bool(self._asked) and shared.digest is None
+        known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        return self._identifying is None and not is_asked and known
+
+    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
+        """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
+        shared = run.shared
+        media_type = shared.media_type if shared.recorded is None else shared.recorded
+        place = LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=0)
+        paths = self._layout.lob_paths(place, run.rows, shared.extension)
+        before = f"{self._prefix}{place.id.removesuffix('0')}"
+        ids = [f"{before}{row}" for row in run.rows]
+        stated = ((shared.digest, run.digests), (shared.proof, run.proofs))
+        names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated if name is not None))))
+        functions = [digest_function(name) for name in names]
+        expected = [(names.index(name), values) for name, values in stated if name is not None]
+        digests: list[list[str]] = []
+        start = 0
+
+        def placed(stop: int) -> Iterator[PlacedRun]:
+            if start < stop:
+                own = dict(zip(names, zip(*digests, strict=True), strict=True))
+                yield PlacedRun(
+                    id=ids[start:stop],
+                    path=paths[start:stop],
+                    size=run.sizes[start:stop],
+                    media_type=[media_type] * (stop - start),
+                    checksum=own[self._checksum],
+                    md5=own["MD5"],
+                    sha256=own["SHA-256"],
                 )
+
+        for number, data in enumerate(self._holdings.small_contents(run)):
+            if data is not None:
+                found = [digest(data) for digest in functions]
+                if all(found[at] == values[number] for at, values in expected):
+                    segment.put_small(paths[number], data)
+                    digests.append(found)
+                    self._moved(len(data))
+                    continue
+            yield from placed(number)
+            digests.clear()
+            start = number + 1
+            yield self._place_one(run.lob(number), None, segment)
+        yield from placed(len(run))
+
+    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
+        lob_id = self._prefix + lob.place.id
+        path = self._layout.lob_path(lob.place, lob.extension)
+        if part is None:
+            whole = self._place_whole(lob, path, segment)
+            return placed_file(
+                lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
+            )
+        path += self._layout.part_suffix(part)
+        hashers = self._place_part(lob, part, path, segment)
+        return replace(
+            # A piece of a film is no film: what the whole is, is said of the whole.
+            placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
+            part_of=lob_id,
+            sequence=part.number,
+        )
 
     def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
         return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying)

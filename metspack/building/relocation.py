@@ -8,8 +8,8 @@ from pathlib import Path
 from metspack import uris
 from metspack.building import segments
 from metspack.digests import Hashers
-from metspack.layouts import Layout, folders
-from metspack.layouts.folders import FolderStyle
+from metspack.layouts import Layout
+from metspack.layouts.interface import FolderStyle, folder_use
 from metspack.model import Digest, LobCell
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
@@ -54,7 +54,7 @@ class Relocation:
         self._upgrade = upgrade
         self._version = version = archive.metadata.version if upgrade is None else TARGET
         self._uses = {
-            column: folders.folder_use(layout, name, layout.container(first_place(column)), style, version)
+            column: folder_use(layout, name, layout.container(first_place(column)), style, version)
             for column in sorted(course.columns)
         }
         self._work = work

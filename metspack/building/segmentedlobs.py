@@ -13,7 +13,7 @@ from metspack.building.segmentedfolder import SegmentedFolder
 from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
-from metspack.files import tempdb, writing
+from metspack.files import tempdb
 from metspack.files.staging import Partial
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
@@ -21,7 +21,7 @@ from metspack.mets import filetable
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries
@@ -82,8 +82,8 @@ class SegmentedLobs(tempdb.Scratch):
         """
         with (
             Sharing() as sharing,
-            writing.NewFile(assignment.slice_path(staging.work, _LISTED)) as listed,
-            writing.NewFile(assignment.slice_path(staging.work, _AGAIN)) as again,
+            slices.Slice(slices.path(staging.work, _LISTED)) as listed,
+            slices.Slice(slices.path(staging.work, _AGAIN)) as again,
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
@@ -98,12 +98,12 @@ class SegmentedLobs(tempdb.Scratch):
                 if claimed == {lob.place.id}:
                     self.counted.lobs += 1
                     self.counted.bytes += lob.size
-                    listed.write(assignment.slice_line(lob, None))
+                    listed.add(lob)
                 elif claimed == {""}:
                     self.counted.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
-                    again.write(assignment.slice_line(lob, None))
+                    again.add(lob)
                 else:
                     others = ", ".join(sorted(claimed - {lob.place.id}))
                     raise SourceError(
@@ -146,7 +146,7 @@ class SegmentedLobs(tempdb.Scratch):
         accepted = options.accepted
         identifying = Identifying(staging.work / "probe") if options.identify else None
         with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_WHAT):
-            for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _LISTED)):
+            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
                 if is_split(lob):
                     passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted, identifying)
                     self._read_parts(lob, passage, progress)
@@ -157,7 +157,7 @@ class SegmentedLobs(tempdb.Scratch):
                     passage.end()
                     self._take(lob.extents[0], self._listed(passage))
                 self._note(passage)
-            for lob, _ in assignment.slice_entries(assignment.slice_path(staging.work, _AGAIN)):
+            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
                 passage = Passage(lob, holdings, (), accepted)
                 for _block in passage.portion():
                     pass

@@ -17,7 +17,7 @@ from typing import Any
 from metspack import processes
 from metspack.building import placing
 from metspack.building.placing import Placing
-from metspack.containers.ipwriter import Destination, Folder, Pack, Packing
+from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, writing
 from metspack.layouts import Layout
@@ -31,7 +31,7 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import Format
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -221,11 +221,11 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _open_target(task, spot) as target:
-                    entries = assignment.slice_entries(assignment.slice_path(task.work, spot.number))
-                    for file in placer.place(entries, target.lobs):
-                        placements.add(file)
-                        if file.part_of:
-                            proven.note_part(file, spot.objid)
+                    found = slices.runs(slices.path(task.work, spot.number))
+                    for placed in placer.place(found, target.lobs):
+                        placements.add(placed)
+                        if isinstance(placed, PlacedFile) and placed.part_of:
+                            proven.note_part(placed, spot.objid)
                     children.append(target.describe(placements))
             holdings.check_unchanged()
         proven.close()
@@ -247,7 +247,7 @@ class _FolderTarget:
     def __init__(self, task: SegmentTask, spot: SegmentSpot) -> None:
         self._task = task
         self._spot = spot
-        self.lobs: Destination = Folder(task.package / spot.content)
+        self.lobs = Folder(task.package / spot.content)
 
     def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
@@ -282,7 +282,9 @@ class _PackTarget:
 def _open_target(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderTarget | _PackTarget]:
     """Open the folder or packed file that a segment is placed in, for the length of a block."""
     if task.packing is None:
-        yield _FolderTarget(task, spot)
+        target = _FolderTarget(task, spot)
+        with target.lobs:
+            yield target
         return
     work = task.work / f"pack-{spot.number}"
     writing.make_directory(work)
@@ -302,7 +304,7 @@ def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
     """Write the documents of an IP below ``root``; returns their digests by path."""
-    content = ChildContent(spot=spot, parent=task.parent, files=placements.files, ids=placements.ids)
+    content = ChildContent(spot=spot, parent=task.parent, files=placements.runs)
     return task.dialect.write_child(root, content)
 
 

@@ -20,6 +20,7 @@ from metspack.containers.zipwriter import ZipWriter, moment
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
+from metspack.files.tempdb import Closable
 
 ZIP, TAR = "zip", "tar"
 FORMS = (ZIP, TAR)
@@ -37,25 +38,49 @@ class Destination(Protocol):
         Raises ``TargetError``.
         """
 
+    def put_small(self, path: str, data: bytes | memoryview) -> None:
+        """Put a file of these bytes; raises ``TargetError``."""
 
-class Folder:
-    """A new folder, which files are written into. Raises ``TargetError`` when it exists."""
+
+class Folder(Closable):
+    """A new folder, which files are written into; a context manager.
+
+    Raises ``TargetError`` when it exists.
+    """
 
     def __init__(self, root: Path) -> None:
         writing.make_directories(root.parent)
         writing.make_directory(root)
         self._root = root
         self._made: set[str] = set()
+        self._open: tuple[str, writing.OpenFolder] | None = None
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:  # noqa: ARG002 -- a file just grows
         """Write a file, on disk when this returns."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._made:
-            writing.make_directories(self._root / folder)
-            self._made.add(folder)
+        self._make(path.rpartition("/")[0])
         with writing.NewFile(self._root / path) as file:
             for block in blocks:
                 file.write(block)
+
+    def put_small(self, path: str, data: bytes | memoryview) -> None:
+        """Write a file of these bytes, on disk when this returns; the folder of the last stays open."""
+        folder, _, name = path.rpartition("/")
+        if self._open is None or self._open[0] != folder:
+            self.close()
+            self._make(folder)
+            self._open = folder, writing.OpenFolder(self._root / folder)
+        self._open[1].write(name, data)
+
+    def _make(self, folder: str) -> None:
+        if folder not in self._made:
+            writing.make_directories(self._root / folder)
+            self._made.add(folder)
+
+    def close(self) -> None:
+        """Close the folder that is open."""
+        if self._open is not None:
+            (_, folder), self._open = self._open, None
+            folder.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +192,10 @@ class Pack:
         """Add a file of ``size`` bytes."""
         self._form.add(f"{self._folder}/{path}", blocks, size)
 
+    def put_small(self, path: str, data: bytes | memoryview) -> None:
+        """Add a file of these bytes."""
+        self.put(path, (bytes(data),), len(data))
+
     def below(self, folder: str) -> Destination:
         """Return a destination for files below a folder of the IP ("" is its own)."""
         return _PackedFolder(self, f"{folder}/") if folder else self
@@ -208,6 +237,9 @@ class _PackedFolder:
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
         self.pack.put(self.prefix + path, blocks, size)
+
+    def put_small(self, path: str, data: bytes | memoryview) -> None:
+        self.pack.put_small(self.prefix + path, data)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

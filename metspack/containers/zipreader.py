@@ -7,6 +7,7 @@ disk, so that ten million entries need no more memory than ten. Nothing is ever 
 from __future__ import annotations
 
 import sqlite3
+import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from metspack.containers.zipformat import (
     MAX16,
     MISLEADING,
     PLAIN,
+    STORED,
     Row,
     descriptor_length,
     encoded,
@@ -86,6 +88,36 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
     if crc != extent.crc:
         problem = f"has CRC-32 {crc:08x}; expected {extent.crc:08x}"
         raise refusal(what, extent.name, problem, DAMAGED)
+
+
+_SLACK = 128  # bytes that the extra field of a local header may have
+
+
+def small_contents(medium: Medium, extent: ZipExtent, *, what: str) -> bytes | None:
+    """Return the bytes of a small entry, proven, in one read; None for one that ``contents`` has to see."""
+    if extent.method not in {STORED, DEFLATED}:
+        return None
+    length = min(LOCAL.size + len(extent.name) + _SLACK + extent.compressed, extent.limit - extent.offset)
+    try:
+        head = medium.pread(length, extent.offset)
+        place = _span(medium, head, extent, what)
+    except (OSError, SourceError, struct.error):
+        return None
+    start = place.data - place.start
+    data = head[start : start + extent.compressed]
+    if len(data) < extent.compressed:
+        return None
+    if extent.method == DEFLATED:
+        inflater = inflating.decompressobj(-15)
+        try:
+            out = inflater.decompress(data, extent.size + 1)
+        except inflating.error:
+            return None
+        if not inflater.eof or inflater.unused_data or inflater.unconsumed_tail:
+            return None
+        data = out
+    is_right = len(data) == extent.size and inflating.crc32(data) == extent.crc
+    return data if is_right else None
 
 
 def is_hollow(extent: ZipExtent) -> bool:

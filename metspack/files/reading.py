@@ -12,8 +12,9 @@ import os
 import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Self
 
@@ -100,6 +101,57 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
         os.close(descriptor)
 
 
+Status = tuple[int, int, int, int]
+"""Size in bytes, time of change in nanoseconds, inode and device of a file."""
+
+
+def small_files(
+    root: Path,
+    folders: Sequence[str],
+    names: Iterable[str],
+    stamps: Iterable[Status | None],
+    buffer: memoryview,
+) -> Iterator[memoryview | None]:
+    """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
+
+    Odd is what is not a regular file, cannot be read, does not fit, or has not this status (None for any),
+    before it was read and afterwards: who needs to know more looks at it with ``opened``. No link is followed
+    below ``root``. What is yielded is there until the next is asked for.
+    """
+    try:
+        folder = opened_folder(root, folders)
+    except OSError:
+        yield from (None for _ in names)
+        return
+    try:
+        for name, stamp in zip(names, stamps, strict=False):
+            try:
+                yield _small(folder, name, stamp, buffer)
+            except OSError:
+                yield None
+    finally:
+        os.close(folder)
+
+
+def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> memoryview | None:
+    descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode) or before.st_size >= len(buffer):
+            return None
+        if stamp is not None and _status(before) != stamp:
+            return None
+        size = os.readv(descriptor, (buffer,))
+        is_same = size == before.st_size and (stamp is None or _status(os.fstat(descriptor)) == stamp)
+        return buffer[:size] if is_same else None
+    finally:
+        os.close(descriptor)
+
+
+def _status(found: os.stat_result) -> Status:
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+
+
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
 
@@ -122,39 +174,6 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
             take(chunk)
         for start in range(0, len(chunk), BLOCK):
             yield chunk[start : start + BLOCK]
-
-
-class SmallFiles:
-    """Files of one folder that are opened and read at one go, into one buffer; a context manager.
-
-    The way to the folder is walked once, as ``opened`` has it, and no link is followed in it. Raises OSError
-    when it cannot be opened. A ``buffer`` of ``CHUNK`` bytes may serve several folders in turn.
-    """
-
-    def __init__(self, root: Path, segments: Sequence[str] = (), buffer: bytearray | None = None) -> None:
-        self.descriptor = opened_folder(root, segments)
-        self._buffer = memoryview(bytearray(CHUNK) if buffer is None else buffer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.descriptor)
-
-    def read(self, name: str) -> memoryview | None:
-        """Return all bytes of a file, for as long as no other is read; raises OSError.
-
-        None for all that is not a regular file of at most ``CHUNK`` bytes, which ``opened`` judges.
-        """
-        descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=self.descriptor)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > CHUNK:
-                return None
-            size = os.readv(descriptor, (self._buffer,))
-        finally:
-            os.close(descriptor)
-        return self._buffer[:size] if size == status.st_size else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,36 +293,28 @@ def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[
 
     ``progress`` is told of small files now and then, and at the end of a run.
     """
-    buffer = bytearray(CHUNK)
+    buffer = memoryview(bytearray(CHUNK))
     return [_hash_run(run, buffer, progress) for run in runs]
 
 
-def _hash_run(run: FileRun, buffer: bytearray, progress: Callable[[int], None]) -> HashedRun:
+def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
     names = run.names.split("/")
-    folder = None
     if run.asked.is_plain:
-        with suppress(OSError):  # each file tells it
-            folder = SmallFiles(run.root, run.folder, buffer)
-    if folder is not None:
-        with folder:
-            return _hash_small(run, names, folder, progress)
+        return _hash_small(run, names, buffer, progress)
     outcomes = [hash_file(run.root, (*run.folder, name), run.asked, progress) for name in names]
     return HashedRun.of(outcomes, run.asked.algorithms)
 
 
 def _hash_small(
-    run: FileRun, names: Sequence[str], folder: SmallFiles, progress: Callable[[int], None]
+    run: FileRun, names: Sequence[str], buffer: memoryview, progress: Callable[[int], None]
 ) -> HashedRun:
     """Read files that are expected to be small; larger ones, and errors, cost one more look."""
     algorithms = run.asked.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
     untold = 0
-    for number, name in enumerate(names):
-        try:
-            data = folder.read(name)
-        except OSError:
-            data = None
+    contents = small_files(run.root, run.folder, names, repeat(None), buffer)
+    for number, (data, name) in enumerate(zip(contents, names, strict=False)):
         if data is not None:
             for _, digest, values in columns:
                 values.append(digest(data))

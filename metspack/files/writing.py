@@ -137,6 +137,49 @@ class NewFile:
                 os.unlink(self.path)
 
 
+class OpenFolder:
+    """A folder that many small files are written into, each at once; a context manager.
+
+    Raises ``TargetError`` when it cannot be opened.
+    """
+
+    __slots__ = ("_descriptor", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with explained(path):
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def write(self, name: str, data: bytes | memoryview) -> None:
+        """Write a file that did not exist before, on disk when this returns; raises ``TargetError``."""
+        try:
+            descriptor = os.open(name, _CREATE, 0o644, dir_fd=self._descriptor)
+            try:
+                rest = data[os.write(descriptor, data) :]
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+                os.fsync(descriptor)
+            except BaseException:
+                with suppress(OSError):  # the error is the one to tell
+                    os.unlink(name, dir_fd=self._descriptor)
+                raise
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            with explained(self.path / name):
+                raise error from None
+
+    def close(self) -> None:
+        """Close the folder."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 def make_directory(path: Path) -> None:
     """Make a directory that must not exist; raises ``TargetError``."""
     with explained(path):

@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from metspack.errors import ConfigError
 from metspack.layouts import lobseg, siard22
-from metspack.layouts.folders import FolderStyle
-from metspack.layouts.interface import Layout, LobName, PartName, SegmentName, safe_extension
+from metspack.layouts.interface import FolderStyle, Layout, LobName, PartName, SegmentName, safe_extension
 
 __all__ = ["LAYOUTS", "FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension"]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, unique
 
+from metspack.errors import ConfigError
 from metspack.model import LobPlace, Part
 
 _EXTENSION = re.compile(r"[A-Za-z0-9]{1,10}")
@@ -68,8 +70,11 @@ class Layout:
     segment_id: Callable[[str, str, int], str]
     """The same as one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
 
-    lob_path: Callable[[LobPlace, str], str]
-    """The path of a whole LOB in its segment, of place and extension (made safe: ``safe_extension``)."""
+    lob_paths: Callable[[LobPlace, Sequence[int], str], list[str]]
+    """The paths of whole LOBs of a column in their segment, of any place in it, the rows and the extension.
+
+    The extension is made safe (``safe_extension``).
+    """
 
     part_suffix: Callable[[Part], str]
     """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
@@ -93,6 +98,10 @@ class Layout:
     parsed_path: Callable[[str, str], LobName | None]
     """The reverse of ``lob_path`` with or without a ``part_suffix``, of container and path."""
 
+    def lob_path(self, place: LobPlace, extension: str) -> str:
+        """Return the path of a whole LOB in its segment."""
+        return self.lob_paths(place, (place.row,), extension)[0]
+
 
 def safe_extension(extension: str) -> str:
     """Return the extension that a LOB's file gets: the source's own, or ``bin``.
@@ -104,3 +113,57 @@ def safe_extension(extension: str) -> str:
     if _EXTENSION.fullmatch(extension) and not _LIKE_A_PART.fullmatch(extension):
         return extension
     return "bin"
+
+
+# --- lobFolder: how the archive leads to its segments. SIARD has no one way that all readers follow ---
+
+
+@unique
+class FolderStyle(Enum):
+    """The use of the lobFolder elements of database, columns and fields to lead to the segments.
+
+    ``DILCIS``: database and column, from the folder that holds the .siard (statement of the DILCIS Board
+    on the location of LOBs). ``SFA``: the innermost field that has the LOB alone, or the column, from the
+    .siard as if it were a folder. ``DBPTK``: the column alone in SIARD 2.2, no lobFolder in 2.0 and 2.1,
+    whose cells lead out of the .siard themselves.
+    """
+
+    DILCIS = "dilcis"
+    SFA = "sfa"
+    DBPTK = "dbptk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderUse:
+    """The values of lobFolder for the LOBs of one column, None for none, and what their cells begin with.
+
+    ``is_innermost`` puts the column's lobFolder to each innermost field that has LOBs, where
+    metadata.xml has such fields.
+    """
+
+    database: str | None = None
+    column: str | None = None
+    before: str = ""
+    is_innermost: bool = False
+
+
+def check_style(style: FolderStyle, version: str) -> None:
+    """Raise ``ConfigError`` where a style has no form in a version of SIARD."""
+    if style is FolderStyle.DBPTK and version == "1.0":
+        raise ConfigError(
+            "--lob-folder-style dbptk has no form in SIARD 1.0: DBPTK reads no LOB outside such an archive",
+            hint="Choose another style; no reader of SIARD 1.0 knows LOBs outside.",
+        )
+
+
+def folder_use(layout: Layout, name: str, container: str, style: FolderStyle, version: str) -> FolderUse:
+    """Return the use of lobFolder for LOBs in a container of the package ``name``.
+
+    ``version`` is the archive's, "1.0" to "2.2"; the cells' own part is ``Layout.cell_file``.
+    """
+    above, below = layout.column_folders(name, container)
+    if style is FolderStyle.DILCIS:
+        return FolderUse(database=f"./{above}", column=below or "./")
+    if style is FolderStyle.DBPTK and version in {"2.0", "2.1"}:
+        return FolderUse(before=f"../{above}{below}")
+    return FolderUse(column=f"../{above}{below}", is_innermost=style is FolderStyle.SFA)

@@ -7,6 +7,7 @@ All LOBs share one series of segments. Parts are ``record14.bin.0``, ``.1`` ... 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from metspack.layouts.interface import (
     FROM_1,
@@ -42,14 +43,18 @@ def lob_folder(place: LobPlace) -> str:
     return f"{folder}/{below.replace('.', '/')}" if below else folder
 
 
-def lob_file(place: LobPlace, extension: str) -> str:
-    """Return the name of a LOB's file: records count from 0, rows from 1 (recommendation 0.28 §5.1)."""
-    return f"record{place.row - 1}.{safe_extension(extension)}"
+def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    """Return the places of a column's LOBs inside their segment.
+
+    Records count from 0, rows from 1 (recommendation 0.28 §5.1).
+    """
+    folder, extension = lob_folder(place), safe_extension(extension)
+    return [f"{folder}/record{row - 1}.{extension}" for row in rows]
 
 
 def lob_path(place: LobPlace, extension: str) -> str:
     """Return a LOB's place inside its segment."""
-    return f"{lob_folder(place)}/{lob_file(place, extension)}"
+    return lob_paths(place, (place.row,), extension)[0]
 
 
 def part_suffix(part: Part) -> str:
@@ -103,7 +108,7 @@ LAYOUT = Layout(
     container=_container,
     segment_folder=_segment_folder,
     segment_id=_segment_folder,
-    lob_path=lob_path,
+    lob_paths=lob_paths,
     part_suffix=part_suffix,
     cell_file=cell_file,
     column_folders=_column_folders,

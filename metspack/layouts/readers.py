@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metspack.errors import ConfigError
-from metspack.layouts.folders import FolderStyle
-from metspack.layouts.interface import safe_extension
+from metspack.layouts.interface import FolderStyle, safe_extension
 from metspack.layouts.names import ArchiveRoutes, LobRoute
 from metspack.model import LobRef
 from metspack.sizes import counted

@@ -8,6 +8,7 @@ The standard has no names for nested cells: ``c3.u2.u3`` lies with its column as
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from metspack.layouts import names
 from metspack.layouts.interface import (
@@ -44,9 +45,18 @@ def segment_id(name: str, container: str, index: int) -> str:
     return f"{name}_{container}_seg_{index}"
 
 
+def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    """Return the names of files of a column's LOBs, which lie in their segment without folders.
+
+    Rows count from 1 (L_7.1-0).
+    """
+    cell, extension = f"t{place.table}_{place.cell.replace('.', '_')}", safe_extension(extension)
+    return [f"{cell}_r{row}.{extension}" for row in rows]
+
+
 def lob_path(place: LobPlace, extension: str) -> str:
-    """Return the name of a LOB's file, which lies in its segment without folders (L_7.1-0; rows from 1)."""
-    return f"t{place.table}_{place.cell.replace('.', '_')}_r{place.row}.{safe_extension(extension)}"
+    """Return the name of a LOB's file in its segment."""
+    return lob_paths(place, (place.row,), extension)[0]
 
 
 def part_suffix(part: Part) -> str:
@@ -98,7 +108,7 @@ LAYOUT = Layout(
     container=container,
     segment_folder=segment_folder,
     segment_id=segment_id,
-    lob_path=lob_path,
+    lob_paths=lob_paths,
     part_suffix=part_suffix,
     cell_file=cell_file,
     column_folders=column_folders,

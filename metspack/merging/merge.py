@@ -182,7 +182,7 @@ class _MergeWork:
                 objid=self.objid,
                 containers=len(self.containers),
                 archive=self.archive.id,
-                files=placed.files,
+                files=placed.runs,
                 split=wholes.lobs,
                 parts=wholes.parts,
                 root=self.root,

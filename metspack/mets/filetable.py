@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
@@ -28,6 +29,10 @@ class PlacedFile:
     """The part's number, from 0."""
     format: Format | None = None
     """Its format, for those that were identified."""
+
+    def below(self, folder: str) -> PlacedFile:
+        """Return the same file by its path from above a folder, which ends with a slash."""
+        return replace(self, path=folder + self.path)
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
@@ -62,7 +67,7 @@ COLUMNS = (*_OWN, "puid", "format_name", "format_version")
 """The columns of a table of placed files."""
 
 
-def row_of(file: PlacedFile) -> tuple[object, ...]:
+def row_of(file: PlacedFile) -> tuple[Any, ...]:
     """Return a placed file as a row of such a table."""
     return (*(getattr(file, name) for name in _OWN), *row_of_format(file.format))
 
@@ -84,31 +89,125 @@ def format_of(row: Sequence[Any]) -> Format | None:
     return None if puid is None else Format(puid=puid, name=name, version=version)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRun:
+    """Placed files, one after the other, as columns of one length; none is a part or has a format."""
+
+    id: Sequence[str]
+    path: Sequence[str]
+    size: Sequence[int]
+    media_type: Sequence[str]
+    checksum: Sequence[str]
+    md5: Sequence[str]
+    sha256: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def below(self, folder: str) -> PlacedRun:
+        """Return the same files by their paths from above a folder, which ends with a slash."""
+        return replace(self, path=[folder + each for each in self.path])
+
+    def files(self) -> Iterator[PlacedFile]:
+        """Yield the files one by one."""
+        for row in zip(*self.columns(), strict=True):
+            yield PlacedFile(**dict(zip(_PLAIN, row, strict=True)))
+
+    def columns(self) -> tuple[Sequence[Any], ...]:
+        """Return the columns in the order of the fields."""
+        return self.id, self.path, self.size, self.media_type, self.checksum, self.md5, self.sha256
+
+
+_PLAIN = tuple(PlacedRun.__dataclass_fields__)
+_LONGEST = 1_000  # files in a run
+
+Placed = PlacedFile | PlacedRun
+"""A file, or many that are alike."""
+
+
+def runs(files: Iterable[PlacedFile]) -> Iterator[Placed]:
+    """Yield files together as far as they are alike, in their order."""
+    rows: list[tuple[Any, ...]] = []
+    for file in files:
+        is_plain = not file.part_of and file.sequence is None and file.format is None
+        if rows and (not is_plain or len(rows) == _LONGEST):
+            yield _run(rows)
+            rows = []
+        if is_plain:
+            rows.append(row_of(file)[: len(_PLAIN)])
+        else:
+            yield file
+    if rows:
+        yield _run(rows)
+
+
+def _run(rows: list[tuple[Any, ...]]) -> PlacedRun:
+    return PlacedRun(**dict(zip(_PLAIN, zip(*rows, strict=True), strict=True)))
+
+
+def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
+    """Yield files one by one."""
+    for each in files:
+        if isinstance(each, PlacedRun):
+            yield from each.files()
+        else:
+            yield each
+
+
 class Placements(tempdb.Scratch):
     """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
 
     def __init__(self) -> None:
-        super().__init__(f"CREATE TABLE placed (n INTEGER PRIMARY KEY, {', '.join(COLUMNS)})", "BEGIN")
+        super().__init__(
+            "CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT)",
+            "CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT)",
+            "BEGIN",
+        )
+        self._waiting: list[PlacedFile] = []
 
-    def add(self, file: PlacedFile) -> None:
-        """Add the next file."""
+    def add(self, file: Placed) -> None:
+        """Add the next file, or the next files."""
+        if isinstance(file, PlacedFile):
+            self._waiting.append(file)
+            if len(self._waiting) < _LONGEST:
+                return
+            self._flush()
+        else:
+            self._flush()
+            self._put(file)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            for each in runs(self._waiting):
+                self._put(each)
+            self._waiting.clear()
+
+    def _put(self, placed: Placed) -> None:
+        kept: Any
+        lines: Iterable[tuple[str, str, str]]
+        if isinstance(placed, PlacedFile):
+            kept, lines = row_of(placed), [(placed.path, placed.md5, placed.sha256)]
+        else:
+            kept, lines = placed.columns(), zip(placed.path, placed.md5, placed.sha256, strict=True)
         with tempdb.explained("the files of a segment"):
-            self._database.execute(_PUT, row_of(file))
+            self._database.execute("INSERT INTO placed (columns) VALUES (?)", (json.dumps(kept),))
+            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", lines)
+
+    def runs(self) -> Iterator[Placed]:
+        """Yield the files in the order they were placed, together as they were added."""
+        self._flush()
+        for (kept,) in self._database.execute("SELECT columns FROM placed ORDER BY n"):
+            columns = json.loads(kept)
+            if len(columns) == len(_PLAIN):
+                yield PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
+            else:
+                yield file_of(columns)
 
     def files(self) -> Iterator[PlacedFile]:
-        """Yield the files in the order they were placed."""
-        for row in self._database.execute(_ALL):
-            yield file_of(row)
-
-    def ids(self) -> Iterator[str]:
-        """Yield the files' ids in the order they were placed."""
-        for (each,) in self._database.execute("SELECT id FROM placed ORDER BY n"):
-            yield each
+        """Return an iterator over the files in the order they were placed."""
+        return one_by_one(self.runs())
 
     def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
-        yield from self._database.execute("SELECT path, md5, sha256 FROM placed ORDER BY path")
-
-
-_PUT = f"INSERT INTO placed ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
-_ALL = f"SELECT {', '.join(COLUMNS)} FROM placed ORDER BY n"  # noqa: S608
+        self._flush()
+        yield from self._database.execute("SELECT path, md5, sha256 FROM line ORDER BY path")

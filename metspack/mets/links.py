@@ -15,6 +15,9 @@ from enum import Enum, unique
 SPLITLOB = "SPLITLOB"
 """The TYPE of the structMap that says in which children the parts of LOBs are."""
 
+SPLIT_LOBS = "split LOB"
+"""The USE of the fileGrp that says what the whole LOBs are."""
+
 _PARENT = ("parent", "godfather")
 _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metspack import resources
 from metspack.digests import Hashers
 from metspack.mets import writer
-from metspack.mets.filetable import PlacedFile
+from metspack.mets.filetable import Placed, PlacedFile
 from metspack.model import Digest, Format
 
 TEMPLATES = resources.template_folder() / "premis"
@@ -99,19 +100,19 @@ def write(
     target: Path,
     *,
     top: PremisWhole,
-    files: Iterable[FileObject],
+    files: Iterable[FileObject | str],
     events: Iterable[Event],
     created: str,
     agents: Iterable[PremisAgent],
     algorithms: Iterable[str],
 ) -> Hashers:
-    """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held.
+    """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held, some by ``rows``.
 
     ``created`` is the time of the events, as xs:dateTime. Raises ``TargetError`` and ``ConfigError``.
     """
     facts = {
         "top": top,
-        "files": files,
+        "files": (each if isinstance(each, str) else _file(each) for each in files),
         "events": events,
         "created": created,
         "agents": agents,
@@ -119,6 +120,15 @@ def write(
     return writer.write_document(target, TEMPLATES, "premis.xml.j2", facts, algorithms)
 
 
-def objects(files: Iterable[PlacedFile], checksum_type: str, folder: str) -> Iterator[FileObject]:
-    """Yield the objects of placed files as ``of_placed`` does."""
-    return (of_placed(each, checksum_type, folder) for each in files)
+def rows(files: Iterable[Placed], checksum_type: str, folder: str) -> Iterator[str]:
+    """Yield placed files as PREMIS has them, many at a time; they lie below ``folder``, as ``of_placed``."""
+
+    def row(file: Mapping[str, Any]) -> str:
+        own = {name: value for name, value in file.items() if name != "href"}
+        return _file(of_placed(PlacedFile(**own), checksum_type, folder))
+
+    return map(writer.RowFormat(row).text, files)
+
+
+def _file(file: FileObject) -> str:
+    return writer.fragment(TEMPLATES, "_file.xml.j2", "file", file)

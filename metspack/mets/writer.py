@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from metspack import resources, safexml, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
+from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BUFFERED_EVENTS = 500
+_BUFFER = 1 << 16
 
 
 def finalized(value: object) -> Markup:
@@ -57,9 +59,9 @@ def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
     return environment
 
 
-def fragment(folder: Path, template: str, macro: str, *values: object) -> str:
+def fragment(folder: Path, template: str, macro: str, *values: object, **facts: object) -> str:
     """Return the text that a macro of a template gives for some values; raises ``ConfigError``."""
-    made: str = getattr(_module(folder, template), macro)(*values)
+    made: str = getattr(_module(folder, template), macro)(*values, **facts)
     return made
 
 
@@ -86,15 +88,80 @@ def write_document(
     Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
     and ``ConfigError``.
     """
-    stream = _environment(folder).get_template(template).stream(facts)
-    stream.enable_buffering(_BUFFERED_EVENTS)
     hashers = Hashers(algorithms)
     with writing.NewFile(target) as file:
-        for piece in stream:
-            block = piece.encode()
+        for block in _blocks(_environment(folder).get_template(template).generate(facts)):
             hashers.update(block)
             file.write(block)
     return hashers
+
+
+def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
+    """Yield text together, as bytes: a template gives some pieces of a word and others of a thousand rows."""
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _BUFFER:
+            yield "".join(waiting).encode()
+            waiting.clear()
+            size = 0
+    yield "".join(waiting).encode()
+
+
+_MARK = re.compile("\ue000([a-z0-9_]+)\ue001")
+_SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
+"""Values, a line each, that are the same in XML and, as names of folders and files, in a reference."""
+
+
+class RowFormat:
+    """The text that a macro of a template gives for every file, formatted by the thousand.
+
+    ``macro`` is called once with names between marks, in place of values; what comes out is the format of
+    all further rows. ``href`` makes the reference to a path.
+    """
+
+    def __init__(self, macro: Callable[[Mapping[str, Any]], str], href: Callable[[str], str] = str) -> None:
+        self._macro = macro
+        self._href = href
+        self._before = str(finalized(href("a"))).removesuffix("a")
+        names = (*PlacedRun.__dataclass_fields__, "href")
+        odd = {"part_of": "", "sequence": None, "format": None}
+        text = macro({name: f"\ue000{name}\ue001" for name in names} | odd)
+        pieces = _MARK.split(text)
+        self._names = pieces[1::2]
+        pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
+        pieces[1::2] = ["%s"] * len(self._names)
+        self._format = "".join(pieces)
+        # A text that itself has marks gives another format.
+        self._is_usual = "\ue000" not in macro(dict.fromkeys(names, "a") | odd)
+
+    def text(self, placed: Placed) -> Markup:
+        """Return the rows of files; raises ``ConfigError`` for a value that XML cannot hold."""
+        if isinstance(placed, PlacedFile):
+            return self._one(placed)
+        if not self._is_usual:
+            return Markup().join(map(self._one, placed.files()))
+        columns = map(self._column, self._names, repeat(placed))
+        rows = zip(*columns, strict=True)
+        return Markup("".join(map(self._format.__mod__, rows)))  # noqa: S704 -- each value was made safe
+
+    def _one(self, file: PlacedFile) -> Markup:
+        facts = {name: getattr(file, name) for name in PlacedFile.__dataclass_fields__}
+        return Markup(self._macro(facts | {"href": self._href(file.path)}))  # noqa: S704 -- a template's
+
+    def _column(self, name: str, placed: PlacedRun) -> Iterable[object]:
+        if name == "size":
+            return placed.size
+        values: Sequence[str] = placed.path if name == "href" else getattr(placed, name)
+        text = "\n".join(values)
+        is_safe = _SAFE.fullmatch(text) is not None and text.count("\n") == len(values) - 1
+        if name != "href":
+            return values if is_safe else map(finalized, values)
+        if is_safe and self._href(values[0]) == self._before + values[0]:
+            return map(self._before.__add__, values) if self._before else values
+        return (finalized(self._href(each)) for each in values)
 
 
 Watch = Callable[[str, dict[str, str], Sequence[str]], str]

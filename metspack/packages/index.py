@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,6 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
 
 
 _PACKS = tuple(os.fsdecode(each) for each in SUFFIXES)
-_WHOLE = "split LOB"  # USE of the fileGrp that says what the wholes are
 _BATCH = 2_000
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -199,7 +199,7 @@ class MetsTables(tempdb.Closable):
         if isinstance(fact, reader.File):
             self._file(document, fact)
         elif isinstance(fact, reader.Fptr):
-            document.pointed = fact.fileid
+            document.pointed = fact.fileid.strip()
         elif isinstance(fact, links.Mptr):
             self._mptr(document, fact)
         elif isinstance(fact, reader.Root):
@@ -224,6 +224,8 @@ class MetsTables(tempdb.Closable):
         self._put(_PUT_MPTR, document.number, href, *kind, fact.is_upward, fact.div, fact.line)
 
     def _file(self, document: _Document, fact: reader.File) -> None:
+        if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
+            fact = replace(fact, id=fact.id.strip())
         size, digest = size_of(fact), digest_of(fact)
         said = (
             size,
@@ -232,7 +234,7 @@ class MetsTables(tempdb.Closable):
             fact.mimetype,
             format_words(format_of(fact)),
         )
-        if _WHOLE in fact.groups and fact.href is None:
+        if links.SPLIT_LOBS in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
             self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
             return

@@ -6,30 +6,14 @@ What is kept in memory is per segment and per column, never per LOB.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.files import reading, writing
-from metspack.model import (
-    Digest,
-    Extent,
-    FileExtent,
-    Format,
-    LobCell,
-    LobPlace,
-    LobRef,
-    Part,
-    Proofs,
-    Recorded,
-    Segment,
-    Slot,
-    ZipExtent,
-)
+from metspack.model import LobPlace, LobRef, Segment, Slot, ZipExtent
+from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -38,92 +22,7 @@ from metspack.sources.archive import Archive, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
-_ZIP = tuple(ZipExtent.__dataclass_fields__)
-_FILE = tuple(FileExtent.__dataclass_fields__)
-
-
-def slice_path(work: Path, number: int) -> Path:
-    """Return the path of a segment's slice; ``number`` is the segment's in the order of the plan."""
-    return work / f"slice-{number}.jsonl"
-
-
-def slice_line(lob: LobRef, part: Part | None) -> bytes:
-    """Return a LOB, or a part of one, as a line of a slice."""
-    cell, place = lob.cell, lob.place
-    proofs = lob.proofs
-    fields = (
-        (place.schema, place.table, place.cell, place.row),
-        (cell.file, cell.length, _said(cell.digest)),
-        (lob.size, lob.extension, lob.media_type, _kind(lob.recorded)),
-        [_written(extent) for extent in lob.extents],
-        part and (part.number, part.offset, part.size, part.is_last),
-        proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
-    )
-    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
-
-
-def _kind(said: Recorded | None) -> tuple[str, ...] | None:
-    if said is None:
-        return None
-    of = said.format
-    return (said.media_type,) if of is None else (said.media_type, of.puid, of.name, of.version)
-
-
-def _recorded(said: list[str] | None) -> Recorded | None:
-    if said is None:
-        return None
-    media_type, *of = said
-    return Recorded(
-        media_type=media_type, format=Format(puid=of[0], name=of[1], version=of[2]) if of else None
-    )
-
-
-def _said(digest: Digest | None) -> tuple[str, str] | None:
-    return None if digest is None else (digest.algorithm, digest.value)
-
-
-def _digest(said: list[str] | None) -> Digest | None:
-    return None if said is None else Digest(algorithm=said[0], value=said[1])
-
-
-def _written(extent: Extent) -> list[Any]:
-    return [getattr(extent, name) for name in (_ZIP if isinstance(extent, ZipExtent) else _FILE)]
-
-
-def _extent(fields: list[Any]) -> Extent:
-    if len(fields) == len(_ZIP):
-        return ZipExtent(**dict(zip(_ZIP, fields, strict=True)))
-    root, names, *stamp = fields
-    return FileExtent(**dict(zip(_FILE, (root, tuple(names), *stamp), strict=True)))
-
-
-def slice_entries(path: Path) -> Iterator[tuple[LobRef, Part | None]]:
-    """Yield the LOBs and parts of a slice, as ``line`` wrote them."""
-    with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
-        for each in lines:
-            place, (file, length, digest), (size, extension, kind, said), extents, part, proofs = json.loads(
-                each
-            )
-            schema, table, cell, row = place
-            yield (
-                LobRef(
-                    cell=LobCell(
-                        place=LobPlace(schema=schema, table=table, cell=cell, row=row),
-                        file=file,
-                        length=length,
-                        digest=_digest(digest),
-                    ),
-                    size=size,
-                    extension=extension,
-                    media_type=kind,
-                    extents=tuple(_extent(extent) for extent in extents),
-                    proofs=proofs
-                    and Proofs(whole=_digest(proofs[0]), extents=tuple(_digest(each) for each in proofs[1])),
-                    recorded=_recorded(said),
-                ),
-                part and Part(number=part[0], offset=part[1], size=part[2], is_last=part[3]),
-            )
-
+_AT_ONCE = 1_000
 
 Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
@@ -212,23 +111,27 @@ def assign(
     work: Path,
     *,
     sharing: Sharing,
-    departs: Callable[[str], object],
+    departs: Callable[[Iterable[str]], object],
     agreed: Callable[[Segment | None], None],
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is called with each entry that leaves the archive, ``agreed`` with each segment once it is
-    closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
+    ``departs`` is called with entries that leave the archive, many at a time, ``agreed`` with each segment
+    once it is closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _CourseWriter(work)
 
     def own() -> Iterator[LobRef]:
+        leaving: list[str] = []
         for lob in lobs:
             writer.course.columns.add(column_of(lob.place))
-            for entry in lob.entries:
-                departs(entry)
+            leaving += lob.entries
+            if len(leaving) >= _AT_ONCE:
+                departs(leaving)
+                leaving.clear()
             if sharing.is_first(lob, division.layout.container(lob.place)):
                 yield lob
+        departs(leaving)
 
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):
@@ -250,7 +153,7 @@ class _CourseWriter:
     def __init__(self, work: Path) -> None:
         self.course = Course()
         self._work = work
-        self._open: dict[tuple[str, int], tuple[int, writing.NewFile]] = {}
+        self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
         self._fingerprint = hashlib.sha256()
 
     def take(self, slot: Slot) -> None:
@@ -262,9 +165,9 @@ class _CourseWriter:
             course.keys.append(key)
             if goes_on:
                 course.joined.add(number)
-            self._open[key] = number, writing.NewFile(slice_path(self._work, number))
+            self._open[key] = number, slices.Slice(slices.path(self._work, number))
         number, file = self._open[key]
-        file.write(slice_line(lob, part))
+        file.add(lob, part)
         course.files += 1
         if not goes_on:
             course.split += part is not None

@@ -16,6 +16,9 @@ from metspack.sizes import counted
 _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
+_AT_ONCE = 1_000
+_HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
+_BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
@@ -28,10 +31,12 @@ class Sharing(tempdb.Scratch):
     that share what another named before, ``copies`` those that get a file of their own for it.
     """
 
-    __slots__ = ("_copied", "_shared", "_shares", "copies", "count")
+    __slots__ = ("_copied", "_last", "_shared", "_shares", "_waiting", "copies", "count")
 
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
+        self._last: dict[tuple[int, tuple[str, ...] | None], tuple[int, str]] = {}
+        self._waiting: list[tuple[bytes, str, str]] = []
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
@@ -45,13 +50,24 @@ class Sharing(tempdb.Scratch):
     def is_first(self, lob: LobRef, container: str) -> bool:
         """Return whether a LOB is to be placed: first with its bytes, length and digest, or none share."""
         extent, cell = lob.extents[0], lob.cell
+        holder: tuple[int, tuple[str, ...] | None]
+        place: tuple[int, str]
         if isinstance(extent, ZipExtent):
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
             key = _ENTRY.pack(b"z", extent.archive, extent.offset)
+            holder, place = (extent.archive, None), (extent.offset, "")
         else:
             key = f"f{extent.root}/{'/'.join(extent.path)}".encode("utf-8", "surrogateescape")
+            holder, place = (extent.root, extent.path[:-1]), (len(extent.path[-1]), extent.path[-1])
         digest = f"{cell.digest.algorithm} {cell.digest.value}" if cell.digest else ""
         said = f"{container} {cell.length} {digest}"
+        if place > self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND):
+            self._last[holder] = place  # behind all that was named there: nothing need be looked up
+            self._waiting.append((key, said, lob.place.id))
+            if len(self._waiting) == _AT_ONCE:
+                self._flush()
+            return True
+        self._flush()
         with tempdb.explained(_WHAT):
             taken = self._database.execute(
                 "INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, lob.place.id)
@@ -71,6 +87,11 @@ class Sharing(tempdb.Scratch):
             self._database.execute("INSERT INTO again VALUES (?, ?)", (lob.place.id, first))
             self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))
         return False
+
+    def _flush(self) -> None:
+        with tempdb.explained(_WHAT):
+            self._database.executemany("INSERT INTO named VALUES (?, ?, ?)", self._waiting)
+        self._waiting.clear()
 
     def first(self, cell: str) -> str | None:
         """Return the cell whose file a cell shares, None when it has a file of its own."""

@@ -6,7 +6,7 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -19,12 +19,12 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
-from metspack.layouts.folders import FolderStyle
+from metspack.layouts.interface import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import Budgets, LobPlace, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -91,11 +91,11 @@ _CLOSE = 0.6
 _LEVELS = 3  # dots in the id of a LOB: below schema, table and column
 
 
-def _below_content(place: LobPlace, extension: str) -> str:
-    return lobseg.lob_path(place, extension).removeprefix(f"{_CONTENT}/")
+def _below_content(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    return [path.removeprefix(f"{_CONTENT}/") for path in lobseg.lob_paths(place, rows, extension)]
 
 
-_TREE = replace(lobseg.LAYOUT, lob_path=_below_content)
+_TREE = replace(lobseg.LAYOUT, lob_paths=_below_content)
 
 
 @dataclass(slots=True)
@@ -130,9 +130,9 @@ def restore_files(
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        with writing.NewFile(assignment.slice_path(staging.work, 0)) as found:
+        with slices.Slice(slices.path(staging.work, 0)) as found:
             for lob in _find_lobs(source, sharing, progress, tally):
-                found.write(assignment.slice_line(lob, None))
+                found.add(lob)
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -211,15 +211,14 @@ def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress
             holdings,
             _TREE,
             checksum="MD5",
-            algorithms=tuple(manifests.NAMES),
             accepted=options.accepted,
             moved=progress.advance,
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        entries = assignment.slice_entries(assignment.slice_path(staging.work, 0))
-        for file in placing.place(entries, Folder(staging.package / _CONTENT)):
-            placements.add(replace(file, path=f"{_CONTENT}/{file.path}"))
+        with closing(Folder(staging.package / _CONTENT)) as folder:
+            for placed in placing.place(slices.runs(slices.path(staging.work, 0)), folder):
+                placements.add(placed.below(f"{_CONTENT}/"))
         holdings.check_unchanged()
         write_manifests(staging.package, placements)
 

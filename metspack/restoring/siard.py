@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import partial
 from itertools import chain, count
@@ -22,17 +22,16 @@ from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
-from metspack.files import writing
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
-from metspack.layouts.folders import FolderStyle, check_style, folder_use
+from metspack.layouts.interface import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import LobCell, LobRef, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
-from metspack.planning import assignment
+from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -195,13 +194,13 @@ class _RestoreWork:
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
-            staying_lobs = files.enter_context(writing.NewFile(self.staging.work / "stay.jsonl"))
-            moving: dict[str, writing.NewFile] = {}
+            staying_lobs = files.enter_context(slices.Slice(self.staging.work / "stay.jsonl"))
+            moving: dict[str, slices.Slice] = {}
             for lob in self.source.lobs(read=self.progress.advance):
                 if stays(lob):
                     found.inside.add(column_of(lob.place))
                     found.stay += 1
-                    staying_lobs.write(assignment.slice_line(lob, None))
+                    staying_lobs.add(lob)
                     found.unmoved += lob.size
                     continue
                 found.outside.add(column_of(lob.place))
@@ -212,10 +211,8 @@ class _RestoreWork:
                     continue
                 if kept not in moving:
                     number = found.slices[kept] = len(found.slices)
-                    moving[kept] = files.enter_context(
-                        writing.NewFile(assignment.slice_path(self.staging.work, number))
-                    )
-                moving[kept].write(assignment.slice_line(lob, None))
+                    moving[kept] = files.enter_context(slices.Slice(slices.path(self.staging.work, number)))
+                moving[kept].add(lob)
                 found.lobs += 1
                 found.split += len(lob.extents) > 1
                 found.bytes += lob.size
@@ -228,7 +225,7 @@ class _RestoreWork:
             return
         self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
         with OpenHoldings(self.source.holdings()) as holdings:
-            for lob, _ in assignment.slice_entries(self.staging.work / "stay.jsonl"):
+            for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, holdings):
                     pass
 
@@ -244,7 +241,7 @@ class _RestoreWork:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
-            for lob, _ in assignment.slice_entries(assignment.slice_path(self.staging.work, number)):
+            for lob, _ in slices.entries(slices.path(self.staging.work, number)):
                 name = self._entry(lob.cell)
                 yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
 
@@ -342,9 +339,10 @@ class _RestoreWork:
             )
             for container, number in self.found.slices.items():
                 folder = siard22.segment_folder(name, container, 0)
-                entries = assignment.slice_entries(assignment.slice_path(self.staging.work, number))
-                for each in placing.place(entries, Folder(self.staging.package / folder)):
-                    placements.add(replace(each, path=f"{folder}/{each.path}"))
+                found = slices.runs(slices.path(self.staging.work, number))
+                with closing(Folder(self.staging.package / folder)) as target:
+                    for each in placing.place(found, target):
+                        placements.add(each.below(f"{folder}/"))
             holdings.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:

@@ -15,6 +15,7 @@ from metspack.siard.offsets import detected
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _PIECE = 1 << 16
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
@@ -206,9 +207,9 @@ class CellReader:
         return f"{self._where()}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
 
     def _length(self, place: LobPlace, text: str | None) -> int | None:
-        if text is None or not text.strip():
+        if text is None or not (text := text.strip()):
             return None
-        if not re.fullmatch(r"[0-9]{1,18}", text.strip()):
+        if not _LENGTH.fullmatch(text):
             raise SourceError(
                 f"{self._named(place)} has the length {shown(text)}, expected a whole number",
                 hint="It counts the bytes, or the characters of a text (SIARD 2.2 T_6.2-1).",

@@ -241,7 +241,8 @@ def lobs(folder: Path) -> Iterator[FoundLob]:
                 finds.refuse(number, fault)
         finds.check("LOBs that are not there once and whole", _PARTS_HINT)
         for place, files in finds.by_place():
-            extension = extension_of(_named(files[0].extent.path[-1]).whole)
+            name = files[0].extent.path[-1]
+            extension = extension_of(name if files[0].part < 0 else _named(name).whole)
             extents = tuple(each.extent for each in files)
             yield FoundLob(
                 place=place,

@@ -10,9 +10,10 @@ from pathlib import Path
 from metspack.containers import zipreader
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium
 from metspack.files.tempdb import Closable
-from metspack.model import Digest, Extent, Format, LobRef, Proofs, ZipExtent
+from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
 from metspack.siard import entries
 from metspack.sources.pronom import Identifying
 from metspack.textlength import TextLength
@@ -35,11 +36,12 @@ class Holdings:
 class OpenHoldings(Closable):
     """Holdings opened when they are needed, a few at a time; a context manager, for one thread."""
 
-    __slots__ = ("_holdings", "_media")
+    __slots__ = ("_buffer", "_holdings", "_media")
 
     def __init__(self, holdings: Holdings) -> None:
         self._holdings = holdings
         self._media: OrderedDict[int, Medium] = OrderedDict()
+        self._buffer = memoryview(bytearray(reading.CHUNK + 1))
 
     def contents(self, extent: Extent, what: str) -> Iterator[bytes]:
         """Yield the bytes of an extent, proven when the iterator has ended; ``what`` names it in errors.
@@ -49,6 +51,27 @@ class OpenHoldings(Closable):
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
         return entries.contents(self._holdings.roots[extent.root], extent)
+
+    def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
+        """Yield the bytes of each LOB of a run, None for one that ``contents`` has to look at.
+
+        They are proven as ``contents`` proves them, and there until the next are asked for. Raises
+        SourceError when a zip file can no longer be opened.
+        """
+        shared = run.shared
+        if shared.folders is None:
+            medium = self._medium(shared.holding)
+            extents = (run.extent(number) for number in range(len(run)))
+            yield from (
+                zipreader.small_contents(medium, extent, what=extent.name)
+                for extent in extents
+                if isinstance(extent, ZipExtent)
+            )
+        else:
+            names, *stamps = run.extents
+            stamped = zip(run.sizes, *stamps, strict=True)
+            root = self._holdings.roots[shared.holding]
+            yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)

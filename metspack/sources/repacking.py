@@ -42,6 +42,11 @@ class Departures(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
 
+    def add_all(self, names: Iterable[str]) -> None:
+        """Add many names."""
+        with tempdb.explained(_WHAT):
+            self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", ((name,) for name in names))
+
     def keep(self, name: str) -> None:
         """Remove a name again: its entry stays."""
         with tempdb.explained(_WHAT):

@@ -20,7 +20,7 @@ from metspack.containers.zipwriter import ZipWriter
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
-from metspack.layouts.folders import FolderUse
+from metspack.layouts.interface import FolderUse
 from metspack.model import Digest, LobCell
 from metspack.progress import Progress
 from metspack.siard import metadata

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,21 +16,45 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import lobseg
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import PlacedFile, Placements, one_by_one
+from metspack.model import LobRun
+from metspack.planning import slices
+from metspack.planning.slices import Entry
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings, Passage
 from tests import siards
+from tests.conftest import CHECKOUT
 from tests.trees import tree
 
 
-def place_all(source: Path, segment: Path, checksum: str = "MD5") -> tuple[list[PlacedFile], list[int]]:
+def place_all(
+    source: Path, segment: Path, checksum: str = "MD5", *, together: bool = True
+) -> tuple[list[PlacedFile], list[int]]:
+    """Place all LOBs of an archive, those that are alike together or all one by one."""
     amounts: list[int] = []
     with Archive(source) as archive, OpenHoldings(archive.holdings()) as shelf:
         placing = Placing(
             shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
         )
-        found = list(placing.place(((lob, None) for lob in archive.lobs()), Folder(segment)))
+        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in archive.lobs())
+        planned = segment.with_suffix(".jsonl")
+        with slices.Slice(planned) as written:
+            for lob in archive.lobs():
+                written.add(lob)
+        with Folder(segment) as folder:
+            found = list(one_by_one(placing.place(slices.runs(planned) if together else alone, folder)))
     return found, amounts
+
+
+@pytest.mark.parametrize("checksum", ["MD5", "SHA-256", "SHA-512"])
+@pytest.mark.parametrize("sample", ["Northwind.siard", "Northwind-full.siard"])
+def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str, tmp_path: Path) -> None:
+    source = CHECKOUT / "samples" / "northwind" / sample
+    together, moved = place_all(source, tmp_path / "together", checksum)
+    alone, others = place_all(source, tmp_path / "alone", checksum, together=False)
+    assert together == alone
+    assert sum(moved) == sum(others) == sum(each.size for each in alone)
+    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
 def ended(passage: Passage) -> None:
@@ -125,7 +150,7 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
     with closing(Placements()) as placements:
         for path in paths:
             placements.add(placed_file(path))
-        assert [each.path for each in placements.files()] == paths == list(placements.ids())
+        assert [each.path for each in placements.files()] == paths
         placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
     for algorithm in MANIFEST_ALGORITHMS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()

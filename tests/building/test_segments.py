@@ -14,7 +14,7 @@ from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
-from metspack.planning import assignment
+from metspack.planning import slices
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.trees import tree
@@ -52,7 +52,8 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
     with Archive(source) as archive:
         holdings = archive.holdings()
         for index, lob in enumerate(archive.lobs()):
-            assignment.slice_path(folder / "work", index).write_bytes(assignment.slice_line(lob, None))
+            with slices.Slice(slices.path(folder / "work", index)) as slice_of_one:
+                slice_of_one.add(lob)
     return [
         SegmentTask(
             segments=(

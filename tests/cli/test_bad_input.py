@@ -17,7 +17,7 @@ import pytest
 from metspack.building import segments
 from metspack.files.staging import Staging
 from metspack.sources import rewriting
-from metspack.sources.lobstream import Passage
+from metspack.sources.lobstream import OpenHoldings
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
@@ -410,7 +410,7 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
 
 
 @pytest.mark.parametrize(
-    "where", ["metspack.building.build.Departures.add", "metspack.building.segments.Placements.add"]
+    "where", ["metspack.building.build.Departures.add_all", "metspack.building.segments.Placements.add"]
 )
 def test_a_temporary_disk_that_is_full(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, where: str
@@ -591,13 +591,13 @@ def test_a_source_that_changes_during_the_build(
 
         monkeypatch.setattr(segments, "place", placed)
     elif moment == "after the last LOB":
-        ended = Passage.end
+        check = OpenHoldings.check_unchanged
 
-        def touching(passage: Passage) -> None:
-            ended(passage)
+        def touching(holdings: OpenHoldings) -> None:
             touched()
+            check(holdings)
 
-        monkeypatch.setattr(Passage, "end", touching)
+        monkeypatch.setattr(OpenHoldings, "check_unchanged", touching)
     else:
 
         def checked(*_: object, **__: object) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from metspack.layouts import LobName, PartName, SegmentName
 from metspack.layouts.lobseg import (
     LAYOUT,
     cell_file,
-    lob_file,
     lob_folder,
     lob_path,
+    lob_paths,
     parsed_folder,
     parsed_path,
     part_suffix,
@@ -31,8 +31,8 @@ def test_a_column_has_a_folder_and_a_nested_cell_keeps_its_path(cell: str, folde
 
 
 def test_records_count_from_0_and_rows_from_1() -> None:
-    assert lob_file(place("c4", 1), "bin") == "record0.bin"
-    assert lob_file(place("c4", 100), "txt") == "record99.txt"
+    folder = "content/schema0/table2/lob4"
+    assert lob_paths(place("c4"), (1, 100), "bin") == [f"{folder}/record0.bin", f"{folder}/record99.bin"]
 
 
 def test_a_lob_lies_where_the_recommendation_says() -> None:

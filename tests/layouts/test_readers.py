@@ -6,7 +6,7 @@ import pytest
 
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
-from metspack.layouts.folders import FolderStyle
+from metspack.layouts.interface import FolderStyle
 from metspack.layouts.names import ArchiveRoutes, LobRoute
 from metspack.layouts.readers import (
     FOR,

@@ -94,6 +94,7 @@ SURVIVORS: Mapping[str, str] = {
     "messageDigest changed: *": "XML 1.0: white space around a digest or its type is none",
     "rows exchanged: *": "of a LOB that stays inside the archive nothing but its row tells whose it is",
     "list with other line ends: *": "SIARD 2.2 S_8.1.3: nothing is said of the ends of lines",
+    "list without its last line end: *": "SIARD 2.2 S_8.1.3: nothing is said of the ends of lines",
     "list in another order: *": "SIARD 2.2 S_8.1.3: nothing is said of the order of lines",
     "PREMIS algorithm changed: *": "PREMIS 3.0, 1.5.2: names of any vocabulary; others are not compared",
     "PREMIS identifier changed: *": "PREMIS 3.0, 1.1: its own names; a file is known by its location",

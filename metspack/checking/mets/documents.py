@@ -22,7 +22,7 @@ from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.links import SPLITLOB, By, Mptr, bare
+from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import split_lob
 from metspack.uris import Repair
@@ -404,7 +404,7 @@ class DocumentReader:
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
             elif refused is not None:
                 yield refused
-        elif not (fact.embedded or fact.element == "mdRef" or "split LOB" in fact.groups):
+        elif not (fact.embedded or fact.element == "mdRef" or SPLIT_LOBS in fact.groups):
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
         if fact.embedded and fact.href is not None:
             yield Code.CONTENT_TWICE.at(self._name, fact.line, fact.id or "", href=fact.href)
@@ -491,8 +491,8 @@ class DocumentReader:
     def _digest(self, fact: reader.File) -> tuple[Digest | None, Finding | None]:
         where = (self._name, fact.line, fact.id or "")
         if fact.checksum is None:
-            missing = None if fact.href is None else Code.NO_DIGEST.at(*where, expected=fact.href)
-            return None, missing
+            listed = fact.href or (fact.id if SPLIT_LOBS in fact.groups else None)
+            return None, None if listed is None else Code.NO_DIGEST.at(*where, expected=listed)
         algorithm = digests.algorithm_name(fact.checksum_type or "")
         if algorithm is None:
             found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)

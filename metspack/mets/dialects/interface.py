@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, Self
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
-from metspack.mets.filetable import PlacedFile
+from metspack.mets.filetable import Placed, PlacedFile
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry
@@ -134,13 +134,12 @@ class ChildMets:
 class ChildContent:
     """What a child IP holds: its spot, the OBJID of its ``parent``, and its files in the order of placing.
 
-    The paths of ``files`` are those below ``spot.content``. Both functions begin anew at every call.
+    The paths of ``files`` are those below ``spot.content``. The function begins anew at every call.
     """
 
     spot: SegmentSpot
     parent: str
-    files: Callable[[], Iterator[PlacedFile]]
-    ids: Callable[[], Iterator[str]]
+    files: Callable[[], Iterator[Placed]]
 
 
 def _nothing() -> Iterator[PlacedFile]:
@@ -316,7 +315,7 @@ class MergedContent:
     objid: str
     containers: int
     archive: str
-    files: Callable[[], Iterable[PlacedFile]]
+    files: Callable[[], Iterable[Placed]]
     split: Callable[[], Iterable[SplitLob]]
     parts: Callable[[], Iterable[SplitPart]]
     root: Path

@@ -155,9 +155,13 @@ class Csip(CsipPackage, Dialect):
             ip,
             data,
             label=part.label,
-            objects=premis.objects(content.files(), self.checksum_type, data.folder),
+            objects=premis.rows(content.files(), self.checksum_type, data.folder),
             done=(
-                *((SPLITTING,) if any(each.part_of for each in content.files()) else ()),
+                *(
+                    (SPLITTING,)
+                    if any(isinstance(each, PlacedFile) and each.part_of for each in content.files())
+                    else ()
+                ),
                 *self.identified(),
             ),
         )

@@ -105,7 +105,12 @@ class CsipDocuments:
         }
 
     def write_premis(
-        self, ip: IpFolder, path: str, top: PremisWhole, objects: Iterator[FileObject], done: Sequence[Action]
+        self,
+        ip: IpFolder,
+        path: str,
+        top: PremisWhole,
+        objects: Iterator[FileObject | str],
+        done: Sequence[Action],
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and what was done to it."""
         about = Identifier(type=top.type, value=top.value)
@@ -153,7 +158,7 @@ class CsipDocuments:
         data: FileGroup,
         *,
         label: str,
-        objects: Iterator[FileObject],
+        objects: Iterator[FileObject | str],
         done: Iterable[Action],
     ) -> PlacedFile:
         """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, tempdb, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
+from metspack.mets.writer import RowFormat
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -46,7 +48,7 @@ class FileGroup:
     id: str
     use: str
     div: str
-    files: Callable[[], Iterable[PlacedFile]]
+    files: Callable[[], Iterable[Placed]]
     folder: str = ""
     content_type: str = ""
     other_type: str = ""
@@ -56,6 +58,19 @@ class FileGroup:
     def href(self, path: str) -> str:
         """Return the reference to one of its files from the METS."""
         return terms.href((self.folder + path).split("/"))
+
+    def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
+        """Yield the group's files as its METS has them, many at a time; ``said`` is what all METS say."""
+        row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
+        for each in self.files():
+            if isinstance(each, PlacedRun) and self.archive and self.archive in each.id:
+                yield from map(row.text, each.files())
+            else:
+                yield row.text(each)
+
+
+def _row(file: Mapping[str, Any], **facts: object) -> str:
+    return writer.fragment(TEMPLATES, "_file.xml.j2", "file", file, **facts)
 
 
 class IpFolder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -48,13 +48,13 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, Placements
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 
-Files = Callable[[], Iterable[PlacedFile]]
+Files = Callable[[], Iterable[Placed]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +291,7 @@ def _listed(
     )
 
 
-def _followed(first: PlacedFile, others: Files | None) -> Iterator[PlacedFile]:
+def _followed(first: PlacedFile, others: Files | None) -> Iterator[Placed]:
     yield first
     if others is not None:
         yield from others()
@@ -332,7 +332,7 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
     holds = "the SIARD archive and its LOBs"
     part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
     data = dialect.data_group(ip, content.files, DATA, archive=content.archive)
-    placed = premis.objects(content.files(), dialect.checksum_type, data.folder)
+    placed = premis.rows(content.files(), dialect.checksum_type, data.folder)
     whole = dialect.split_objects(content.split(), content.parts())
     merging = Action(
         type="information package merging",
@@ -343,7 +343,7 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
         ip,
         data,
         label=part.label,
-        objects=(each for some in (placed, whole) for each in some),
+        objects=chain(placed, whole),
         done=(merging,),
     )
     with closing(Placements()) as schemas, closing(Placements()) as documentation:

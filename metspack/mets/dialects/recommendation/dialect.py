@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -114,11 +115,12 @@ class Recommendation(Dialect):
             "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
             **self._said(),
         }
+        file = writer.RowFormat(partial(_row, "file", child=child), partial(self._href, spot.ip))
+        pointer = writer.RowFormat(partial(_row, "pointer"))
         facts = {
             "child": child,
-            "files": content.files(),
-            "ids": content.ids(),
-            "href": lambda path: self._href(spot.ip, path),
+            "files": map(file.text, content.files()),
+            "pointers": map(pointer.text, content.files()),
         }
         return self._write(package, f"{spot.ip}/{PLAIN_METS}", "child.xml.j2", facts)
 
@@ -216,6 +218,10 @@ class Recommendation(Dialect):
             "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
             "pointer_id": ids.element_id(objid, child.objid),
         }
+
+
+def _row(macro: str, file: Mapping[str, object], **facts: object) -> str:
+    return writer.fragment(TEMPLATES, "_rows.xml.j2", macro, file, **facts)
 
 
 DIALECT = Recommendation

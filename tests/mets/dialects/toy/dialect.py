@@ -101,8 +101,7 @@ class Toy(Dialect):
             "objid": content.spot.objid,
             "parent": content.parent,
             "index": content.spot.index,
-            "files": content.files(),
-            "ids": content.ids(),
+            "files": list(filetable.one_by_one(content.files())),
         }
         return self._write(package, path, "child.xml.j2", facts)
 

@@ -1,0 +1,256 @@
+"""Slices of a plan: the LOBs of one segment on disk, as runs of those that are alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from metspack.files import reading, writing
+from metspack.model import (
+    Digest,
+    Extent,
+    FileExtent,
+    Format,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    Part,
+    Proofs,
+    Recorded,
+    RunShared,
+    ZipExtent,
+)
+
+Entry = tuple[LobRef, Part | None]
+"""A LOB, or one part of it."""
+
+_ZIP = tuple(ZipExtent.__dataclass_fields__)
+_FILE = tuple(FileExtent.__dataclass_fields__)
+_SHARED = tuple(RunShared.__dataclass_fields__)
+_UNPROVEN = Proofs()
+
+
+def path(work: Path, number: int) -> Path:
+    """Return the path of a segment's slice; ``number`` is the segment's in the order of the plan."""
+    return work / f"slice-{number}.jsonl"
+
+
+def _line(lob: LobRef, part: Part | None) -> bytes:
+    cell, place = lob.cell, lob.place
+    proofs = lob.proofs
+    fields = (
+        (place.schema, place.table, place.cell, place.row),
+        (cell.file, cell.length, _said(cell.digest)),
+        (lob.size, lob.extension, lob.media_type, _kind(lob.recorded)),
+        [_written(extent) for extent in lob.extents],
+        part and (part.number, part.offset, part.size, part.is_last),
+        proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
+    )
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _kind(said: Recorded | None) -> tuple[str, ...] | None:
+    if said is None:
+        return None
+    of = said.format
+    return (said.media_type,) if of is None else (said.media_type, of.puid, of.name, of.version)
+
+
+def _recorded(said: list[str] | None) -> Recorded | None:
+    if said is None:
+        return None
+    media_type, *of = said
+    return Recorded(
+        media_type=media_type, format=Format(puid=of[0], name=of[1], version=of[2]) if of else None
+    )
+
+
+def _said(digest: Digest | None) -> tuple[str, str] | None:
+    return None if digest is None else (digest.algorithm, digest.value)
+
+
+def _digest(said: list[str] | None) -> Digest | None:
+    return None if said is None else Digest(algorithm=said[0], value=said[1])
+
+
+def _written(extent: Extent) -> list[Any]:
+    return [getattr(extent, name) for name in (_ZIP if isinstance(extent, ZipExtent) else _FILE)]
+
+
+def _extent(fields: list[Any]) -> Extent:
+    if len(fields) == len(_ZIP):
+        return ZipExtent(**dict(zip(_ZIP, fields, strict=True)))
+    root, names, *stamp = fields
+    return FileExtent(**dict(zip(_FILE, (root, tuple(names), *stamp), strict=True)))
+
+
+def _entry(fields: list[Any]) -> Entry:
+    place, (file, length, digest), (size, extension, kind, said), extents, part, proofs = fields
+    schema, table, cell, row = place
+    return (
+        LobRef(
+            cell=LobCell(
+                place=LobPlace(schema=schema, table=table, cell=cell, row=row),
+                file=file,
+                length=length,
+                digest=_digest(digest),
+            ),
+            size=size,
+            extension=extension,
+            media_type=kind,
+            extents=tuple(_extent(extent) for extent in extents),
+            proofs=proofs
+            and Proofs(whole=_digest(proofs[0]), extents=tuple(_digest(each) for each in proofs[1])),
+            recorded=_recorded(said),
+        ),
+        part and Part(number=part[0], offset=part[1], size=part[2], is_last=part[3]),
+    )
+
+
+_Shared = tuple[Any, ...]
+"""The fields of ``RunShared``, in their order."""
+
+
+def _run_line(shared: _Shared, columns: Sequence[list[Any]]) -> bytes:
+    return json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
+
+
+def _run(fields: list[Any]) -> LobRun:
+    common, rows, files, sizes, digests, proofs, *extents = fields
+    shared = dict(zip(_SHARED, common, strict=True))
+    folders = shared.pop("folders")
+    return LobRun(
+        shared=RunShared(**shared, folders=None if folders is None else tuple(folders)),
+        rows=rows,
+        files=files,
+        sizes=sizes,
+        digests=digests,
+        proofs=proofs,
+        extents=extents,
+    )
+
+
+_LONGEST = 1_000  # LOBs in a run
+_SMALL = 1 << 20  # bytes of a LOB that is read at once
+
+
+def _shared(lob: LobRef) -> _Shared | None:
+    """Return what a LOB may have in common with others of a run, None for one that goes by itself."""
+    extent, cell, said = lob.extents[0], lob.cell, lob.recorded
+    proofs = _UNPROVEN if lob.proofs is None else lob.proofs
+    if (
+        len(lob.extents) > 1
+        or extent.size != lob.size
+        or lob.size > _SMALL
+        or cell.length not in {None, lob.size}
+        or proofs.extents
+        or (proofs is not _UNPROVEN and proofs.whole is None)
+        or (said is not None and said.format is not None)
+    ):
+        return None
+    place, digest = cell.place, cell.digest
+    common = (
+        place.schema,
+        place.table,
+        place.cell,
+        lob.extension,
+        lob.media_type,
+        None if said is None else said.media_type,
+        None if digest is None else digest.algorithm,
+        None if proofs.whole is None else proofs.whole.algorithm,
+        cell.length is not None,
+    )
+    if isinstance(extent, ZipExtent):
+        return (*common, extent.archive, None)
+    return None if extent.offset is not None else (*common, extent.root, extent.path[:-1])
+
+
+class Slice:
+    """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand."""
+
+    def __init__(self, place: Path) -> None:
+        self._file = writing.NewFile(place)
+        self._shared: _Shared | None = None
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, lob: LobRef, part: Part | None = None) -> None:
+        """Append a LOB or a part of one; raises ``TargetError``."""
+        shared = None if part is not None else _shared(lob)
+        if self._rows and (shared != self._shared or len(self._rows) == _LONGEST):
+            self._flush()
+        if shared is None:
+            self._file.write(_line(lob, part))
+            return
+        self._shared = shared
+        extent, cell, proofs = lob.extents[0], lob.cell, lob.proofs
+        own: tuple[Any, ...]
+        if isinstance(extent, ZipExtent):
+            own = (
+                extent.name,
+                extent.offset,
+                extent.limit,
+                extent.compressed,
+                extent.crc,
+                extent.method,
+                extent.flags,
+            )
+        else:
+            own = (extent.path[-1], extent.modified, extent.inode, extent.device)
+        self._rows.append(
+            (
+                cell.place.row,
+                cell.file,
+                lob.size,
+                cell.digest and cell.digest.value,
+                proofs and proofs.whole and proofs.whole.value,
+                *own,
+            )
+        )
+
+    def _flush(self) -> None:
+        shared = self._shared
+        if shared is None or not self._rows:
+            return
+        rows, files, sizes, digests, proofs, *extents = map(list, zip(*self._rows, strict=True))
+        self._rows.clear()
+        digests = [] if digests[0] is None else digests
+        proofs = [] if proofs[0] is None else proofs
+        self._file.write(_run_line(shared, (rows, files, sizes, digests, proofs, *extents)))
+
+    def close(self) -> None:
+        """Put the slice on disk."""
+        self._flush()
+        self._file.close()
+
+    def discard(self) -> None:
+        """Close the slice, which will be removed."""
+        self._file.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+def runs(place: Path) -> Iterator[LobRun | Entry]:
+    """Yield the runs of a slice, and what goes by itself, in their order."""
+    with open(reading.opened(place), encoding="utf-8", closefd=True) as lines:
+        for line in lines:
+            found = json.loads(line)
+            yield _run(found["run"]) if isinstance(found, dict) else _entry(found)
+
+
+def entries(place: Path) -> Iterator[Entry]:
+    """Yield all LOBs and parts of a slice one by one."""
+    for each in runs(place):
+        if isinstance(each, LobRun):
+            yield from ((each.lob(number), None) for number in range(len(each)))
+        else:
+            yield each
