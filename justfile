@@ -53,11 +53,21 @@ outside-files:
 samples:
     {{uv}} python samples/make_northwind.py
 
-# Measure: planning, building against the floors, checking against a bare parse; figures are ratios.
-bench:
-    {{uv}} python bench/plan.py
-    {{uv}} python bench/build.py
-    {{uv}} python bench/check.py
+# Measure beside the references: all rows, or `just bench --small`, `just bench --rows build-folder,check --scale 0.1`.
+bench *options:
+    {{uv}} python -m bench {{options}}
+
+# Microseconds per LOB by stage that the contender of a row of `just bench --list` takes.
+profile row *options:
+    {{uv}} python -m bench.profiling {{row}} {{options}}
+
+# Write docs/performance.md and the README's ratio anew from figures: `just bench --json FILE`, then `just performance FILE`.
+performance file="bench/figures.json":
+    {{uv}} python -m bench.page {{file}}
+
+# What commands take to start, as ratios to a Python that does nothing.
+startup runs="15":
+    {{uv}} python -m bench.startup {{runs}}
 
 # What others' tools say to our packages, and ours to theirs; writes the tables of docs/interop.md anew.
 interop:

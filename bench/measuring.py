@@ -1,34 +1,165 @@
-"""Time and peak memory of commands, each in a process of its own."""
+"""Wall-clock time, processor time, memory and system calls of a command and all processes that it begins."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
-import sys
+import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+
+_LOOK = 0.01
+_COLUMNS = re.compile(r"^-+ -+ -+ (-+) ", re.MULTILINE)
+
+
+class FailedError(Exception):
+    """A command that was to be measured did not succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """Wall-clock seconds, and the peak resident memory of the process in bytes."""
+class Run:
+    """Seconds of a run, and bytes of memory where they were looked at."""
 
-    seconds: float
-    rss: int
+    wall: float
+    processor: float
+    memory: int = 0
+    """The largest sum of the resident memory of all processes; what they share counts each time."""
+    largest: int = 0
+    """The largest resident memory of one process."""
 
 
-def measured(command: Sequence[str], *, times: int = 1) -> Measured:
-    """Run a command and return the best of its times and the largest of its peaks."""
-    best, peak = float("inf"), 0
-    for _ in range(times):
+def measured(command: Sequence[str], *, watched: bool = False) -> Run:
+    """Run a command; ``watched``, its memory is looked at every 10 ms. Raises ``FailedError``."""
+    with tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors) as process:
+            watch = Watch(process.pid) if watched else None
             _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - began
             process.returncode = os.waitstatus_to_exitcode(status)
+            peaks = watch.end() if watch else (0, 0)
         if process.returncode:
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-        best = min(best, time.perf_counter() - began)
-        # Linux counts kilobytes, macOS bytes.
-        peak = max(peak, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
-    return Measured(seconds=best, rss=peak)
+            errors.seek(0)
+            told = errors.read().decode(errors="replace").strip().splitlines()[-3:]
+            raise FailedError(f"ended with {process.returncode}: {' '.join(told)}")
+    return Run(wall=seconds, processor=usage.ru_utime + usage.ru_stime, memory=peaks[0], largest=peaks[1])
+
+
+class Watch:
+    """Looks at the memory of a process and its descendants, in a thread, until it is ended."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._ended = threading.Event()
+        self._peaks = (0, 0)
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def end(self) -> tuple[int, int]:
+        """Return the largest sum, and the largest of one process, in bytes."""
+        self._ended.set()
+        self._thread.join()
+        return self._peaks
+
+    def _look(self) -> None:
+        known: set[int] = set()
+        while not self._ended.wait(_LOOK):
+            present = list(family(self._number))
+            # One that is seen for the first time may be about to become another program: until then it
+            # is its parent, memory and all.
+            found = [resident(each) for each in present if each in known]
+            known = set(present)
+            total = sum(now for now, _ in found)
+            largest = max((peak for _, peak in found), default=0)
+            self._peaks = max(self._peaks[0], total), max(self._peaks[1], largest)
+
+
+def family(number: int) -> Iterator[int]:
+    """Yield a process, all that it began, and those that they began."""
+    yield number
+    with suppress(OSError):
+        for task in Path(f"/proc/{number}/task").glob("*/children"):
+            with suppress(OSError):
+                for child in task.read_text().split():
+                    yield from family(int(child))
+
+
+def resident(number: int) -> tuple[int, int]:
+    """Return resident memory of a process and its peak, in bytes; nothing when it is gone."""
+    with suppress(OSError):
+        status = Path(f"/proc/{number}/status").read_text()
+        now, peak = (re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE) for name in ("VmRSS", "VmHWM"))
+        if now and peak:
+            return 1024 * int(now[1]), 1024 * int(peak[1])
+    return 0, 0
+
+
+def counting() -> str | None:
+    """Return the reason why system calls cannot be counted here; None when they can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    with tempfile.NamedTemporaryFile() as file:
+        tried = subprocess.run(_traced(["true"], file.name), capture_output=True, check=False)
+    return "strace may not trace processes here" if tried.returncode else None
+
+
+def calls(command: Sequence[str]) -> int:
+    """Return the number of system calls of a command and all processes that it begins."""
+    with tempfile.NamedTemporaryFile() as file:
+        measured(_traced(command, file.name))
+        return counted(Path(file.name).read_text())
+
+
+def _traced(command: Sequence[str], summary: str) -> list[str]:
+    return ["strace", "-f", "-qq", "-c", "-o", summary, *command]
+
+
+def counted(summary: str) -> int:
+    """Return the total of the summary that ``strace -c`` writes."""
+    column = _COLUMNS.search(summary)
+    lines = summary.splitlines()
+    if column is None or not lines[-1].endswith(" total"):
+        raise FailedError("strace wrote no total")
+    first, end = (place - column.start() for place in column.span(1))
+    return int(lines[-1][first:end])
+
+
+def forget(paths: Iterable[Path]) -> None:
+    """Have the system drop what it caches of files, so that the next reader has them from disk."""
+    os.sync()
+    for path in paths:
+        for file in (path, *path.rglob("*")) if path.is_dir() else (path,):
+            if file.is_file():
+                handle = os.open(file, os.O_RDONLY)
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(handle)
+
+
+def alternated(
+    first: Callable[..., Run], second: Callable[..., Run], repetitions: int
+) -> tuple[list[Run], list[Run]]:
+    """Return the runs of two things by turns, as many as ``repetitions`` of each.
+
+    Which of the two comes first changes from one repetition to the next. Before, each is run once with
+    ``watched``: that run has the memory of all, and is itself returned where there are no repetitions.
+    """
+    both = (first, second)
+    watched = [each(watched=True) for each in both]
+    if not repetitions:
+        return watched[:1], watched[1:]
+    runs: tuple[list[Run], list[Run]] = [], []
+    for number in range(repetitions):
+        order = (0, 1) if number % 2 == 0 else (1, 0)
+        for each in order:
+            run = both[each](watched=False)
+            seen = watched[each]
+            runs[each].append(
+                Run(wall=run.wall, processor=run.processor, memory=seen.memory, largest=seen.largest)
+            )
+    return runs

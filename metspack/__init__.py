@@ -115,6 +115,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("metspack.resources").__version__

@@ -6,19 +6,19 @@ is done in the calling process.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from metspack.errors import TargetError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _LOOK = 0.1  # seconds between two looks at what the workers say
@@ -57,6 +57,11 @@ def results(
 def _pooled(
     work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
 ) -> Iterator[Result]:
+    # Heavy, and most packages are too small for a second process.
+    import multiprocessing  # noqa: PLC0415
+    from concurrent.futures import ProcessPoolExecutor, wait  # noqa: PLC0415
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
+
     # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
     context = multiprocessing.get_context("spawn")
     # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
@@ -146,6 +151,8 @@ class Ahead(Generic[Result]):
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
+        import multiprocessing  # noqa: PLC0415 -- heavy
+
         context = multiprocessing.get_context("spawn")
         self._taken, sent = context.Pipe(duplex=False)
         self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
@@ -207,6 +214,8 @@ _worker: dict[str, Any] = {}
 
 def _end_with_parent() -> None:
     """End this process when the parent is gone, which may have been killed without a word."""
+    import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
+
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

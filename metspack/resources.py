@@ -5,11 +5,10 @@ Those are in a wheel under ``_data``, in a checkout beside the package.
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from pathlib import Path
 
-__version__ = version("metspack")
-"""The version of the software, as it is written into METS headers."""
+__version__ = "0.1.0"
+"""The version of the software, as METS headers name it; the metadata of the package take it from here."""
 
 _PACKAGE = Path(__file__).resolve().parent
 

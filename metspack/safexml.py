@@ -45,6 +45,23 @@ _NO_DTD_HINT = (
 )
 
 
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_SPACES = str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
+
+
+def escaped(text: str) -> str:
+    """Return text as the content of an element; the standard library's own loads half of its network."""
+    return text.translate(_MARKUP)
+
+
+def quoted(value: str) -> str:
+    """Return the value of an attribute with its quotes, and its white space kept."""
+    held = escaped(value).translate(_SPACES)
+    if '"' not in held:
+        return f'"{held}"'
+    return f"'{held}'" if "'" not in held else '"{}"'.format(held.replace('"', "&quot;"))
+
+
 def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> expat.XMLParserType:
     """Return an expat parser that refuses a DTD by raising ``XmlError``.
 

@@ -250,7 +250,7 @@ def test_modules_are_neither_heaps_nor_splinters() -> None:
         for name, path in MODULES.items()
         if path.name not in {"__init__.py", "__main__.py"}
         and lines(name) < SPLINTER
-        and len(importers().get(name, ())) == 1
+        and len(importers().get(name, ())) <= 1  # commands have none: they are loaded by name
     }
     assert small == set(SMALL), (
         f"under {SPLINTER} lines with one importer and without a reason, or with one and no longer: "

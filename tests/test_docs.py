@@ -13,7 +13,7 @@ from metspack.checking.codes import ALL_CODES
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.layouts.interface import folder_use
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.planning.division import Split
 from metspack.reporting import html

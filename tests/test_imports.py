@@ -26,6 +26,7 @@ PURE = {
     "layouts.names",
     "layouts.readers",
     "layouts.siard22",
+    "locations",
     "locations.candidates",
     "locations.conventions",
     "checking.similarity",

@@ -210,7 +210,7 @@ def test_a_signal_waits_until_the_pool_holds_no_lock(
         return wait(*given, **options)
 
     wait = concurrent.futures.wait
-    monkeypatch.setattr(processes, "wait", disturbed)
+    monkeypatch.setattr(concurrent.futures, "wait", disturbed)
     over = threading.Event()
     bystander = threading.Thread(target=over.wait)
     bystander.start()

@@ -14,8 +14,7 @@ from typing import Protocol, Self
 from metspack.checking import inventory, options
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
-from metspack.checking.codes import ALL_CODES, Code
-from metspack.checking.eark.faults import CODES, named
+from metspack.checking.codes import Code
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
@@ -27,7 +26,7 @@ from metspack.checking.mets.grammar import Grammar
 from metspack.checking.opening import CheckedTree, PackageToCheck, ordering, package, root, widened
 from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.containers.ipreader import OpenPacks
-from metspack.errors import ConfigError, TargetError
+from metspack.errors import TargetError
 from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
@@ -336,49 +335,3 @@ def check(
         profile=profile,
     )
     return Checking(path, looking, progress, roots, observer)
-
-
-_CODES = (
-    "Codes are a letter and three digits, such as L001 (docs/findings.md lists them); requirements of E-ARK "
-    "are such as CSIP66, SIP2 and SIARD_3 (docs/rules.md)."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """The explanation of a finding code: its meaning, its clause and its remedy."""
-
-    code: str
-    title: str
-    severity: Severity
-    meaning: str
-    clause: str
-    remedy: str
-
-
-def explained(code: str) -> Explanation:
-    """Return the meaning and the remedy of a finding code; raises ``ConfigError`` if it is unknown."""
-    if (requirement := named(code)) is not None:
-        return Explanation(
-            code=requirement.id,
-            title=requirement.says,
-            severity=CODES[requirement.need].severity,
-            meaning=requirement.note or f"{requirement.need.value}; {requirement.state.value}.",
-            clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
-            remedy=CODES[requirement.need].remedy,
-        )
-    try:
-        rule = Code.named(code)
-    except KeyError:
-        letter = code.strip()[:1].upper() if code.strip()[1:].isdecimal() else ""
-        alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
-        hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
-        raise ConfigError(f"there is no code {code!r}", hint=hint) from None
-    return Explanation(
-        code=rule.id,
-        title=rule.title,
-        severity=rule.severity,
-        meaning=rule.why,
-        clause=rule.clause,
-        remedy=rule.remedy,
-    )

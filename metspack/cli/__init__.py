@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from types import FrameType
@@ -23,6 +24,9 @@ _CODES = (
     (TargetError, EXIT_TARGET),
 )
 
+_GARBAGE = 50_000
+"""New objects after which garbage is looked for: to start makes many, and all of them stay."""
+
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
@@ -38,7 +42,12 @@ def main() -> NoReturn:
     0 fine, 1 findings, 2 usage, 3 source, 4 target, 70 a fault of ours, 130 interrupted, 141 when the
     reader of stdout left.
     """
-    sys.exit(_run())
+    gc.set_threshold(_GARBAGE)
+    code = _run()
+    # What is left ends with the process: nobody need look for garbage in it.
+    gc.freeze()
+    gc.disable()
+    sys.exit(code)
 
 
 def _run() -> int:
@@ -85,7 +94,7 @@ def _called() -> int:
     from typer import TyperException  # noqa: PLC0415
 
     from metspack.cli.app import command  # noqa: PLC0415
-    from metspack.cli.config.layers import refusal  # noqa: PLC0415
+    from metspack.cli.options.groups import refusal  # noqa: PLC0415
 
     code: object = None
     try:

@@ -2,37 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from metspack.cli.commands import (
-    add,
-    build,
-    cat,
-    check,
-    config,
-    convert,
-    diff,
-    explain,
-    inspect,
-    links,
-    merge,
-    plan,
-    restore,
-    roundtrip,
-    sample,
-    shards,
-)
-from metspack.cli.config.layers import ConfigGroup, Configured
-from metspack.cli.console import LogGroup
 from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
 from metspack.resources import __version__
 
+_COMMANDS = (
+    *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
+    *("restore", "cat", "shards", "roundtrip", "sample", "config"),
+)
+"""The commands in the order of the help, each a module of its own."""
+
+_BARE, _SHORT = {"explain"}, {"sample"}
+"""Commands that nothing configures, and those that do not work long enough for a log."""
+
+
+class Commands(Mapping[str, Any]):
+    """The commands by name, each loaded when it is first asked for: most calls are of one."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the command of a name."""
+        if name not in _COMMANDS:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = _load(name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+def _load(name: str) -> Any:
+    """Return a command, of which its module has the function, or a group of commands as an app of its own."""
+    module = import_module(f"metspack.cli.commands.{name}")
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    around, cls = _around(name)
+    alone.command(name, cls=cls)(expanded(getattr(module, name), *around))
+    return typer.main.get_command(alone)
+
+
+def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
+    """Return the groups of options that a command has besides its own, and of what class it is."""
+    if name in _BARE:
+        return (), Command
+    from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
+    from metspack.cli.options.common import LogGroup  # noqa: PLC0415
+
+    return ((ConfigGroup,) if name in _SHORT else (LogGroup, ConfigGroup)), Configured
+
+
+class MetspackGroup(CommandGroup):
+    """The outermost command, which loads those below it as they are asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": None})
+        self.commands = Commands()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of the commands, in their order."""
+        del ctx
+        return list(self.commands)
+
+
 app = typer.Typer(
     name="metspack",
-    cls=CommandGroup,
+    cls=MetspackGroup,
     invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -75,32 +121,6 @@ def metspack(
         typer.echo(ctx.get_help())
         raise typer.Exit(2)
 
-
-def _add(command: Callable[..., None], *around: type[Group]) -> None:
-    """Add a command: one that can be configured, if there are groups around it."""
-    cls = Configured if around else Command
-    app.command(command.__name__, cls=cls)(expanded(command, *around))
-
-
-_LONG = (LogGroup, ConfigGroup)
-"""What a command has that may work for long."""
-
-_add(inspect.inspect, *_LONG)
-_add(plan.plan, *_LONG)
-_add(build.build, *_LONG)
-_add(add.add, *_LONG)
-_add(check.check, *_LONG)
-_add(explain.explain)
-_add(links.links, *_LONG)
-_add(diff.diff, *_LONG)
-_add(convert.convert, *_LONG)
-_add(merge.merge, *_LONG)
-_add(restore.restore, *_LONG)
-_add(cat.cat, *_LONG)
-_add(shards.shards, *_LONG)
-_add(roundtrip.roundtrip, *_LONG)
-_add(sample.sample, ConfigGroup)
-app.add_typer(config.app, name="config")
 
 command = typer.main.get_command(app)
 """All of it as one command, made once."""

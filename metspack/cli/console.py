@@ -8,91 +8,34 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Self
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
-from metspack.cli.options.groups import Group, option
 from metspack.errors import ConfigError, TargetError
-from metspack.files import writing
-from metspack.mets import is_mets_name
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
 from metspack.resources import __version__
-from metspack.sizes import shown
 
-_READ = ("source", "package", "packages", "containers", "first", "second")
-"""What commands call the arguments that say what is read."""
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
-_open: list[writing.Log] = []
+    from metspack.files.writing import Log
 
-
-@dataclass(frozen=True, kw_only=True)
-class LogGroup(Group):
-    """The log of a long run."""
-
-    log: Annotated[
-        Path | None,
-        option(
-            "--log FILE",
-            "Append to this file what the run does, one JSON object a line: its start, stages, "
-            "warnings, errors, result and exit code, each with the time.",
-            "Configuration",
-        ),
-    ] = None
-
-    def begin(self, given: Mapping[str, object]) -> None:
-        """Open the log, if there is to be one.
-
-        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would lie in what the
-        command reads or makes.
-        """
-        if self.log is not None:
-            _check_outside(self.log, given)
-            log = writing.Log(self.log)
-            _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
-            _open.append(log)
+_open: list[Log] = []
 
 
-def _check_outside(log: Path, given: Mapping[str, object]) -> None:
-    """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
-    place = log.resolve()
-    for name in _READ:
-        value = given.get(name)
-        for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, Path):
-                whole = path.parent if is_mets_name(path.name) else path
-                _refuse_inside(log, place, whole, "which is read")
-    if isinstance(output := given.get("output"), Path):
-        _refuse_inside(log, place, output, "which is to be made")
-        _refuse_inside(log, place, output.with_name(f"{output.name}.partial"), "where it is made")
+def open_log(path: Path) -> None:
+    """Open the log of this run, and record the start; raises ``TargetError`` when it cannot be written."""
+    from metspack.files.writing import Log  # noqa: PLC0415 -- few runs have one
 
-
-def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
-    if place.is_relative_to(path.resolve()):
-        where = "is" if place == path.resolve() else "lies in"
-        raise ConfigError(
-            f"the log {log} {where} {path}, {what}",
-            hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
-        )
+    log = Log(path)
+    _record(log, "start", metspack=__version__, arguments=sys.argv[1:])
+    _open.append(log)
 
 
 def tell(event: str, **facts: object) -> None:
@@ -111,7 +54,7 @@ def end(code: int) -> None:
     _close()
 
 
-def _record(log: writing.Log, event: str, **facts: object) -> None:
+def _record(log: Log, event: str, **facts: object) -> None:
     log.record(time=clock.now(os.environ), event=event, **facts)
 
 
@@ -139,7 +82,6 @@ class _Telling:
         self._shown.advance(amount)
 
 
-_errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "faint": "2"}
 _EVERY = 10.0  # seconds between plain lines where there is no terminal
 
@@ -153,20 +95,25 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print an error, what it sums up line by line, and what to do about it."""
     details = tuple(details)
     tell("error", message=message, details=details, hint=hint)
-    _errors.print("error:", style="bold red", end=" ")
-    _errors.print(escaped(message), markup=False)
+    _say(("error:", "error"), (f" {message}", ""))
     for each in details:
-        _errors.print(f"  {escaped(each)}", markup=False)
+        _say((f"  {each}", ""))
     if hint:
-        _errors.print("hint:", style="bold cyan", end=" ")
-        _errors.print(escaped(hint), markup=False)
+        _say(("hint:", "info"), (f" {hint}", ""))
 
 
 def warning(message: str) -> None:
     """Print a warning."""
     tell("warning", message=message)
-    _errors.print("warning:", style="bold yellow", end=" ")
-    _errors.print(escaped(message), markup=False)
+    _say(("warning:", "warning"), (f" {message}", ""))
+
+
+def _say(*pieces: tuple[str, str]) -> None:
+    """Write a line to stderr from texts and their styles; it is no result, so it may get lost."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"{_coloured(sys.stderr, pieces)}\n")
+            sys.stderr.flush()
 
 
 def fault() -> None:
@@ -212,29 +159,38 @@ def styled(pieces: Iterable[tuple[str, str]]) -> None:
     Styles are ``error``, ``warning``, ``info``, ``good`` and ``faint``; any other is plain. NO_COLOR and
     FORCE_COLOR decide when they are set.
     """
-    colours = _STYLES if _is_coloured() else {}
-    _print(
-        "".join(
-            f"\x1b[{colours[style]}m{escaped(text)}\x1b[0m" if style in colours else escaped(text)
-            for style, same in groupby(pieces, key=lambda piece: piece[1])
-            for text in ("".join(text for text, _ in same),)
-        )
-    )
+    _print(_coloured(sys.stdout, pieces))
 
 
 def width() -> int | None:
     """Return how many columns the terminal has that stdout is, None when it is none: nothing is wrapped."""
-    if sys.stdout is None or not sys.stdout.isatty():
+    if not _is_terminal(sys.stdout):
         return None
+    from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
+
     return Console(file=sys.stdout).width
 
 
-def _is_coloured() -> bool:
+def _coloured(stream: TextIO | None, pieces: Iterable[tuple[str, str]]) -> str:
+    """Return texts in their styles, as plain text where the stream does not show colours."""
+    colours = _STYLES if _is_coloured(stream) else {}
+    return "".join(
+        f"\x1b[{colours[style]}m{escaped(text)}\x1b[0m" if style in colours else escaped(text)
+        for style, same in groupby(pieces, key=lambda piece: piece[1])
+        for text in ("".join(text for text, _ in same),)
+    )
+
+
+def _is_coloured(stream: TextIO | None) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return _is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def document(value: object) -> None:
@@ -308,6 +264,18 @@ class _Bar:
     """A progress bar on a terminal: bytes, rate and time left where the total is known."""
 
     def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -316,7 +284,7 @@ class _Bar:
             TransferSpeedColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            console=_errors,
+            console=Console(stderr=True, highlight=False, soft_wrap=True, emoji=False),
             transient=True,
         )
         self._task: TaskID | None = None
@@ -357,12 +325,14 @@ class _ProgressLines:
         if now - self._said < _EVERY:
             return
         self._said = now
+        from metspack.sizes import shown  # noqa: PLC0415 -- once in a while, and not for what ends at once
+
         rate = self._done / max(now - self._began, 0.001)
         line = f"{self._name}: {shown(self._done)} at {rate / 1e6:.1f} MB/s"
         if self._total and self._done * 100 >= self._total:  # before that, a guess would mean nothing
             left = timedelta(seconds=max(round((self._total - self._done) / rate), 0))
             line += f", {min(self._done * 100 // self._total, 100)} %, {left} left"
-        _errors.print(line, markup=False)
+        _say((line, ""))
 
 
 @contextmanager
@@ -373,7 +343,7 @@ def progress(*, quiet: bool) -> Iterator[Shown]:
     """
     if quiet:
         yield telling(Silent())
-    elif _errors.is_terminal:
+    elif _is_terminal(sys.stderr):
         with _Bar() as bar:
             yield telling(bar)
     else:

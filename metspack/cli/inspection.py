@@ -12,7 +12,7 @@ from metspack.inspecting.inspection import Inspection, LobColumn
 from metspack.inspecting.survey import LevelFound, LevelKind
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verification
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.reporting.inspection import form, kind, name, sorted_by_value
 from metspack.sizes import counted, shown

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from metspack.inspecting import survey
 from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed
 from metspack.inspecting.unreferenced import Names, Unreferenced
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally

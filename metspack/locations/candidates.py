@@ -15,7 +15,8 @@ from typing import Protocol
 from metspack import textlength
 from metspack.errors import SourceError
 from metspack.layouts.names import DIGITS, stem_of
-from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Convention, Made
+from metspack.locations import Convention
+from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Made
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.uris import Kind, ReferenceRefused, Repair
 

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from metspack.errors import SourceError
 from metspack.files import tempdb
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.grantedroots import Obstacle, PlaceRefused
 from metspack.locations.splitparts import PartMissing, TooMany
 from metspack.locations.statement import LocationError

@@ -20,7 +20,8 @@ from types import MappingProxyType
 from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
 from metspack.files.tempdb import Closable
-from metspack.locations.candidates import Candidates, Convention
+from metspack.locations import Convention
+from metspack.locations.candidates import Candidates
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.locations.grantedroots import FolderNames, Granted, Mapped, Spot
 from metspack.locations.mappingtxt import read_mapping

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from metspack import digests
 from metspack.errors import SourceError
-from metspack.locations import errors, splitparts
-from metspack.locations.candidates import Candidate, Candidates, Convention, renamed
+from metspack.locations import Convention, errors, splitparts
+from metspack.locations.candidates import Candidate, Candidates, renamed
 from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from xml.sax.saxutils import quoteattr
 
+from metspack import safexml
 from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
 
@@ -411,8 +411,8 @@ def _told(namespaces: Mapping[str, str], element: str) -> File | Fptr | None:
     while root in namespaces:
         root += "m"
     declared = {f"xmlns:{prefix}" if prefix else "xmlns": name for prefix, name in namespaces.items() if name}
-    said = "".join(f" {name}={quoteattr(value)}" for name, value in declared.items())
-    document = f"<{root}:mets xmlns:{root}={quoteattr(METS)}{said}>{element}</{root}:mets>"
+    said = "".join(f" {name}={safexml.quoted(value)}" for name, value in declared.items())
+    document = f"<{root}:mets xmlns:{root}={safexml.quoted(METS)}{said}>{element}</{root}:mets>"
     _root, *facts = read([document.encode()])
     (fact,) = facts
     return fact if isinstance(fact, File | Fptr) else None

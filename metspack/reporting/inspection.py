@@ -11,7 +11,7 @@ from metspack.inspecting.inspection import Inspection, LobColumn
 from metspack.inspecting.survey import LevelFound, Surveyed
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source

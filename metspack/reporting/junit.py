@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
 
+from metspack import safexml
 from metspack.checking import Code
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
@@ -115,9 +115,10 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
         yield f'file={_attribute(first.path)}{line_number} time="0">'
         message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
         if frame.fails(severity):
-            yield f'<failure type="{severity.value}" message={_attribute(message)}>{escape(text)}</failure>'
+            facts = f'type="{severity.value}" message={_attribute(message)}'
+            yield f"<failure {facts}>{safexml.escaped(text)}</failure>"
         else:
-            yield f"<system-out>{escape(text)}</system-out>"
+            yield f"<system-out>{safexml.escaped(text)}</system-out>"
         yield "</testcase>\n"
 
 
@@ -136,4 +137,4 @@ def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    return safexml.quoted(printable(text))

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from rich.cells import cell_len
-
 from metspack.checking import CheckSummary
 from metspack.layouts import readers
 from metspack.model import Severity
@@ -124,6 +122,8 @@ def wrapped(line: Line, width: int) -> Iterator[Line]:
 
     A word that is wider than that is kept whole: names are to be copied.
     """
+    from rich.cells import cell_len  # noqa: PLC0415 -- heavy: only where a person looks at it
+
     row: list[StyledText] = []
     used = 0
     for piece in line:

@@ -119,7 +119,7 @@ _MOST = 100  # kinds of faults that are told
 class _ContentModel:
     """What is in an element: a pattern over the names in it, all names there can be, those there must be."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     names: frozenset[str]
     needed: tuple[str, ...]
 
@@ -135,7 +135,7 @@ def _form(text: str) -> _ContentModel:
         names.append(name)
         if not depth and number in {"", "+"}:
             needed.append(name)
-    return _ContentModel(pattern=re.compile(pattern), names=frozenset(names), needed=tuple(needed))
+    return _ContentModel(pattern=pattern, names=frozenset(names), needed=tuple(needed))
 
 
 @cache
@@ -225,7 +225,8 @@ class _MetadataReader:
 
     def _judge(self, element: _Open) -> None:
         written = "".join(f"{name} " for name in element.children)
-        if any(form.pattern.fullmatch(written) for form in element.forms):
+        # Of hundreds of patterns a document needs a few; each is compiled once.
+        if any(re.fullmatch(form.pattern, written) for form in element.forms):
             return
         known = frozenset().union(*(form.names for form in element.forms))
         children = frozenset(element.children)

@@ -14,8 +14,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.files.tempdb import Closable
 from metspack.layouts.names import stem_of
-from metspack.locations import errors
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention, errors
 from metspack.locations.errors import (
     LobAmbiguous,
     LobMissing,

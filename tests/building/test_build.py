@@ -17,8 +17,10 @@ from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.errors import PlanError, SourceError
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
 from metspack.model import ClosedBy, Limits, Segment
+from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
 from metspack.progress import Silent
@@ -180,3 +182,27 @@ def test_a_relative_target_is_beside_its_partial_folder(
     built = build.build(Path("../A.siard"), Path("../out"), options(None, None))
     assert built.target == tmp_path / "out"
     assert names(tmp_path) == {"A.siard", "below", "out"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("recommendation", "lobseg", None),
+        ("recommendation", "siard22", "zip"),
+        ("csip", "lobseg", "tar"),
+        ("csip", "siard22", None),
+    ],
+    ids=lambda form: "-".join(map(str, form)),
+)
+def test_alone_or_in_runs_lobs_give_the_same_package(
+    form: tuple[str, str, str | None], northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialect, layout, pack = form
+    asked = replace(
+        options(5, 3_000), layout=layout, dialect=dialect, split=Split.FILL, pack=pack, agents=("Archive",)
+    )
+    build.build(northwind_full, tmp_path / "runs", asked)
+    monkeypatch.setattr(slices, "_shared", lambda _lob: None)
+    monkeypatch.setattr(filetable, "runs", iter)
+    build.build(northwind_full, tmp_path / "alone", asked)
+    assert tree(tmp_path / "runs") == tree(tmp_path / "alone")

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from rich.console import Console
 
 import metspack as package
 from metspack import cli
 from metspack.building import build
-from metspack.cli import console
+from metspack.cli import commands, console
 from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
 from tests import siards
@@ -157,6 +156,83 @@ def test_an_exit_from_within_keeps_its_code(
 
     monkeypatch.setattr(build, "build", leaving)
     assert metspack("build", "x", "-o", "y").code == code
+
+
+HEAVY = {"lxml", "jinja2", "pydantic", "sqlite3", "multiprocessing", "concurrent", "importlib.metadata"}
+COMMANDS = {name.stem for name in Path(commands.__file__).parent.glob("*.py") if name.stem != "__init__"}
+COMPLETING = {"_METSPACK_COMPLETE": "complete_bash", "COMP_WORDS": "metspack explain L00", "COMP_CWORD": "2"}
+LOADING = """
+import json, sys
+from metspack import cli
+sys.argv = ["metspack", *sys.argv[1:]]
+cli._run()
+print(json.dumps(list(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(program: Program, folder: Path, *arguments: str, **environment: str) -> set[str]:
+    """Return the modules that a call has loaded when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, *arguments],
+        cwd=folder,
+        env=program.environment | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "own"),
+    [
+        (["--version"], {}, set()),
+        (["explain", "L001"], {}, {"explain"}),
+        (["explain", "csip66"], {}, {"explain"}),
+        (["explain", "readers"], {}, {"explain"}),
+        ([], COMPLETING, {"explain"}),
+        ([], COMPLETING | {"COMP_WORDS": "metspack build --lay"}, {"build"}),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else None,
+)
+def test_short_calls_load_their_own_command_and_nothing_heavy(
+    program: Program, tmp_path: Path, arguments: list[str], environment: dict[str, str], own: set[str]
+) -> None:
+    found = loaded(program, tmp_path, *arguments, **environment)
+    assert not found & (HEAVY | {"rich"})
+    assert {name for name in COMMANDS if f"metspack.cli.commands.{name}" in found} == own
+
+
+@pytest.mark.parametrize("command", ["", "build", "check", "config", "config show"])
+def test_help_loads_nothing_heavy_but_rich(program: Program, tmp_path: Path, command: str) -> None:
+    found = loaded(program, tmp_path, *command.split(), "--help")
+    assert not found & HEAVY
+    own = {name for name in COMMANDS if f"metspack.cli.commands.{name}" in found}
+    assert own == (set(command.split()[:1]) or COMMANDS)
+
+
+def test_a_check_loads_neither_pydantic_nor_rich_nor_the_reports(program: Program, tmp_path: Path) -> None:
+    out = forge.forge(tmp_path / "out")
+    found = loaded(program, tmp_path, "check", str(out), "--max-per-code", "3")
+    assert not found & {"jinja2", "pydantic", "rich", "multiprocessing", "concurrent", "tomllib"}
+    assert {name for name in COMMANDS if f"metspack.cli.commands.{name}" in found} == {"check"}
+
+
+def test_the_api_is_listed_whole_before_any_of_it_is_loaded(program: Program, tmp_path: Path) -> None:
+    code = (
+        "import sys, metspack; print(len(dir(metspack)), [*filter(lambda n: 'metspack.' in n, sys.modules)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{len(dir(package))} []\n"
+    assert set(dir(package)) == set(package.__all__)
 
 
 def test_heavy_modules_are_loaded_by_the_commands_that_need_them(program: Program, tmp_path: Path) -> None:
@@ -453,7 +529,8 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
 def test_progress_is_a_bar_on_a_terminal(
     metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "_errors", Console(stderr=True, force_terminal=True, soft_wrap=True))
+    monkeypatch.setattr(console, "_is_terminal", lambda _stream: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # so that Rich takes it for a terminal too
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1")
     assert outcome.code == 0
     assert "Placing" in outcome.err

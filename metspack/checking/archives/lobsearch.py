@@ -18,8 +18,8 @@ from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.errors import SourceError
-from metspack.locations import splitparts
-from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, Convention, renamed
+from metspack.locations import Convention, splitparts
+from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, renamed
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import LocationError, Place, local_texts
 from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent

@@ -14,7 +14,7 @@ from metspack.checking.codes.mets import MetsCodes, Xml
 from metspack.checking.codes.paths import NameCodes, Paths
 from metspack.checking.codes.rule import Rule
 from metspack.checking.codes.segments import Segments
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 
 __all__ = ["ALL_CODES", "Code", "Rule"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metspack.checking.codes.rule import CELLS, ERROR, FLOCAT, INFO, RESTORE, STATEMENT, WARNING, Rule, rule
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.model import Severity
 
 _TRYING = "By the statement they would be elsewhere or nowhere; software that follows it cannot find them."

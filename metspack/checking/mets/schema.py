@@ -10,12 +10,10 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from metspack import safexml
 from metspack.checking.codes import Code
@@ -28,7 +26,6 @@ from metspack.model import Budgets, Finding
 _LONG = 1 << 16
 _STRAY = re.compile(r"[^A-Za-z0-9+/=]+")  # what libxml2 passes over in base64
 _AFTER = 16
-_RETURN = {"\r": "&#13;"}
 
 
 class MarkupPiece(NamedTuple):
@@ -72,7 +69,7 @@ class _Teller:
         place = self._parser.CurrentLineNumber, attributes.get("ID", "")
         self._open.append(place)
         self._texts.append(_ElementText())
-        said = "".join(f" {each}={quoteattr(value, _RETURN)}" for each, value in attributes.items())
+        said = "".join(f" {each}={safexml.quoted(value)}" for each, value in attributes.items())
         self._pieces.append(MarkupPiece(f"<{name}{said}>".encode(), *place))
 
     def _end(self, name: str) -> None:
@@ -89,7 +86,9 @@ class _Teller:
 
     def _tell(self, text: str) -> None:
         if text:
-            self._pieces.append(MarkupPiece(escape(text, _RETURN).encode(), *self._open[-1]))
+            self._pieces.append(
+                MarkupPiece(safexml.escaped(text).replace("\r", "&#13;").encode(), *self._open[-1])
+            )
 
 
 class _ElementText:
@@ -179,6 +178,8 @@ class Validation:
             self._take(first or b"")
             self._end()
             return
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- heavy, and most are shorter
+
         with ThreadPoolExecutor(1, "schema") as beside:
             waiting = deque([beside.submit(self._take, first)])
             for block in chain((second,), given):

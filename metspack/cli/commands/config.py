@@ -22,11 +22,10 @@ from metspack.cli.config.layers import (
     commands,
     files,
     known,
-    refusal,
     variables,
 )
 from metspack.cli.options import choices, common, groups
-from metspack.cli.options.groups import Command, CommandGroup, argument, expanded
+from metspack.cli.options.groups import Command, CommandGroup, argument, expanded, refusal
 from metspack.errors import ConfigError
 from metspack.sizes import counted
 
@@ -34,6 +33,9 @@ _WIDTH = 100
 _METS_PROFILE = "profile"
 
 app = typer.Typer(
+    name="config",
+    add_completion=False,
+    rich_markup_mode="markdown",
     cls=CommandGroup,
     help="Show the values of options and their origins, check configuration files, and print an example.",
     no_args_is_help=False,
@@ -153,7 +155,7 @@ def check(
     `metspack config check metspack.toml`
     """
     there = commands(ctx.find_root().command)
-    read = files(file, known(ctx.find_root().command))
+    read = files(file, lambda: known(ctx.find_root().command))
     configuration.layers(read, None)
     for each in read:
         number = sum(_checked(there, section) for section in _sections(each))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -95,6 +94,8 @@ class ConfigFile:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
+        import tomllib  # noqa: PLC0415 -- heavy, and most calls find no file
+
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
@@ -292,6 +293,8 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
 
 def _path(toml: str) -> tuple[str, ...]:
     """Return the keys that lead to the one thing that a line of TOML declares, nothing for no such line."""
+    import tomllib  # noqa: PLC0415 -- as above
+
     try:
         value: object = tomllib.loads(toml)
     except tomllib.TOMLDecodeError:

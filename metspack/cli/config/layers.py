@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,11 +20,8 @@ from metspack.cli.config import files as configuration
 from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
 from metspack.cli.options.choices import Choice
-from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import Command, Group
-from metspack.cli.options.package import BuildGroup, DivisionGroup
+from metspack.cli.options.groups import Command, Group, refusal
 from metspack.errors import ConfigError
-from metspack.layouts import readers
 from metspack.mets import dialects
 
 _PREFIX = "METSPACK"
@@ -48,29 +45,11 @@ _OF_THE_JOB = {
 }
 """Options that say what is done to what, which is said anew each time."""
 
-_DIVIDING = {each.name for each in fields(DivisionGroup)}
-_OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
-_PUTS_ASIDE: Mapping[str, set[str]] = {
-    "plan": _DIVIDING,
-    "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *_OF_DIALECTS, "dialect"},
-    "reader": {"layout", "lob_folder_style"},
-    "lob_folder_style": {"reader"},
-    "preset": {"max_files", "max_bytes"},
-    "dbptk_files": {"max_files"},
-    "dbptk_bytes": {"max_bytes"},
-    "siard": {"accept"},
-    "form": {"json_output"},
-    "json_output": {"form", "jsonl_output"},
-    "jsonl_output": {"json_output"},
-    "lobs": {"json_output"},
-}
-"""An option given in a higher place puts those aside that lower places say, where both cannot count."""
-
 
 def _profiles() -> list[str]:
     """Return the names of profiles, for the shell; none when a file cannot be read."""
     try:
-        return sorted({name for each in files(None, {}) for name in each.profile_names()})
+        return sorted({name for each in files(None, dict) for name in each.profile_names()})
     except ConfigError:
         return []
 
@@ -163,7 +142,7 @@ class Origins:
         found = {name: option.consume_value(ctx, given)[0] for name, option in common.items()}
         root = ctx.find_root().command
         layers = configuration.layers(
-            files(Path(found["config"]) if found["config"] else None, known(root)), found["use"]
+            files(Path(found["config"]) if found["config"] else None, lambda: known(root)), found["use"]
         )
         for key, option in self.command.settable.items():
             for number, layer in enumerate(layers):
@@ -175,7 +154,11 @@ class Origins:
 
     def put_aside(self, ctx: typer.Context) -> None:
         """Take back settings that do not go with what a higher place says."""
-        for strong, others in _PUTS_ASIDE.items():
+        if not any(_COMMAND_LINE < self._rank(ctx, each) < _DEFAULT for each in ctx.params):
+            return
+        from metspack.cli.options.package import OF_DIALECTS, PUTS_ASIDE  # noqa: PLC0415 -- needs all options
+
+        for strong, others in PUTS_ASIDE.items():
             if ctx.params.get(strong):
                 for each in others & ctx.params.keys():
                     if self._rank(ctx, strong) < self._rank(ctx, each):
@@ -183,13 +166,15 @@ class Origins:
         if "dialect" in ctx.params:
             dialect = self._dialect(ctx)
             taken = dialects.facts(dialect).options.keys() if dialect in dialects.DIALECTS else set()
-            for each in _OF_DIALECTS - taken:
+            for each in OF_DIALECTS - taken:
                 self._take_back(ctx, each, f"the dialect {dialect}")
         if "seed" in ctx.params and ctx.params["sample"] is None:
             self._take_back(ctx, "seed", "a check without --sample")
 
     def _dialect(self, ctx: typer.Context) -> str:
         """Return the dialect of the call; a reader's own takes the place of one that a lower place says."""
+        from metspack.layouts import readers  # noqa: PLC0415
+
         reader = readers.FOR.get(ctx.params.get("reader") or "")
         if reader is None or not reader.dialect:
             return ctx.params["dialect"] or dialects.DEFAULT
@@ -240,14 +225,6 @@ def origins_of(ctx: typer.Context) -> Origins:
     return origins
 
 
-def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigError:
-    """Return what Typer finds wrong with a command line as an error of ours."""
-    ctx = getattr(error, "ctx", None)
-    path = "metspack" if ctx is None else ctx.command_path
-    message = error.format_message().rstrip(".")
-    return ConfigError(message, hint=f"{path} --help shows what it takes.", details=tuple(details))
-
-
 def key_of(option: TyperOption) -> str:
     """Return an option's name without dashes, as files have it."""
     return next(each for each in option.opts if each.startswith("--")).removeprefix("--")
@@ -283,9 +260,13 @@ def known(root: Any) -> Known:
     return {name: each.settable for name, each in commands(root).items()}
 
 
-def files(config: Path | None, options: Known) -> list[ConfigFile]:
-    """Return the files that count, the strongest first; raises ``ConfigError``."""
+def files(config: Path | None, options: Callable[[], Known]) -> list[ConfigFile]:
+    """Return the files that count, the strongest first; raises ``ConfigError``.
+
+    The options are asked for only when there is a file: to know all of them, all commands are loaded.
+    """
     project = configuration.project_file() if config is None else config
     user = configuration.user_file()
     paths = [each for each in (project, user if os.path.lexists(user) else None) if each is not None]
-    return [ConfigFile.of(each, options) for each in dict.fromkeys(paths)]
+    there = options() if paths else {}
+    return [ConfigFile.of(each, there) for each in dict.fromkeys(paths)]

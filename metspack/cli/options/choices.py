@@ -7,9 +7,7 @@ from enum import Enum
 from typing import Any
 
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, FolderStyle, readers
 from metspack.mets import dialects as registry
-from metspack.planning import division
 
 
 class Choice:
@@ -53,14 +51,49 @@ def of_dialects(name: str) -> Choice:
 
 
 checksums = of("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
-presets = Choice(lambda: division.PRESETS)
-splits = Choice(lambda: division.Split)
-layouts = Choice(lambda: LAYOUTS)
-siard_readers = Choice(lambda: readers.FOR)
-folder_styles = Choice(lambda: FolderStyle)
 dialects = Choice(lambda: registry.DIALECTS)
 
 # What is heavy to import is loaded only when its values are asked for.
+
+
+@Choice
+def presets() -> Iterable[Any]:
+    """The limits that have names."""
+    from metspack.planning.division import PRESETS  # noqa: PLC0415
+
+    return PRESETS
+
+
+@Choice
+def splits() -> Iterable[Any]:
+    """The ways to treat a LOB larger than a segment."""
+    from metspack.planning.division import Split  # noqa: PLC0415
+
+    return Split
+
+
+@Choice
+def layouts() -> Iterable[Any]:
+    """The layouts of packages."""
+    from metspack.layouts import LAYOUTS  # noqa: PLC0415
+
+    return LAYOUTS
+
+
+@Choice
+def siard_readers() -> Iterable[Any]:
+    """The programs that are to find LOBs."""
+    from metspack.layouts.readers import FOR  # noqa: PLC0415
+
+    return FOR
+
+
+@Choice
+def folder_styles() -> Iterable[Any]:
+    """The forms of LOB locations in archives."""
+    from metspack.layouts.interface import FolderStyle  # noqa: PLC0415
+
+    return FolderStyle
 
 
 @Choice

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from metspack.cli import console
 from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, argument, option
 from metspack.errors import ConfigError
+from metspack.mets import is_mets_name
 from metspack.model import Budgets
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 SAFETY = "Safety"
 SEGMENTS = "Segments"
 _LOCATIONS = "Location of LOBs"
+_READ = ("source", "package", "packages", "containers", "first", "second")
+"""What commands call the arguments that say what is read."""
+
 _DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
 
@@ -182,3 +187,51 @@ class SourceGroup(LocationGroup):
         Path | None,
         option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogGroup(Group):
+    """The log of a long run."""
+
+    log: Annotated[
+        Path | None,
+        option(
+            "--log FILE",
+            "Append to this file what the run does, one JSON object a line: its start, stages, "
+            "warnings, errors, result and exit code, each with the time.",
+            "Configuration",
+        ),
+    ] = None
+
+    def begin(self, given: Mapping[str, object]) -> None:
+        """Open the log, if there is to be one.
+
+        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would lie in what the
+        command reads or makes.
+        """
+        if self.log is not None:
+            _check_outside(self.log, given)
+            console.open_log(self.log)
+
+
+def _check_outside(log: Path, given: Mapping[str, object]) -> None:
+    """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
+    place = log.resolve()
+    for name in _READ:
+        value = given.get(name)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                whole = path.parent if is_mets_name(path.name) else path
+                _refuse_inside(log, place, whole, "which is read")
+    if isinstance(output := given.get("output"), Path):
+        _refuse_inside(log, place, output, "which is to be made")
+        _refuse_inside(log, place, output.with_name(f"{output.name}.partial"), "where it is made")
+
+
+def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
+    if place.is_relative_to(path.resolve()):
+        where = "is" if place == path.resolve() else "lies in"
+        raise ConfigError(
+            f"the log {log} {where} {path}, {what}",
+            hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
+        )

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.models import OptionInfo
 
 from metspack.cli.options.choices import Choice
+from metspack.errors import ConfigError
 
+_NUMBER = re.compile("[0-9]{1,18}")
 _SWITCH = ""
 """The metavar of options that take no value: without one, help shows a type as if they did."""
 
@@ -168,14 +173,69 @@ def _parameters(group: type[Group]) -> list[Parameter]:
     ]
 
 
+def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigError:
+    """Return what Typer finds wrong with a command line as an error of ours."""
+    ctx = getattr(error, "ctx", None)
+    path = "metspack" if ctx is None else ctx.command_path
+    message = error.format_message().rstrip(".")
+    return ConfigError(message, hint=f"{path} --help shows what it takes.", details=tuple(details))
+
+
 def _switch(shown: TyperOption | None) -> TyperOption | None:
     if shown is not None:
         shown.metavar = _SWITCH
     return shown
 
 
+class _PlainValue:
+    """The reading of a parameter's value: here where that is plain, by Typer where it is not.
+
+    Typer reads every value with pydantic, which takes longer to load than all that it reads here.
+    """
+
+    def __init__(self, parameter: TyperOption | TyperArgument) -> None:
+        annotation = parameter.type_descriptor.annotation
+        self._kind = next(iter(get_args(annotation)), annotation)
+        self._by_typer = parameter.get_runtime_param
+
+    def coerce(self, value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -> Any:
+        """Return what a value means, of all that were given where there can be several."""
+        is_several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_several else None
+        held = value if is_several else [value]
+        if not isinstance(held, list | tuple) or not all(self._is_plain(each, param) for each in held):
+            return self._by_typer().coerce(value, param=param, ctx=ctx)
+        meant = [self._kind(each) for each in held]
+        return meant if is_several else meant[0]
+
+    def _is_plain(self, value: Any, param: TyperOption | TyperArgument) -> bool:
+        if self._kind is bool:
+            return isinstance(value, bool)
+        if self._kind is int and isinstance(value, str):
+            value = int(value) if _NUMBER.fullmatch(value) else None
+        if self._kind is int:
+            return isinstance(value, int) and value >= (param.min or 0) and param.max is None
+        if self._kind is Path:  # Typer refuses what is there and cannot be read
+            return isinstance(value, str | Path) and (os.access(value, os.R_OK) or not os.path.exists(value))
+        return self._kind is str and isinstance(value, str)
+
+
+def _read_plainly(parameters: list[Any]) -> list[Any]:
+    for each in parameters:
+        # Typer's own place for this, though it does not promise it: without it all is read its way.
+        if hasattr(each, "get_runtime_param") and "get_runtime_param" not in vars(each):
+            plain = _PlainValue(each)
+            vars(each)["get_runtime_param"] = lambda plain=plain: plain
+    return parameters
+
+
 class Command(TyperCommand):
-    """A command whose --help shows a type for those options alone that take a value."""
+    """A command that starts fast, and whose --help shows a type for those options alone that take a value."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Return the parameters, with the help."""
+        return _read_plainly(super().get_params(ctx))
 
     def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
         """Return the option that shows the help."""
@@ -183,7 +243,11 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands with such a --help."""
+    """A group of such commands."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Return the parameters, with the help."""
+        return _read_plainly(super().get_params(ctx))
 
     def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
         """Return the option that shows the help."""

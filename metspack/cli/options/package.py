@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack import clock, sizes
 from metspack.cli.options import choices, common
 from metspack.cli.options.common import SAFETY, SEGMENTS
-from metspack.cli.options.csip import default_checksums
+from metspack.cli.options.csip import DialectGroup, default_checksums
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
 from metspack.model import Limits
@@ -371,3 +372,22 @@ def build_options(*groups: Group, **others: Any) -> BuildOptions:
     from metspack.building.build import BuildOptions  # noqa: PLC0415 -- commands load what they need
 
     return BuildOptions(created=clock.now(os.environ), **values(*groups), **others)
+
+
+_DIVIDING = {each.name for each in fields(DivisionGroup)}
+OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
+PUTS_ASIDE: Mapping[str, set[str]] = {
+    "plan": _DIVIDING,
+    "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *OF_DIALECTS, "dialect"},
+    "reader": {"layout", "lob_folder_style"},
+    "lob_folder_style": {"reader"},
+    "preset": {"max_files", "max_bytes"},
+    "dbptk_files": {"max_files"},
+    "dbptk_bytes": {"max_bytes"},
+    "siard": {"accept"},
+    "form": {"json_output"},
+    "json_output": {"form", "jsonl_output"},
+    "jsonl_output": {"json_output"},
+    "lobs": {"json_output"},
+}
+"""An option given in a higher place puts those aside that lower places say, where both cannot count."""

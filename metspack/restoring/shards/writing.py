@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
-from xml.sax.saxutils import escape, quoteattr
 
-from metspack import uris
+from metspack import safexml, uris
 from metspack.errors import MetspackError, SourceError
 from metspack.model import Budgets
 from metspack.packages.cells import cells, meant, opened_archive
@@ -256,14 +255,14 @@ def to_doms(shard: Shard) -> str:
     ``format_uri`` is there when it is known.
     """
     lines = [
-        f"  <shard pid={quoteattr(shard.pid)} lob={quoteattr(shard.lob)}>",
-        f"    <contents>{escape(shard.url)}</contents>",
+        f"  <shard pid={safexml.quoted(shard.pid)} lob={safexml.quoted(shard.lob)}>",
+        f"    <contents>{safexml.escaped(shard.url)}</contents>",
         f"    <characterisation>{_PLACEHOLDER}</characterisation>",
         "    <shard_metadata>",
         *(line for each in shard.files for line in _file(each)),
         "    </shard_metadata>",
         *(
-            f'    <relation predicate="{CONSISTS_OF}" object={quoteattr(each)}/>'
+            f'    <relation predicate="{CONSISTS_OF}" object={safexml.quoted(each)}/>'
             for each in dict.fromkeys(each.id for each in shard.files)
         ),
         "  </shard>",
@@ -274,12 +273,12 @@ def to_doms(shard: Shard) -> str:
 
 def _file(file: ShardFile) -> Iterator[str]:
     yield "      <file>"
-    yield f"        <file_url>{escape(file.url)}</file_url>"
+    yield f"        <file_url>{safexml.escaped(file.url)}</file_url>"
     yield f'        <program_start_offset unit="{UNIT}">{file.offset}</program_start_offset>'
     yield f'        <program_clip_length unit="{UNIT}">{file.length}</program_clip_length>'
-    yield f"        <file_name>{escape(file.name)}</file_name>"
+    yield f"        <file_name>{safexml.escaped(file.name)}</file_name>"
     if file.format_uri is not None:
-        yield f"        <format_uri>{escape(file.format_uri)}</format_uri>"
+        yield f"        <format_uri>{safexml.escaped(file.format_uri)}</format_uri>"
     yield "      </file>"
 
 

@@ -23,7 +23,7 @@ from metspack.checking.catalogue import Catalogue
 from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.locations.resolver import Resolver
 from metspack.model import Finding, Severity

@@ -1,0 +1,1 @@
+"""Measures metspack beside reference programs; ``python -m bench --help`` lists the options."""

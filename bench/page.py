@@ -1,0 +1,110 @@
+# ruff: noqa: E501 -- the page is written as it is read
+"""Writes docs/performance.md and the README's ratio from figures: ``python -m bench.page [FILE]``.
+
+FILE, as ``python -m bench --json`` writes it, is kept as bench/figures.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.results import table
+from bench.rows import SMALL
+from bench.store import CHECKOUT
+
+FIGURES = CHECKOUT / "bench" / "figures.json"
+PAGE = CHECKOUT / "docs" / "performance.md"
+README = CHECKOUT / "README.md"
+_RATIO = re.compile(r"takes (?:[0-9.]+|a number of)( times as long as `cp -r`)")
+
+_BEFORE = """# Speed
+
+Speed is shown as a ratio to something that was measured in the same minutes on the same machine: absolute times say
+more about the machine. `just bench` measures contender and reference by turns; a ratio here is the median of the ratios
+of the runs, with the least and the most. `just performance FILE` writes this page from the figures of `just bench --json
+FILE`.
+"""
+_WORDS = """
+- **The floor** (`bench/floor.py`) is a program of two processes that trusts its input and does only what must be done:
+  divide, read each LOB once, hash it by MD5 and SHA-256, write it, and describe it in METS and both manifests; its check
+  compares METS (validated by the same schema that metspack uses), both manifests and every byte.
+- **By hand** is `cp -r` or Python's `zipfile.extractall`, then `md5sum` and `sha256sum`, each by two processes: copies
+  and sums, but no METS, no limits on folders, and nothing proven.
+- **Wall**, **processor** time and **memory** are those of contender / reference, processor time and memory of all their
+  processes together: the largest sum of their resident memory, in which what they share counts each time.
+- **System calls per LOB** are counted with 1,000 and 2,000 LOBs, and the difference is divided by 1,000, so that the
+  start of the program is no part of them.
+- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs.
+"""
+_NOT_COMPARABLE = """
+## What is not comparable
+
+- The floor promises nothing: no refusal of links or of paths that lead out of the source, no comparison with lengths in
+  cells, no word about faults, no sync to disk, no check before it publishes. A build by metspack does all that, so 1.0 is
+  not to be reached.
+- `cp -r` and the sums read every byte three times and leave no package. bagit.py writes one manifest for all and no METS;
+  its copy is made with `cp -r` first, because it changes a folder in place.
+- metsrw builds objects of all it reads and judges nothing; the check beside it starts a program, reads the METS, validates
+  it, and looks at every file.
+- Bare iterparse and bare expat keep nothing of what they read.
+- `roundtrip` and `inspect --verify` read what the floor's check reads, but compare it with other things.
+- In memory (tmpfs) there is no disk to wait for: these are processor and system calls. On disk, files are dropped from the
+  cache before every run and synced within it; what the disk does meanwhile is not in our hands, and its ratios vary.
+- Ratios to `cp` and `md5sum` differ from machine to machine more than those to the floor, as Python, OpenSSL and the kernel
+  do not become faster together.
+"""
+
+
+def page(figures: dict[str, Any]) -> str:
+    """Return the page."""
+    machine = figures["machine"]
+    parts = [_BEFORE]
+    if figures["scale"] < 1:
+        parts.append(
+            f"\n**These figures are of {figures['scale']:g} of the full size**, so start-up weighs more in them than it "
+            "should; in most rows it outweighs the work.\n"
+        )
+    places = {"tmpfs": "In memory (tmpfs), cache warm", "disk": "On disk, cache cold, synced"}
+    for place, title in places.items():
+        rows = [row for row in figures["rows"] if row["place"] == place]
+        if rows:
+            parts.append(f"\n## {title}\n\n{table(rows)}")
+    memory = f"{machine['memory'] / (1 << 30):.0f} GiB" if machine["memory"] else "memory not known"
+    lobs = int(SMALL.lobs * figures["scale"])
+    load = (
+        ""
+        if (now := figures.get("load")) is None
+        else f" The load of the machine before it began was {now:.1f}."
+    )
+    processors = f"{machine['processors']} processors ({machine['processor']})"
+    software = f"{machine['system']}, Python {machine['python']}, {machine['openssl']}"
+    parts.append(
+        "\n## How it was measured\n\n"
+        f"{figures['date']}, metspack {machine['metspack']}: {processors}, {memory}, {software}. {lobs:,} LOBs of 10 KB, half "
+        "of which can be compressed, and two processes, where a row does not say otherwise; timed runs of each: "
+        f"{max(1, figures['repetitions'])}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
+    )
+    parts += (_WORDS, _NOT_COMPARABLE)
+    return "".join(parts)
+
+
+def readme(text: str, figures: dict[str, Any]) -> str:
+    """Return the README with the ratio to doing it by hand."""
+    ratios = [row["ratio"] for row in figures["rows"] if row["row"] == "by-hand" and "ratio" in row]
+    return _RATIO.sub(rf"takes {ratios[0]:.1f}\1", text) if ratios else text
+
+
+def main() -> None:
+    """Write the page, the README and the figures kept."""
+    figures = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FIGURES).read_text(encoding="utf-8"))
+    PAGE.write_text(page(figures), encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
+    FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

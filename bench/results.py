@@ -1,0 +1,138 @@
+"""Figures of measured rows, as they stand in JSON and in the Markdown table."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import ssl
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.measuring import Run
+from bench.rows import Figure, Row, Sample
+from metspack.resources import __version__
+
+_HEADER = (
+    "| row | measured | beside | ratio, least to most | target | wall, s | processor, s | memory, MB "
+    "| largest process, MB | system calls per LOB |\n"
+    "|---|---|---|---|---|---:|---:|---:|---:|---:|\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """The runs of a contender or a reference, and its system calls per LOB where they were counted."""
+
+    sample: Sample
+    runs: Sequence[Run]
+    calls: float | None = None
+
+    def values(self, figure: Figure) -> list[float]:
+        """Return the figure of each run."""
+        if figure is Figure.LARGEST:
+            return [float(run.largest) for run in self.runs]
+        divisor = self.sample.lobs if figure is Figure.GROWTH else 1
+        return [max(run.wall, 1e-9) / divisor for run in self.runs]
+
+    def told(self) -> dict[str, Any]:
+        """Return the side as JSON has it."""
+        return {
+            **asdict(self.sample),
+            "runs": [asdict(run) for run in self.runs],
+            "calls_per_lob": self.calls,
+        }
+
+
+def told(row: Row, place: str, sides: Sequence[Side]) -> dict[str, Any]:
+    """Return a measured row as JSON has it."""
+    values = [side.values(row.figure) for side in sides]
+    ratios = [ours / max(theirs, 1e-9) for ours, theirs in zip(*values, strict=True)]
+    ratio = statistics.median(ratios)
+    return {
+        **_named(row, place),
+        "ratio": ratio,
+        "least": min(ratios),
+        "most": max(ratios),
+        "met": row.met(ratio),
+        "memory_met": None if row.most is None else max(run.largest for run in sides[0].runs) <= row.most,
+        "contender": sides[0].told(),
+        "reference": sides[1].told(),
+    }
+
+
+def left_out(row: Row, place: str, reason: str) -> dict[str, Any]:
+    """Return a row that was not measured as JSON has it."""
+    return {**_named(row, place), "left_out": reason}
+
+
+def _named(row: Row, place: str) -> dict[str, Any]:
+    return {
+        "row": row.name,
+        "place": place,
+        "title": row.title,
+        "beside": row.beside,
+        "figure": row.figure.value,
+        "target": row.target,
+        "bound": row.bound,
+        "memory_target": row.most,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return the facts about this machine on which figures depend."""
+    names = re.findall(r"^model name\s*: (.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
+    memory = re.search(r"^MemTotal:\s+(\d+) kB", _read("/proc/meminfo"), re.MULTILINE)
+    return {
+        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "processors": os.cpu_count(),
+        "memory": 1024 * int(memory[1]) if memory else None,
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
+        "openssl": ssl.OPENSSL_VERSION,
+        "metspack": __version__,
+    }
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
+
+
+def table(rows: Iterable[dict[str, Any]]) -> str:
+    """Return the rows of one place as a Markdown table."""
+    return _HEADER + "".join(f"| {' | '.join(_cells(row))} |\n" for row in rows)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    begun = [f"`{row['row']}`", row["title"], row["beside"]]
+    if "left_out" in row:
+        return [*begun, f"left out: {row['left_out']}", _target(row), *[""] * 5]
+    sides = row["contender"], row["reference"]
+    runs = [side["runs"] for side in sides]
+    ratio = f"{row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
+    if row["figure"] != Figure.WALL:
+        ratio += f", {row['figure']}"
+    calls = [side["calls_per_lob"] for side in sides]
+    return [
+        *begun,
+        ratio,
+        _target(row),
+        " / ".join(f"{statistics.median(run['wall'] for run in each):.2f}" for each in runs),
+        " / ".join(f"{statistics.median(run['processor'] for run in each):.2f}" for each in runs),
+        " / ".join(f"{max(run['memory'] for run in each) / 1e6:.0f}" for each in runs),
+        " / ".join(f"{max(run['largest'] for run in each) / 1e6:.0f}" for each in runs),
+        " / ".join("-" if each is None else f"{each:.1f}" for each in calls),
+    ]
+
+
+def _target(row: dict[str, Any]) -> str:
+    words = {True: ": met", False: ": **not met**", None: ""}
+    parts = []
+    if row["target"] is not None:
+        parts.append(f"{row['bound']} {row['target']:g}{words[row.get('met')]}")
+    if row["memory_target"] is not None:
+        parts.append(f"a process at most {row['memory_target'] / 1e6:.0f} MB{words[row.get('memory_met')]}")
+    return "; ".join(parts) or "none"

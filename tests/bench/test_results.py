@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bench import page, results
+from bench.measuring import Run
+from bench.profiling import report
+from bench.results import Side
+from bench.rows import Figure, Row, Sample, chosen
+
+ROW = chosen("build-folder")[0]
+
+
+def side(*walls: float, lobs: int = 10, calls: float | None = None) -> Side:
+    runs = [Run(wall=wall, processor=wall, memory=2_000_000, largest=1_000_000) for wall in walls]
+    return Side(sample=Sample(lobs, 10), runs=runs, calls=calls)
+
+
+def cells(row: Row, ours: Side, theirs: Side) -> list[str]:
+    line = results.table([results.told(row, "tmpfs", [ours, theirs])]).splitlines()[-1]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_ratio_is_the_median_of_the_pairs() -> None:
+    told = results.told(ROW, "tmpfs", [side(2.0, 6.0, 4.0), side(1.0, 2.0, 1.0)])
+    assert (told["ratio"], told["least"], told["most"], told["met"]) == (3.0, 2.0, 4.0, False)
+    json.dumps(told)
+
+
+def test_a_row_of_the_table_has_both_sides() -> None:
+    shown = cells(ROW, side(3.0, calls=20.25), side(2.0))
+    assert shown[3:] == [
+        "1.50 (1.50 to 1.50)",
+        "at most 1.5: met",
+        "3.00 / 2.00",
+        "3.00 / 2.00",
+        "2 / 2",
+        "1 / 1",
+        "20.2 / -",
+    ]
+
+
+def test_time_per_lob_is_compared_where_the_samples_differ() -> None:
+    told = results.told(
+        replace(ROW, figure=Figure.GROWTH), "tmpfs", [side(20.0, lobs=100), side(1.0, lobs=10)]
+    )
+    assert told["ratio"] == pytest.approx(2.0)
+
+
+def test_memory_is_compared_and_has_a_bound() -> None:
+    row = replace(ROW, figure=Figure.LARGEST, most=999_999)
+    shown = cells(row, side(9.0), side(1.0))
+    assert shown[3:5] == [
+        "1.00 (1.00 to 1.00), peak memory of the largest process",
+        "at most 1.5: met; a process at most 1 MB: **not met**",
+    ]
+
+
+def test_a_row_that_was_left_out_says_why() -> None:
+    assert "| left out: bagit is not installed | at most 1.5 |" in results.table(
+        [results.left_out(ROW, "tmpfs", "bagit is not installed")]
+    )
+
+
+def test_the_page_of_performance_is_the_figures_kept() -> None:
+    figures = json.loads(page.FIGURES.read_text(encoding="utf-8"))
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(figures), "write it anew: just performance"
+    text = page.README.read_text(encoding="utf-8")
+    assert page.readme(text, figures) == text, "write it anew: just performance"
+
+
+def test_the_readme_gets_the_ratio_to_doing_it_by_hand() -> None:
+    row = results.told(chosen("by-hand")[0], "tmpfs", [side(3.0), side(2.0)])
+    text = "it takes 9.9 times as long as `cp -r`"
+    assert page.readme(text, {"rows": [row]}) == "it takes 1.5 times as long as `cp -r`"
+    assert page.readme(text, {"rows": [results.left_out(ROW, "tmpfs", "no room")]}) == text
+
+
+def test_a_profile_adds_up_to_the_processor_time() -> None:
+    text = report(
+        2.0, [("planning", "siard", "siard.tables f", 3), ("imports", "imports", "imports", 1)], 1_000
+    )
+    assert text.splitlines()[:4] == [
+        "2000.0 microseconds per LOB, 1,000 LOBs, 4 samples",
+        "",
+        "  us/LOB  stage",
+        "  1500.0  planning",
+    ]
+    assert "  1500.0  siard.tables f" in text

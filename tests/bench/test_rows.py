@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from bench.data import KINDS
+from bench.rows import PREPARED, ROWS, Row, Sample, chosen
+from bench.store import CHECKOUT, expanded
+
+NAMES = {*KINDS, *PREPARED, "out", "files", "bytes", "schema"}
+
+
+def test_every_row_has_a_name_of_its_own() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_commands_of_a_row_name_what_there_is(row: Row) -> None:
+    for line in (row.contender, row.reference):
+        assert set(re.findall(r"\{(\w+)\}", line)) <= NAMES
+
+
+@pytest.mark.parametrize("line", PREPARED.values())
+def test_what_is_prepared_names_what_there_is(line: str) -> None:
+    assert set(re.findall(r"\{(\w+)\}", line)) <= NAMES | {"made"}
+
+
+def test_rows_are_chosen_by_name_in_their_own_order() -> None:
+    assert [row.name for row in chosen("check,build-folder")] == ["build-folder", "check"]
+    assert chosen(None) == list(ROWS)
+    with pytest.raises(ValueError, match="no such row: nothing"):
+        chosen("nothing,check")
+
+
+def test_a_target_is_a_most_or_a_least() -> None:
+    most, least, without = (chosen(name)[0] for name in ("build-folder", "bagit-create", "by-hand"))
+    assert (most.met(1.5), most.met(1.51)) == (True, False)
+    assert (least.met(2.5), least.met(2.49)) == (True, False)
+    assert without.met(1.0) is None
+
+
+def test_a_smaller_sample_has_fewer_small_lobs_or_smaller_large_ones() -> None:
+    assert Sample(100_000, 10_000).scaled(0.01) == Sample(1_000, 10_000)
+    assert Sample(4, 1 << 30).scaled(0.5) == Sample(4, 1 << 29)
+
+
+def test_programs_stand_where_a_command_begins_with_their_names() -> None:
+    python = sys.executable
+    line = expanded("cp -r {floor} {out} && floor build {folder} {out}", 2)
+    assert (
+        line == f"cp -r {{floor}} {{out}} && {python} {CHECKOUT}/bench/floor.py build -j 2 {{folder}} {{out}}"
+    )
+    assert expanded("bagit --md5 {out}", 2) == f"{python} -m bagit --md5 {{out}}"
+
+
+def test_the_number_of_processes_is_told_to_commands_that_take_it() -> None:
+    assert expanded("metspack build {folder}", 1) == f"{sys.executable} -m metspack build -q -j 1 {{folder}}"
+    assert "-j" not in expanded("metspack inspect {stored}", 2)
