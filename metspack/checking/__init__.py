@@ -14,8 +14,9 @@ from metspack.errors import ConfigError
 if TYPE_CHECKING:
     from metspack.checking.codes import ALL_CODES, Code, Rule
     from metspack.checking.eark.profiles import Profile
+    from metspack.checking.opening import weight
     from metspack.checking.options import Level
-    from metspack.checking.run import Checked, Checking, CheckSummary, Observer, check, weight
+    from metspack.checking.run import Checked, Checking, CheckSummary, Observer, check
     from metspack.model import Severity
 
 __all__ = [
@@ -37,8 +38,9 @@ __all__ = [
 _HOMES = {
     "codes": ("ALL_CODES", "Code", "Rule"),
     "eark.profiles": ("Profile",),
+    "opening": ("weight",),
     "options": ("Level",),
-    "run": ("CheckSummary", "Checked", "Checking", "Observer", "check", "weight"),
+    "run": ("CheckSummary", "Checked", "Checking", "Observer", "check"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -149,6 +150,27 @@ def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageTo
         return found is not None and bool(found.ups & (objids - {bare(found.objid or "")}))
 
     return sorted(packages, key=is_child)
+
+
+def weight(path: Path | Sequence[Path]) -> int:
+    """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
+    if not isinstance(path, Path):
+        return sum(weight(each) for each in path)
+    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
+        return path.stat().st_size
+    total = 0
+    waiting = [os.fspath(path if path.is_dir() else path.parent)]
+    while waiting:
+        # What cannot be looked at is the check's business, not its progress's.
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    size = entry.stat(follow_symlinks=False).st_size
+                    # An archive is read as a file, and its entries once more.
+                    total += 2 * size if is_archive(entry.name) else size
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+    return total
 
 
 _UP = b"../"

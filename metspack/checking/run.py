@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
@@ -28,7 +28,7 @@ from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import TargetError
 from metspack.files import journal
-from metspack.layouts.names import ArchiveRoutes, is_archive
+from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.model import Budgets, Finding, Severity
 
@@ -300,22 +300,6 @@ def _root_of(each: PackageToCheck) -> PackageRoot:
     if each.tree.is_packed:
         return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
     return PackageRoot(name=each.root.resolve().name, is_rooted=True)
-
-
-def weight(path: Path | Sequence[Path]) -> int:
-    """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
-    if not isinstance(path, Path):
-        return sum(weight(each) for each in path)
-    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
-        return path.stat().st_size
-    total = 0
-    for folder, _folders, files in os.walk(path if path.is_dir() else path.parent):
-        for name in files:
-            with suppress(OSError):  # what cannot be looked at is the check's business, not its progress's
-                size = os.lstat(os.path.join(folder, name)).st_size
-                # An archive is read as a file, and its entries once more.
-                total += 2 * size if is_archive(name) else size
-    return total
 
 
 def check(

@@ -1,4 +1,4 @@
-"""Open and read files: by descriptor, without following links; no other module opens one.
+"""Open, read and hash files: by descriptor, without following links; no other module opens one.
 
 A path from an archive or a METS is a sequence of checked segments (``uris``); it is walked with
 directory descriptors and ``O_NOFOLLOW``, so no symbolic link, and no link swapped in between two
@@ -10,11 +10,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
+from typing import Self
 
-from metspack.errors import SourceError
+from metspack.digests import OCTETS, Hashers, digest_function
+from metspack.errors import MetspackError, SourceError
+from metspack.textlength import TextLength
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""
@@ -100,13 +106,17 @@ Status = tuple[int, int, int, int]
 
 
 def small_files(
-    root: Path, folders: Sequence[str], names: Iterable[str], stamps: Iterable[Status], buffer: memoryview
+    root: Path,
+    folders: Sequence[str],
+    names: Iterable[str],
+    stamps: Iterable[Status | None],
+    buffer: memoryview,
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
 
-    Odd is what is not a regular file, cannot be read, does not fit, or has not this status, before it was
-    read and afterwards: who needs to know more looks at it with ``opened``. No link is followed below
-    ``root``. What is yielded is there until the next is asked for.
+    Odd is what is not a regular file, cannot be read, does not fit, or has not this status (None for any),
+    before it was read and afterwards: who needs to know more looks at it with ``opened``. No link is followed
+    below ``root``. What is yielded is there until the next is asked for.
     """
     try:
         folder = opened_folder(root, folders)
@@ -114,7 +124,7 @@ def small_files(
         yield from (None for _ in names)
         return
     try:
-        for name, stamp in zip(names, stamps, strict=True):
+        for name, stamp in zip(names, stamps, strict=False):
             try:
                 yield _small(folder, name, stamp, buffer)
             except OSError:
@@ -123,14 +133,17 @@ def small_files(
         os.close(folder)
 
 
-def _small(folder: int, name: str, stamp: Status, buffer: memoryview) -> memoryview | None:
+def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
         before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode) or _status(before) != stamp or stamp[0] >= len(buffer):
+        if not stat.S_ISREG(before.st_mode) or before.st_size >= len(buffer):
+            return None
+        if stamp is not None and _status(before) != stamp:
             return None
         size = os.readv(descriptor, (buffer,))
-        return buffer[:size] if size == stamp[0] and _status(os.fstat(descriptor)) == stamp else None
+        is_same = size == before.st_size and (stamp is None or _status(os.fstat(descriptor)) == stamp)
+        return buffer[:size] if is_same else None
     finally:
         os.close(descriptor)
 
@@ -161,3 +174,169 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
             take(chunk)
         for start in range(0, len(chunk), BLOCK):
             yield chunk[start : start + BLOCK]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
+
+    ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is.
+    """
+
+    algorithms: tuple[str, ...]
+    boundary: int = 0
+    as_text: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but digests of the whole is wanted."""
+        return not self.boundary and not self.as_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hashed:
+    """The result of hashing a file: digests of the whole and up to the boundary, size, length of the text."""
+
+    size: int
+    digests: Mapping[str, str]
+    until: Mapping[str, str]
+    text: TextLength | None
+
+
+Outcome = Hashed | OSError | MetspackError
+
+
+def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Callable[[int], None]) -> Hashed:
+    """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
+    hashers = Hashers(asked.algorithms)
+    text = TextLength() if asked.as_text else None
+    until = hashers.copy()
+    for block in _cut(chunks, asked.boundary):
+        hashers.update(block)
+        if text is not None:
+            text.update(block)
+        progress(len(block))
+        if hashers.size == asked.boundary:
+            until = hashers.copy()
+    return Hashed(size=hashers.size, digests=_values(hashers, asked), until=_values(until, asked), text=text)
+
+
+def _values(hashers: Hashers, asked: Asked) -> dict[str, str]:
+    return {name: hashers.digest(name).value for name in asked.algorithms}
+
+
+def _cut(blocks: Iterable[bytes], boundary: int) -> Iterator[bytes]:
+    """Yield blocks, the one that goes over the boundary in two."""
+    at = 0
+    for block in blocks:
+        if at < boundary < at + len(block):
+            yield block[: boundary - at]
+            yield block[boundary - at :]
+        else:
+            yield block
+        at += len(block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRun:
+    """Files of one folder below a trusted root, of each of which the same is asked.
+
+    ``names`` have a ``/`` between each two.
+    """
+
+    root: Path
+    folder: tuple[str, ...]
+    names: str
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashedRun:
+    """The result of hashing a run, as columns: sizes, and each algorithm's digests without a gap.
+
+    Files that could not be read, and those of which there is more to say, are in ``others`` by their number;
+    where a file has no digest, blanks stand for it.
+    """
+
+    sizes: array[int]
+    digests: Mapping[str, str]
+    others: Mapping[int, Outcome]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], algorithms: Sequence[str]) -> Self:
+        """Return the columns of what was found of each file by itself."""
+        return cls(
+            sizes=array("q", [each.size if isinstance(each, Hashed) else 0 for each in outcomes]),
+            digests={name: "".join(_value(each, name) for each in outcomes) for name in algorithms},
+            others=dict(enumerate(outcomes)),
+        )
+
+    def outcome(self, number: int) -> Outcome:
+        """Return what was found of one file."""
+        if (found := self.others.get(number)) is not None:
+            return found
+        count = len(self.sizes)
+        digests = {
+            name: text[number * len(text) // count : (number + 1) * len(text) // count]
+            for name, text in self.digests.items()
+        }
+        until = {name: digest_function(name)(b"") for name in digests}  # the boundary is 0
+        return Hashed(size=self.sizes[number], digests=digests, until=until, text=None)
+
+
+def _value(outcome: Outcome, algorithm: str) -> str:
+    return outcome.digests[algorithm] if isinstance(outcome, Hashed) else " " * (2 * OCTETS[algorithm])
+
+
+def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[HashedRun]:
+    """Read the files of runs, each once, and return the result for each run.
+
+    ``progress`` is told of small files now and then, and at the end of a run.
+    """
+    buffer = memoryview(bytearray(CHUNK))
+    return [_hash_run(run, buffer, progress) for run in runs]
+
+
+def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
+    names = run.names.split("/")
+    if run.asked.is_plain:
+        return _hash_small(run, names, buffer, progress)
+    outcomes = [hash_file(run.root, (*run.folder, name), run.asked, progress) for name in names]
+    return HashedRun.of(outcomes, run.asked.algorithms)
+
+
+def _hash_small(
+    run: FileRun, names: Sequence[str], buffer: memoryview, progress: Callable[[int], None]
+) -> HashedRun:
+    """Read files that are expected to be small; larger ones, and errors, cost one more look."""
+    algorithms = run.asked.algorithms
+    sizes, others = array("q"), dict[int, Outcome]()
+    columns = [(name, digest_function(name), list[str]()) for name in algorithms]
+    untold = 0
+    contents = small_files(run.root, run.folder, names, repeat(None), buffer)
+    for number, (data, name) in enumerate(zip(contents, names, strict=False)):
+        if data is not None:
+            for _, digest, values in columns:
+                values.append(digest(data))
+            sizes.append(len(data))
+            untold += len(data)
+            if untold >= CHUNK:
+                progress(untold)
+                untold = 0
+            continue
+        found = others[number] = hash_file(run.root, (*run.folder, name), run.asked, progress)
+        for algorithm, _, values in columns:
+            values.append(_value(found, algorithm))
+        sizes.append(found.size if isinstance(found, Hashed) else 0)
+    progress(untold)
+    digests = {algorithm: "".join(values) for algorithm, _, values in columns}
+    return HashedRun(sizes=sizes, digests=digests, others=others)
+
+
+def hash_file(root: Path, segments: Sequence[str], asked: Asked, progress: Callable[[int], None]) -> Outcome:
+    """Read one file, and return what was asked of it, or the error because of which it cannot be read."""
+    try:
+        with opening(root, segments) as descriptor:
+            return hash_blocks(chunks(descriptor), asked, progress)
+    except (OSError, MetspackError) as error:
+        return error

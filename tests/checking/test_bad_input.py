@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_a_location_that_is_refused_is_told_and_never_opened(
         return original(root, segments)
 
     monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     found = list(check(package))
     (told,) = [each for each in found if each.place == "s0.t2.c4.r1" and each.code in {"P002", "P003"}]
     assert (told.code, told.path, told.line) == (code, CHILD, 4)

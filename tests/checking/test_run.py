@@ -6,8 +6,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -73,7 +75,18 @@ def test_lobs_are_read_at_the_levels_that_hash(
         opened.append("/".join(segments))
         return original(root, tuple(segments))
 
+    small_files = reading.small_files
+
+    def watched_small(
+        root: Path, folders: Sequence[str], names: Iterable[str], *given: Any
+    ) -> Iterator[memoryview | None]:
+        for name, data in zip(names, small_files(root, folders, names, *given), strict=True):
+            if data is not None:
+                opened.append("/".join((*folders, name)))
+            yield data
+
     monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "small_files", watched_small)
     list(check(package, level))
     lobs = [path for path in opened if "/lob4/" in path]
     assert bool(lobs) is level.hashes
@@ -120,6 +133,7 @@ def test_a_file_that_may_not_be_read_is_one_finding(
         return original(root, tuple(segments))
 
     monkeypatch.setattr(reading, "opened", refused)
+    monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     found = [each for each in check(package) if each.code == Code.UNREADABLE.id]
     assert {each.path for each in found} == {path}
     assert "Permission denied" in found[0].message

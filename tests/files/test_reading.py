@@ -1,3 +1,4 @@
+import hashlib
 import os
 import socket
 import stat
@@ -128,3 +129,85 @@ def test_bytes_are_read_between_offsets(
     with reading.opening(root, ("a", "b", "file")) as descriptor:
         assert b"".join(reading.chunks(descriptor, *between)) == expected
         assert os.lseek(descriptor, 0, os.SEEK_CUR) == 0
+
+
+# --- many small files of one folder ---------------------------------------------------------------------
+
+
+def hashed(root: Path, names: str, *folder: str, asked: reading.Asked | None = None) -> reading.HashedRun:
+    asked = asked or reading.Asked(algorithms=("MD5", "CRC32"))
+    (found,) = reading.hash_runs(
+        [reading.FileRun(root=root, folder=folder, names=names, asked=asked)], lambda _: None
+    )
+    return found
+
+
+@pytest.mark.parametrize("size", [0, 1, reading.CHUNK, reading.CHUNK + 1])
+def test_files_of_any_size_are_hashed_one_by_one_or_many_at_once(root: Path, size: int) -> None:
+    data = b"x" * size
+    (root / "a" / "b" / "more").write_bytes(data)
+    found = hashed(root, "file/more", "a", "b")
+    for asked in (found.outcome(1), hashed(root, "more", "a", "b").outcome(0)):
+        assert isinstance(asked, reading.Hashed)
+        assert asked.size == size
+        assert asked.digests["MD5"] == hashlib.md5(data, usedforsecurity=False).hexdigest()
+    assert list(found.sizes) == [10, size]
+    assert (
+        found.digests["CRC32"]
+        == "a684c7c6" + reading.hash_blocks([data], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+    )
+
+
+ASKED_OF_ZLIB = reading.Asked(algorithms=("CRC32",))
+
+
+def test_what_is_no_file_has_an_error_in_its_place(root: Path) -> None:
+    (root / "a" / "link").symlink_to("b")
+    os.mkfifo(root / "a" / "pipe")
+    (root / "a" / "file").write_bytes(b"0123456789")
+    found = hashed(root, "b/file/link/lost/pipe/..", "a")
+    errors = [type(found.outcome(number)).__name__ for number in range(6)]
+    assert errors == [
+        "IsADirectoryError",
+        "Hashed",
+        "OSError",
+        "FileNotFoundError",
+        "SourceError",
+        "SourceError",
+    ]
+    assert found.digests["CRC32"] == 8 * " " + "a684c7c6" + 32 * " "
+
+
+def test_a_folder_that_is_a_link_is_not_entered(root: Path) -> None:
+    (root / "link").symlink_to("a")
+    (root / "a" / "file").write_bytes(b"0123456789")
+    assert isinstance(hashed(root, "file", "link").outcome(0), NotADirectoryError)
+
+
+def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fstat
+
+    def before(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        return os.stat_result((*status[:6], status.st_size - 1, *status[7:]))
+
+    def read() -> list[bytes | None]:
+        found = reading.small_files(root, ("a", "b"), ["file"], [None], memoryview(bytearray(99)))
+        return [None if data is None else bytes(data) for data in found]
+
+    assert read() == [b"0123456789"]
+    monkeypatch.setattr(os, "fstat", before)
+    assert read() == [None]
+
+
+def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:
+    asked = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
+    found = hashed(root, "file/lost", "a", "b", asked=asked)
+    first = found.outcome(0)
+    assert isinstance(first, reading.Hashed)
+    assert first.text is not None
+    assert first.text.unit(10) == "bytes"
+    assert (
+        first.until["CRC32"] == reading.hash_blocks([b"012"], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+    )
+    assert isinstance(found.outcome(1), FileNotFoundError)

@@ -2,105 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, chain, groupby, repeat, takewhile
+from operator import itemgetter
 
 from metspack import processes, textlength
 from metspack.checking import grouping, similarity
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Sampled
-from metspack.digests import Hashers
+from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.byteranges import Below
+from metspack.files.reading import Asked, FileRun, Hashed, HashedRun, Outcome, hash_blocks
 from metspack.model import Digest, Finding
-from metspack.textlength import TextLength
 
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
-
-    ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is.
-    """
-
-    algorithms: tuple[str, ...]
-    boundary: int = 0
-    as_text: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hashed:
-    """The result of hashing a file: digests of the whole and up to the boundary, size, length of the text."""
-
-    size: int
-    digests: dict[str, str]
-    until: dict[str, str]
-    text: TextLength | None
-
-
-def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Progress) -> Hashed:
-    """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
-    hashers = Hashers(asked.algorithms)
-    text = TextLength() if asked.as_text else None
-    until = hashers.copy()
-    for block in _cut(chunks, asked.boundary):
-        hashers.update(block)
-        if text is not None:
-            text.update(block)
-        progress(len(block))
-        if hashers.size == asked.boundary:
-            until = hashers.copy()
-    return Hashed(size=hashers.size, digests=_values(hashers, asked), until=_values(until, asked), text=text)
-
-
-def _values(hashers: Hashers, asked: Asked) -> dict[str, str]:
-    return {name: hashers.digest(name).value for name in asked.algorithms}
-
-
-def _cut(blocks: Iterable[bytes], boundary: int) -> Iterator[bytes]:
-    """Yield blocks, the one that goes over the boundary in two."""
-    at = 0
-    for block in blocks:
-        if at < boundary < at + len(block):
-            yield block[: boundary - at]
-            yield block[boundary - at :]
-        else:
-            yield block
-        at += len(block)
-
-
-Batch = Sequence[tuple[Below, Asked]]
-"""Files that lie on disk as such, and what is asked of each."""
-
-Outcome = Hashed | OSError | MetspackError
-
-
-def hash_files(batch: Batch, progress: Progress) -> list[Outcome]:
-    """Read files and return the result for each: an error if it could not be opened or read."""
-    return [_outcome(where, asked, progress) for where, asked in batch]
-
-
-def _outcome(where: Below, asked: Asked, progress: Progress) -> Outcome:
-    try:
-        with reading.opening(where.root, where.segments) as descriptor:
-            return hash_blocks(reading.chunks(descriptor), asked, progress)
-    except (OSError, MetspackError) as error:
-        return error
 
 
 Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
-_FILES_AT_ONCE, _BYTES_AT_ONCE = 200, 32 << 20  # that another process is asked for
+_FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read and compared together
+_STATED = 16  # times as many statements as files are too many to be read at once
+_FEW = 8  # of so many files at most one with more than digests: it is read by itself then
 Group = tuple[bytes, list[Row]]
 
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
@@ -113,31 +44,58 @@ _BY_MANIFEST = """
 SELECT l.path, 2, l.manifest, l.line, '', f.algorithm, l.digest, NULL
 FROM listed l JOIN manifest f ON f.id = l.manifest
 """
-_BY_CELL = f"""
+_BY_CELL = """
 SELECT c.path, 3, 0, 0, c.place, c.algorithm, c.digest, NULL
 FROM cell c WHERE NOT c.inside AND c.digest IS NOT NULL
-UNION ALL
+"""
+# What METS, manifests and cells say as well was compared with PREMIS already.
+_MORE = f"""
 SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s ON s.path = c.path
 WHERE NOT c.inside AND c.length <> s.size AND NOT {textlength.impossible_sql("c.length", "s.size")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
+UNION ALL
+SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object
 """  # noqa: S608 -- names of columns
-# What METS, manifests and cells say as well was compared with PREMIS already.
-_BY_PREMIS = "SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object"
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
-_OF_FILES = (
-    "SELECT * FROM ({}) WHERE path IN (SELECT path FROM disk WHERE kind = 'f') "
-    "AND path NOT IN done ORDER BY path, rank"
-)
 _OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
 _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
 
-_ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_BY_PREMIS}"
-_IN_SAMPLE = "SELECT * FROM ({}) WHERE path IN sampled OR path IN (SELECT path FROM mets)"
+_ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_MORE}"
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
+
+# The files of a batch, behind the last one's, and what is said of those from one path to another.
+_FILES = """
+SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done ORDER BY path LIMIT ?
+"""
+_FILES_OF_SAMPLE = """
+SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done
+AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
+"""
+_BETWEEN = "path >= ? AND path <= ?"
+_ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
+_MORE_BETWEEN = f"SELECT path FROM ({_MORE}) WHERE {_BETWEEN}"  # noqa: S608 -- constants
+_DOCUMENTS_BETWEEN = f"SELECT path FROM mets WHERE {_BETWEEN}"  # noqa: S608 -- constants
+_MANY_BETWEEN = """
+SELECT count(*) FROM (
+    SELECT 1 FROM entry WHERE path >= ?1 AND path <= ?2
+    UNION ALL SELECT 1 FROM listed WHERE path >= ?1 AND path <= ?2
+    UNION ALL SELECT 1 FROM cell WHERE path >= ?1 AND path <= ?2 LIMIT ?3
+)
+"""
+_METS_BETWEEN = f"""
+SELECT path, algorithm, digest FROM entry WHERE {_BETWEEN} AND digest IS NOT NULL ORDER BY path LIMIT ?
+"""  # noqa: S608 -- constants
+_CELLS_BETWEEN = f"""
+SELECT path, algorithm, digest FROM cell WHERE {_BETWEEN} AND NOT inside AND digest IS NOT NULL ORDER BY path
+LIMIT ?
+"""  # noqa: S608 -- constants
+_LINES_BETWEEN = f"""
+SELECT path, ?, digest FROM listed WHERE {_BETWEEN} AND manifest = ? ORDER BY path LIMIT ?
+"""  # noqa: S608 -- constants
 
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
@@ -154,6 +112,72 @@ class _Claim:
     place: str
     source: str
     digest: Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PackedRun:
+    """Files in a zip or tar file, of each of which the same is asked."""
+
+    paths: list[bytes]
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StatedDigests:
+    """The digests by one algorithm that METS, a manifest or cells state of files of a batch.
+
+    They stand one behind the other; ``numbers`` are those of their files, None for all of the batch in order.
+    """
+
+    algorithm: str
+    digests: str
+    numbers: list[int] | None
+
+    def agrees(self, found: str) -> bool:
+        """Whether the files have these digests; ``found`` are those of all of the batch."""
+        if self.numbers is None:
+            return self.digests == found
+        width = 2 * OCTETS[self.algorithm]
+        return self.digests == "".join([found[each * width : (each + 1) * width] for each in self.numbers])
+
+
+def _columns(paths: list[bytes], stated: Iterable[list[Row]]) -> list[_StatedDigests] | None:
+    """Return what is stated of files as columns; None where not all files are to have the same digests."""
+    columns, places = [], dict[bytes, int]()
+    for rows in filter(None, stated):
+        named, algorithms, values = map(list, zip(*rows, strict=True))
+        numbers = None
+        if named != paths:
+            places = places or {path: number for number, path in enumerate(paths)}
+            known = [
+                (places[path], value) for path, value in zip(named, values, strict=True) if path in places
+            ]
+            numbers, values = [number for number, _ in known], [value for _, value in known]
+        if algorithms.count(algorithms[0]) != len(algorithms):
+            return None
+        columns.append(_StatedDigests(algorithm=algorithms[0], digests="".join(values), numbers=numbers))
+    of_all = {each.algorithm for each in columns if each.numbers is None}
+    return columns if of_all.issuperset(each.algorithm for each in columns) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FileBatch:
+    """Files that are read together, and what is stated of them: as ``columns``, or else file by file.
+
+    Each of the files in ``columns`` is asked for the same digests, and for nothing more.
+    """
+
+    paths: list[bytes]
+    runs: list[FileRun | _PackedRun]
+    columns: list[_StatedDigests] | None = None
+    groups: list[Group] | None = None
+
+    def agrees(self, found: list[HashedRun]) -> bool:
+        """Whether all files could be read and are what all statements say; False when that is not certain."""
+        if self.columns is None:
+            return False
+        digests = {name: "".join([run.digests[name] for run in found]) for name in found[0].digests}
+        return all(each.agrees(digests[each.algorithm]) for each in self.columns)
 
 
 class Fixity:
@@ -181,49 +205,129 @@ class Fixity:
         None for as many as are of use.
         """
         files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
-        jobs = processes.useful(jobs, files=files, size=size or 0)
-        statements = _ALL
-        if sampled:
-            statements = _IN_SAMPLE.format(statements)
-        yield from self._read(_OF_FILES.format(statements), jobs)
+        jobs = processes.useful(jobs, files=files, size=size or 0) if self._places.are_unpacked else 1
+        yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, jobs)
         yield from self._swapped()
         yield from self._wrong()
 
-    def _read(self, sql: str, jobs: int = 1) -> Iterator[Finding]:
-        groups = (
-            (path, list(rows)) for path, rows in groupby(self._catalogue.rows(sql), key=lambda row: row[0])
-        )
-        if jobs > 1 and self._places.are_unpacked:
-            yield from self._read_together(groups, jobs)
+    def _read(self, sql: str) -> Iterator[Finding]:
+        for path, rows in groupby(self._catalogue.rows(sql), key=itemgetter(0)):
+            yield from self._read_one(path, list(rows))
+
+    def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
+        """Read files a batch at a time, in ``jobs`` processes; they are judged in order."""
+        given: deque[_FileBatch] = deque()
+
+        def tasks() -> Iterator[list[FileRun]]:
+            for paths, is_plain in chain.from_iterable(map(self._pieces, self._batches(sql))):
+                if (batch := self._batch(paths, is_plain=is_plain)) is not None:
+                    given.append(batch)
+                    yield [run for run in batch.runs if isinstance(run, FileRun)]
+
+        for hashed in processes.results(reading.hash_runs, tasks(), jobs, self._progress):
+            batch = given.popleft()
+            ready = iter(hashed)
+            found = [
+                next(ready) if isinstance(run, FileRun) else self._read_packed(run) for run in batch.runs
+            ]
+            if batch.agrees(found):
+                self._count(batch.paths)
+            else:
+                yield from self._judge_all(batch.groups or self._groups(batch.paths), found)
+
+    def _batches(self, sql: str) -> Iterator[list[bytes]]:
+        """Yield the paths of files that are to be read, some at a time."""
+        last = b""
+        while rows := list(self._catalogue.rows(sql, last, _FILES_AT_ONCE)):
+            ends = accumulate(size or 0 for _, size in rows)
+            count = max(1, sum(1 for _ in takewhile(_BYTES_AT_ONCE.__ge__, ends)))
+            paths = [path for path, _ in rows[:count]]
+            last = paths[-1]
+            yield paths
+
+    def _pieces(self, paths: list[bytes]) -> Iterator[tuple[list[bytes], bool]]:
+        """Yield some files in pieces, and whether no more than digests is stated of those of the piece."""
+        odd = {path for (path,) in self._catalogue.rows(_MORE_BETWEEN, paths[0], paths[-1])}
+        if len(odd) * _FEW > len(paths):
+            yield paths, False
             return
-        for path, rows in groups:
-            yield from self._read_one(path, rows)
+        for is_odd, piece in groupby(paths, key=odd.__contains__):
+            yield list(piece), not is_odd
 
-    def _read_together(self, groups: Iterator[Group], jobs: int) -> Iterator[Finding]:
-        """Have other processes read the files, some at a time; what they find is judged in order, here."""
-        given: deque[list[Group]] = deque()
+    def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
+        """Return how to read those of some files that anything is said about; None when there are none."""
+        if is_plain:
+            span, most = (paths[0], paths[-1]), _STATED * len(paths)
+            statements = [
+                (_METS_BETWEEN, span),
+                *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in self._manifests()),
+                (_CELLS_BETWEEN, span),
+            ]
+            stated = [list(self._catalogue.rows(sql, *values, most)) for sql, values in statements]
+            if any(len(rows) == most for rows in stated):
+                return self._batch(
+                    paths, is_plain=False
+                )  # most is of files that are lost, or not in a sample
+            named = set(chain.from_iterable(map(itemgetter(0), rows) for rows in stated))
+            paths = [path for path in paths if path in named]
+            if not paths:
+                return None
+            if (columns := _columns(paths, stated)) is not None:
+                asked = Asked(algorithms=tuple(dict.fromkeys(each.algorithm for each in columns)))
+                return _FileBatch(paths=paths, columns=columns, runs=self._runs(paths, repeat(asked)))
+        groups = self._groups(paths)
+        if not groups:
+            return None
+        paths = [path for path, _ in groups]
+        asked_of = [_asked(rows) for _, rows in groups]
+        return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
 
-        def batches() -> Iterator[Batch]:
-            for group in self._batched(groups):
-                given.append(group)
-                files = ((self._places.below(path), rows) for path, rows in group)
-                yield [(where, _asked(rows)) for where, rows in files if where is not None]
+    def _manifests(self) -> list[Row]:
+        return list(self._catalogue.rows("SELECT id, algorithm FROM manifest ORDER BY id"))
 
-        for outcomes in processes.results(hash_files, batches(), jobs, self._progress):
-            for (path, rows), outcome in zip(given.popleft(), outcomes, strict=True):
-                yield from self._judge(path, rows, outcome)
+    def _groups(self, paths: list[bytes]) -> list[Group]:
+        """Return all that is said of some files, file by file."""
+        wanted, most = set(paths), _STATED * len(paths)
+        if self._catalogue.number(_MANY_BETWEEN, paths[0], paths[-1], most) == most:
+            of_one = ((path, list(self._catalogue.rows(_OF_ONE.format(_ALL), path))) for path in paths)
+            return [(path, rows) for path, rows in of_one if rows]
+        rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
+        return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 
-    def _batched(self, groups: Iterator[Group]) -> Iterator[list[Group]]:
-        batch: list[Group] = []
-        size = 0
-        for path, rows in groups:
-            batch.append((path, rows))
-            size += self._catalogue.number("SELECT size FROM disk WHERE path = ?", path)
-            if len(batch) >= _FILES_AT_ONCE or size >= _BYTES_AT_ONCE:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+    def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | _PackedRun]:
+        """Return files in runs of one folder each, of which the same is asked."""
+        found: list[FileRun | _PackedRun] = []
+        files = zip(map(folder_of, paths), asked, paths, strict=False)
+        for (folder, wanted), group in groupby(files, key=itemgetter(0, 1)):
+            some = [path for _, _, path in group]
+            place = self._places.below(folder.rstrip(b"/"))
+            if place is None:
+                found.append(_PackedRun(paths=some, asked=wanted))
+            else:
+                names = os.fsdecode(b"/".join([path[len(folder) :] for path in some]))
+                found.append(FileRun(root=place.root, folder=place.segments, names=names, asked=wanted))
+        return found
+
+    def _read_packed(self, run: _PackedRun) -> HashedRun:
+        return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
+
+    def _hash(self, path: bytes, asked: Asked, take: Callable[[bytes], None] | None = None) -> Outcome:
+        try:
+            with self._places.content(path) as content:
+                chunks = content.chunks() if take is None else _told(content.chunks(), take)
+                return hash_blocks(chunks, asked, self._progress)
+        except (OSError, MetspackError) as error:
+            return error
+
+    def _count(self, paths: list[bytes]) -> None:
+        """Count files that were read, but no METS documents."""
+        documents = {path for (path,) in self._catalogue.rows(_DOCUMENTS_BETWEEN, paths[0], paths[-1])}
+        self._counted(Sampled(hashed=sum(path not in documents for path in paths)))
+
+    def _judge_all(self, groups: list[Group], found: list[HashedRun]) -> Iterator[Finding]:
+        outcomes = (run.outcome(number) for run in found for number in range(len(run.sizes)))
+        for (path, rows), outcome in zip(groups, outcomes, strict=True):
+            yield from self._judge(path, rows, outcome)
 
     def of_part(self, path: bytes, take: Callable[[bytes], None]) -> Generator[Finding, None, bool]:
         """Read one file, and hand its bytes on as well; returns whether they could all be read."""
@@ -234,14 +338,7 @@ class Fixity:
     def _read_one(
         self, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None = None
     ) -> Generator[Finding, None, bool]:
-        outcome: Outcome
-        try:
-            with self._places.content(path) as content:
-                chunks = content.chunks() if take is None else _told(content.chunks(), take)
-                outcome = hash_blocks(chunks, _asked(rows), self._progress)
-        except (OSError, MetspackError) as error:
-            outcome = error
-        return (yield from self._judge(path, rows, outcome))
+        return (yield from self._judge(path, rows, self._hash(path, _asked(rows), take)))
 
     def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a file with its bytes; returns whether it could be read."""

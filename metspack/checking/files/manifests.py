@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
+from operator import lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -24,6 +26,9 @@ from metspack.packages.files import path_of
 
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
 _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
+# No line with one of these in it is certain to be plain; each other path is valid as it stands.
+_NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
+_PLAIN_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _LONGEST = 1 << 16
 _SHOWN = 80
@@ -90,16 +95,24 @@ class _Manifest:
     """Reads one manifest into the catalogue."""
 
     def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
+        self._catalogue = catalogue
         self._batch = Batch(catalogue)
         self._number = number
         self._name = name
         self._algorithm = algorithm
+        self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]), re.MULTILINE)
         self._last = b""
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
-        for number, line in enumerate(lines(content), start=1):
-            yield from self._take_line(number, line)
+        number = 1
+        for stretch in _stretches(content):
+            taken = self._take_plain(number, stretch)
+            if not taken:
+                for line in _cut(stretch):
+                    yield from self._take_line(number + taken, line)
+                    taken += 1
+            number += taken
         self._batch.flush()
         for reason, (count, first) in self._forms.items():
             yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
@@ -107,6 +120,21 @@ class _Manifest:
     def _note_form(self, number: int, reason: str) -> None:
         count, first = self._forms.get(reason, (0, number))
         self._forms[reason] = (count + 1, first)
+
+    def _take_plain(self, number: int, stretch: bytes) -> int:
+        """Keep lines that are as we write them; returns how many, none when one may not be so."""
+        found = self._plain.findall(stretch)
+        if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
+            return 0
+        values, paths = zip(*found, strict=True)
+        if not stretch.endswith(b"\n") or paths[0] <= self._last or not all(map(lt, paths, paths[1:])):
+            return 0
+        self._batch.flush()
+        self._catalogue.insert(
+            _PLAIN_LINES, (self._number,), zip(paths, values, range(number, number + len(paths)), strict=True)
+        )
+        self._last = paths[-1]
+        return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
         if not line.endswith(b"\n"):
@@ -167,18 +195,31 @@ def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
     return "", path
 
 
-def lines(content: Content) -> Iterator[bytes]:
-    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+def _stretches(content: Content) -> Iterator[bytes]:
+    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
     rest = b""
     for block in content.blocks():
-        *whole, rest = (rest + block).split(b"\n")
-        for line in whole:
-            yield line + b"\n"
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if end:
+            yield whole + end
         if len(rest) > _LONGEST:
             yield rest + b"\n"
             rest = b""
     if rest:
         yield rest
+
+
+def _cut(stretch: bytes) -> Iterator[bytes]:
+    *whole, rest = stretch.split(b"\n")
+    for line in whole:
+        yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def lines(content: Content) -> Iterator[bytes]:
+    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    return chain.from_iterable(map(_cut, _stretches(content)))
 
 
 def findings(catalogue: Catalogue) -> Iterator[Finding]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
-from metspack.checking.files.fixity import Asked, Hashed, hash_blocks, hash_files
-from metspack.files.byteranges import Below
+from metspack.files.reading import Asked, FileRun, Hashed, hash_blocks, hash_runs
 from metspack.model import Finding
 from metspack.textlength import TextLength
 from tests.packages import forge
@@ -47,9 +46,10 @@ def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, 
 def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("äö".encode())
     asked = Asked(algorithms=("MD5",), as_text=True)
-    batch = [(Below(root=tmp_path, segments=(name,)), asked) for name in ("a", "lost", "a")]
-    sent = pickle.loads(pickle.dumps(batch))  # noqa: S301 -- our own
-    first, lost, again = pickle.loads(pickle.dumps(hash_files(sent, lambda _: None)))  # noqa: S301
+    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", asked=asked)]
+    sent = pickle.loads(pickle.dumps(runs))  # noqa: S301 -- our own
+    (found,) = pickle.loads(pickle.dumps(hash_runs(sent, lambda _: None)))  # noqa: S301
+    first, lost, again = map(found.outcome, range(3))
     assert isinstance(lost, FileNotFoundError)
     assert isinstance(first, Hashed)
     assert first.digests == again.digests
@@ -93,12 +93,12 @@ def test_several_processes_find_the_same_in_the_same_order(
 def test_files_that_cannot_be_read_by_the_time_are_told_in_their_place(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(self: fixity.Fixity, groups: Iterator[fixity.Group], jobs: int) -> Iterator[Finding]:
+    def gone(self: fixity.Fixity, sql: str, jobs: int) -> Iterator[Finding]:
         (package / "Northwind_lobseg_0" / lobs(60, 3)[3].path).unlink()
-        yield from real(self, groups, jobs)
+        yield from real(self, sql, jobs)
 
-    real = fixity.Fixity._read_together
-    monkeypatch.setattr(fixity.Fixity, "_read_together", gone)
+    real = fixity.Fixity._read_files
+    monkeypatch.setattr(fixity.Fixity, "_read_files", gone)
     found, _ = outcome(package, Level.FIXITY, 2)
     assert [each.path for each in found if each.code == Code.UNREADABLE.id] == [
         f"Northwind_lobseg_0/{lobs(60, 3)[3].path}"

@@ -1,0 +1,173 @@
+"""Laws of the fast ways of a check: order, and what is sent the general way, change no finding."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.checking import Level, check
+from metspack.checking.files import fixity, manifests
+from metspack.checking.options import parsed
+from metspack.model import Finding
+from tests.packages import forge
+from tests.packages.forge import lobs
+
+LOBS = lobs(60, 3)
+_FILE = re.compile(r"<(?:mets:)?file\b.*?</(?:mets:)?file>", re.DOTALL)
+_LINE = re.compile(r"\bline [0-9]+")
+
+
+def damaged(package: Path) -> Path:
+    """Let a package have all kinds of damage to what is said of its files and to their bytes."""
+    held = [package / f"Northwind_lobseg_{each.segment}" / each.path for each in LOBS]
+    first, second = held[0].read_bytes(), held[1].read_bytes()
+    held[0].write_bytes(second)
+    held[1].write_bytes(first)
+    held[7].write_bytes(b"other")
+    held[40].write_bytes(held[40].read_bytes().replace(b"\n", b"\r\n"))
+    held[50].unlink()
+    held[55].with_name("unlisted").write_bytes(b"unlisted")
+    held[59].write_bytes(b"")
+    manifest = package / "manifest-md5.txt"
+    lines = manifest.read_text().splitlines(keepends=True)
+    manifest.write_text("".join(lines[:9] + lines[10:]) + f"{'0' * 32}  nowhere\n")
+    return package
+
+
+@pytest.fixture(params=["whole", "damaged"])
+def package(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    package = forge.forge(tmp_path / "package", LOBS)
+    return damaged(package) if request.param == "damaged" else package
+
+
+@contextmanager
+def shuffled_listing(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let folders be listed in any order."""
+    real = os.scandir
+
+    @contextmanager
+    def shuffled(folder: int) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with real(folder) as entries:
+            found = list(entries)
+        chance.shuffle(found)
+        yield iter(found)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("metspack.files.walking.os.scandir", shuffled)
+        yield
+
+
+def shuffle_mets(path: Path, chance: random.Random) -> None:
+    """Let a METS list its files in another order."""
+    text = path.read_text()
+    files = _FILE.findall(text)
+    chance.shuffle(files)
+    path.write_text(_FILE.sub(lambda _: files.pop(), text))
+
+
+def shuffle_lines(path: Path, chance: random.Random) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+    chance.shuffle(lines)
+    path.write_text("".join(lines))
+
+
+def facts_of(found: list[Finding]) -> Counter[tuple[object, ...]]:
+    """Return findings as they are but for numbers of lines, and without that a manifest is out of order."""
+    return Counter(
+        (each.code, each.severity, each.path, each.place, _LINE.sub("line", each.message))
+        for each in found
+        if "out of order" not in each.message
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
+def test_lines_and_listings_in_any_order_give_the_same_findings(
+    package: Path, level: Level, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 -- any order will do
+    ordered = list(check(package, level))
+    with shuffled_listing(chance, monkeypatch):
+        assert list(check(package, level)) == ordered
+    for name in ("manifest-md5.txt", "manifest-sha256.txt"):
+        shuffle_lines(package / name, chance)
+    assert facts_of(list(check(package, level))) == facts_of(ordered)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
+def test_files_in_any_order_in_mets_give_the_same_findings(tmp_path: Path, level: Level, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 -- any order will do
+    found = []
+    for name in ("ordered", "shuffled"):
+        package = forge.forge(tmp_path / name, LOBS)
+        if name == "shuffled":
+            for child in sorted(package.glob("*/mets.xml")):
+                shuffle_mets(child, chance)
+            forge.seal(package)
+        found.append(facts_of(list(check(damaged(package), level))))
+    ordered, shuffled = found
+    assert ordered == shuffled
+    assert len(ordered) > 5
+
+
+@pytest.mark.parametrize("stated", [1, 16])
+@pytest.mark.parametrize("at_once", [1, 7, 1_000])
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
+def test_what_is_sent_the_general_way_gives_the_same_findings(
+    package: Path, level: Level, at_once: int, stated: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = check(package, level)
+    found = list(fast)
+    monkeypatch.setattr(fixity, "_columns", lambda *_: None)
+    monkeypatch.setattr(fixity, "_FILES_AT_ONCE", at_once)
+    monkeypatch.setattr(fixity, "_STATED", stated)
+    monkeypatch.setattr(manifests._Manifest, "_take_plain", lambda *_: 0)
+    general = check(package, level)
+    assert list(general) == found
+    assert general.summary == fast.summary
+
+
+@pytest.mark.parametrize("level", [Level.FIXITY, Level.FULL])
+def test_where_all_agrees_no_file_is_looked_at_by_itself(
+    tmp_path: Path, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = forge.forge(tmp_path / "package", LOBS)
+
+    real = fixity.Fixity._judge
+
+    def judged(self: fixity.Fixity, path: bytes, *given: Any) -> Generator[Finding, None, bool]:
+        assert path == b"Northwind.siard"  # of which metadata.xml has a digest too, of a part of its bytes
+        return (yield from real(self, path, *given))
+
+    monkeypatch.setattr(fixity.Fixity, "_judge", judged)
+    monkeypatch.setattr(manifests._Manifest, "_take_line", judged)
+    checking = check(package, level)
+    assert list(checking) == []
+    (package / "Northwind_lobseg_0" / LOBS[0].path).write_bytes(b"other")
+    with pytest.raises(AssertionError):
+        list(check(package, level))
+
+
+def test_files_between_which_many_are_lost_are_read_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = forge.forge(tmp_path / "package", LOBS)
+    for each in LOBS[:55]:
+        (package / f"Northwind_lobseg_{each.segment}" / each.path).unlink()
+    (package / f"Northwind_lobseg_{LOBS[58].segment}" / LOBS[58].path).write_bytes(b"other")
+    found = list(check(package))
+    for stated in (1, 2, 3):
+        monkeypatch.setattr(fixity, "_STATED", stated)
+        assert list(check(package)) == found
+        assert list(check(package, sample=parsed("20%"))) == list(
+            check(package, sample=parsed("20%"), jobs=2)
+        )
