@@ -19,6 +19,7 @@ from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.listed import source_of
 from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
@@ -55,10 +56,11 @@ _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
 # (E-ARK); what it holds it lists itself, or its representations do.
-_FILL = """
+_FILL = f"""
 INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
     (SELECT min(id) FROM entry WHERE mets = child AND xml_id = part),
-    (SELECT min(e.id) FROM mets r JOIN entry e ON e.mets = r.id AND e.xml_id = part WHERE r.parent = child))
+    (SELECT min(e.id) FROM mets r JOIN entry e ON e.mets = r.id AND e.xml_id = part
+        WHERE r.parent = child AND r.named_by = '{By.LOCATION.value}'))
 FROM (
     SELECT p.id, p.mets, p.lob, p.part, p.place, p.line, coalesce(
         (SELECT c.id FROM entry e JOIN mets c ON c.path = e.path WHERE e.mets = p.mets AND e.xml_id = p.href),
@@ -67,7 +69,7 @@ FROM (
         (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.objid = p.href)) AS child
     FROM mptr p WHERE p.part IS NOT NULL
 ) ORDER BY id
-"""
+"""  # noqa: S608 -- a constant
 _MISSING = """
 SELECT m.path, p.line, p.part, c.path FROM mapped p JOIN mets m ON m.id = p.mets
 JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id

@@ -128,7 +128,8 @@ class Mounting:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
         if found.root == self._own and found.pack is not None:
             self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?, ?)", found.pack, folder + b"/")
-        if wanted.place is not None and wanted.place != path:
+        named = b"" if wanted.place is None else wanted.place.rpartition(b"/")[2]
+        if wanted.place != path and named.lower() == name.lower():
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
