@@ -131,7 +131,9 @@ _OF_NO_CELL = """
 SELECT c.archive, count(*), min(c.id) FROM cell c JOIN entry e ON e.path = c.path
 WHERE NOT c.inside AND e.element = 'file' AND e.xml_id <> c.place AND e.groupid IS NOT c.place
 AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*'
-AND rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789')
+AND (rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789') OR EXISTS (
+    SELECT 1 FROM cell x JOIN entry o ON o.path = x.path AND o.xml_id = x.place
+    WHERE x.archive = c.archive AND NOT x.inside))
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id <> e.id)
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place OR o.groupid = c.place)
 AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml_id, e.groupid))
