@@ -188,9 +188,7 @@ def test_a_relative_target_is_beside_its_partial_folder(
     "form",
     [
         ("recommendation", "lobseg", None),
-        ("recommendation", "siard22", "zip"),
-        ("csip", "lobseg", "tar"),
-        ("csip", "siard22", None),
+        ("csip", "siard22", "zip"),
     ],
     ids=lambda form: "-".join(map(str, form)),
 )

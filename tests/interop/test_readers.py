@@ -34,7 +34,7 @@ SAKILA_21, SAKILA_22 = ("siard", "sfdbsakila-2.1.siard"), ("siard", "sfdbsakila-
 DATALINK, SQL2008 = ("siard", "sample-datalink-2.2.siard"), ("siard", "sql2008", "sql2008.siard")
 DBPTK, SUITE = (FolderStyle.DBPTK, readers.dbptk), (FolderStyle.SFA, readers.siard_api)
 _NAMES = {FolderStyle.DBPTK: "DBPTK", FolderStyle.SFA: "SIARD Suite"}
-_ALWAYS = {(SAKILA_21, "lobseg", DBPTK), (SAKILA_22, "siard22", DBPTK), (SAKILA_22, "lobseg", SUITE)}
+_ALWAYS = {(SAKILA_22, "siard22", DBPTK)}
 
 
 @cache
@@ -123,7 +123,7 @@ RESOLVED = [
     for key in FOR
     for layout in (None, *LAYOUTS)
     if THOROUGH
-    or (parts == SQL2008 and (layout is None or (layout == "siard22") == (key == "dbptk")))
+    or (parts == SQL2008 and layout is None)
     or (parts == SAKILA_22 and layout is None and key == "dbptk")
 ]
 
