@@ -61,9 +61,12 @@ def _of_nothing(lines: Lines, _chance: Random) -> str:
 
 
 def _garbage(lines: Lines, chance: Random) -> str:
-    lines.insert(
-        chance.randrange(len(lines) + 1), chance.choice((b"\n", b"# a comment\n", b"?\n", b"\xff\n"))
-    )
+    lines.insert(chance.randrange(len(lines) + 1), chance.choice((b"# a comment\n", b"?\n", b"\xff\n")))
+    return ""
+
+
+def _blank(lines: Lines, chance: Random) -> str:
+    lines.insert(chance.randrange(len(lines) + 1), b"\n")
     return ""
 
 
@@ -130,6 +133,7 @@ LIST_KINDS = (
             ("with another name", _other_name),
             ("with a line of nothing", _of_nothing),
             ("with a strange line", _garbage),
+            ("with a blank line", _blank),
             ("emptied", _emptied),
             ("with other line ends", _line_ends),
             ("in upper case", _upper_case),
