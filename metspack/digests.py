@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -125,7 +125,6 @@ class Hashers:
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
 _HEX = re.compile(r"[0-9A-Fa-f]+")
-_USUAL = re.compile(r"[0-9a-f]+")
 _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
@@ -141,10 +140,20 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
     letter case. A value that fits none is None.
     """
-    if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _USUAL.fullmatch(text):
-        return Digest(algorithm=algorithm, value=text)  # as nearly all are written
+    if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _HEX.fullmatch(text):
+        return Digest(algorithm=algorithm, value=text.lower())  # as nearly all are written
     held = _held(text, algorithm)
     return None if held is None else held.digest
+
+
+def usual(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
+    """Return the digests that attributes hold, in lower case; None unless all are bare and hexadecimal."""
+    if algorithm is None or algorithm not in OCTETS:
+        return None
+    size = 2 * OCTETS[algorithm]
+    if set(map(len, texts)) != {size} or not _HEX.fullmatch("".join(texts)):
+        return None
+    return [each.lower() for each in texts]
 
 
 def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:

@@ -6,8 +6,8 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from typing import Any
 
@@ -44,6 +44,11 @@ class LobPlace:
         return f"s{self.schema}.t{self.table}.{self.cell}.r{self.row}"
 
 
+def number_of(cell: str) -> int:
+    """Return the number of the column that a cell is in."""
+    return int(cell.partition(".")[0][1:])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobCell:
     """A table cell with a ``file`` attribute, and its attributes as they are written.
@@ -56,6 +61,55 @@ class LobCell:
     file: str
     length: int | None
     digest: Digest | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRun:
+    """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.
+
+    ``lengths`` and ``digests`` are empty where the cells have none; ``algorithm`` is that of the digests.
+    ``starts`` are the offsets of the cells' start tags in the table's document.
+    """
+
+    schema: int
+    table: int
+    cell: str
+    algorithm: str | None
+    rows: Sequence[int]
+    files: Sequence[str]
+    lengths: Sequence[int]
+    digests: Sequence[str]
+    starts: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def place(self, number: int) -> LobPlace:
+        """Return the place of one of the cells, by its place in the run from 0."""
+        return LobPlace(schema=self.schema, table=self.table, cell=self.cell, row=self.rows[number])
+
+    def at(self, number: int) -> LobCell:
+        """Return one of the cells by itself."""
+        digest = None
+        if self.algorithm is not None:
+            digest = Digest(algorithm=self.algorithm, value=self.digests[number])
+        return LobCell(
+            place=self.place(number),
+            file=self.files[number],
+            length=self.lengths[number] if self.lengths else None,
+            digest=digest,
+        )
+
+    def cells(self) -> Iterator[LobCell]:
+        """Yield the cells one by one."""
+        return map(self.at, range(len(self.rows)))
+
+
+SMALL = 1 << 20
+"""The most bytes of a LOB that goes together with others."""
+
+LONGEST = 1_000
+"""The most LOBs that go together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +218,18 @@ class RunShared:
     folders: tuple[str, ...] | None
 
 
+ExtentColumns = tuple[list[int], list[list[Any]]]
+"""Sizes of extents, and the columns of what they have beside them, as in a ``LobRun``."""
+
+_COMPRESSED = 3  # the column of an entry's bytes in the archive
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRun:
     """Consecutive LOBs of one column, each whole and in one extent: columns of one length.
 
-    ``files`` are the cells' attributes of that name.
+    At most ``LONGEST``, each of at most ``SMALL`` bytes. ``files`` are the cells' attributes of that name;
+    ``entries`` the names of the archive's entries that they are, none of LOBs outside it.
     ``extents`` are the columns of what extents have beside their sizes: name, modified, inode and device of
     files; name, offset, limit, compressed, crc, method and flags of entries. ``digests`` and ``proofs`` are
     empty where ``shared`` has no algorithm for them.
@@ -181,9 +242,47 @@ class LobRun:
     digests: Sequence[str]
     proofs: Sequence[str]
     extents: Sequence[Sequence[Any]]
+    entries: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __getitem__(self, which: slice) -> LobRun:
+        """Return some of the LOBs."""
+        return replace(
+            self,
+            rows=self.rows[which],
+            files=self.files[which],
+            sizes=self.sizes[which],
+            digests=self.digests[which],
+            proofs=self.proofs[which],
+            extents=[column[which] for column in self.extents],
+            entries=self.entries[which],
+        )
+
+    @property
+    def place(self) -> LobPlace:
+        """The place of the first of the LOBs."""
+        shared = self.shared
+        return LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[0])
+
+    @property
+    def compressed(self) -> int:
+        """The bytes of their entries in the archive, 0 of files."""
+        return sum(self.extents[_COMPRESSED]) if self.shared.folders is None else 0
+
+    @property
+    def id_stem(self) -> str:
+        """The identifiers of the LOBs without their rows: ``s0.t2.c4.r``."""
+        return self.place.id.removesuffix(str(self.rows[0]))
+
+    def id(self, number: int) -> str:
+        """Return the identifier of one of the LOBs."""
+        return f"{self.id_stem}{self.rows[number]}"
+
+    def lobs(self) -> Iterator[LobRef]:
+        """Yield the LOBs one by one."""
+        return map(self.lob, range(len(self.rows)))
 
     def extent(self, number: int) -> Extent:
         """Return the extent of one of the LOBs, by its place in the run from 0."""
@@ -230,6 +329,7 @@ class LobRun:
             extension=shared.extension,
             media_type=shared.media_type,
             extents=(self.extent(number),),
+            entries=(self.entries[number],) if self.entries else (),
             proofs=None if proof is None else Proofs(whole=proof),
             recorded=None if shared.recorded is None else Recorded(media_type=shared.recorded),
         )
@@ -296,6 +396,15 @@ class Slot:
     def id(self) -> str:
         """The LOB's identifier, or the part's: ``s0.t2.c4.r15.p0``."""
         return self.lob.place.id if self.part is None else f"{self.lob.place.id}.p{self.part.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSlot:
+    """The place of many whole LOBs in a segment, one after the other, as ``Slot`` is that of one."""
+
+    container: str = ""
+    segment: int
+    run: LobRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,12 +48,15 @@ LONG: Mapping[str, str] = {
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
     "metspack.layouts.readers": "one table of readers, and all that follows from it",
+    "metspack.locations.search": "one search, place by place, and the digests that decide",
     "metspack.mets.dialects.interface": "the whole contract of a dialect on one page",
     "metspack.mets.fastreader": "the fast way through METS, to be taken out whole if it is no longer needed",
     "metspack.mets.reader": "every fact of METS and the handlers that find it",
+    "metspack.model": "the values that pass from stage to stage, one by one and together",
     "metspack.packages.index": "the tables of a package's METS, and the walk that fills them",
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
+    "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
 }
 """Modules above the soft limit, each with why it is one thing."""

@@ -14,7 +14,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import Segment
+from metspack.model import RunSlot, Segment
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned
 from metspack.planning.planfile import PlanHeader
@@ -101,13 +101,15 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         division = build.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
-            lob
-            for lob in map(traits.take, assignment.moving_lobs(source, stays, progress))
-            if sharing.is_first(lob, division.layout.container(lob.place))
+            first
+            for found in map(traits.take, assignment.moving_lobs(source, stays, progress))
+            for first in sharing.firsts(found, division.layout.container(found.place))
         )
         for event in planned(own, division.limits, split=division.split, layout=division.layout):
             if isinstance(event, Segment):
                 segments.append(event)
+            elif isinstance(event, RunSlot):
+                lobs += len(event.run)
             elif event.part is None:
                 lobs += 1
             elif event.part.number == 0:

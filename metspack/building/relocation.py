@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
 from metspack import uris
@@ -10,12 +11,12 @@ from metspack.building import segments
 from metspack.digests import Hashers
 from metspack.layouts import Layout
 from metspack.layouts.interface import FolderStyle, folder_use
-from metspack.model import Digest, LobCell
+from metspack.model import CellRun, Digest, LobCell
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import metadata, upgrade, upgradedtables
-from metspack.siard.edits import NewCell
+from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table
 from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
@@ -86,8 +87,8 @@ class Relocation:
             upgrade=self._upgrade,
         )
 
-    def values(self, table: Table) -> Callable[[LobCell], NewCell | None] | None:
-        """Return for a table the function from each of its LOB cells, in document order, to its new self.
+    def values(self, table: Table) -> NewCells | None:
+        """Return the new values of a table's LOB cells, to be asked for in document order.
 
         None for a table without LOBs. Where LOBs stay their cells change too: the database's lobFolder and
         their column's, from which they may have counted, are no longer what they were.
@@ -95,6 +96,11 @@ class Relocation:
         if (table.schema, table.number) not in self._tables:
             return None
         segments_of: dict[Column, SegmentsOfColumn] = {}
+
+        def following(column: Column) -> SegmentsOfColumn:
+            if column not in segments_of:
+                segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
+            return segments_of[column]
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
@@ -104,11 +110,36 @@ class Relocation:
                     self._renamed.add(column)
                 return new
             self._renamed.add(column)
-            if column not in segments_of:
-                segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
-            return self._outside(cell, self._uses[column].before, segments_of[column])
+            return self._outside(cell, self._uses[column].before, following(column))
 
-        return value
+        def files(run: CellRun) -> list[str] | None:
+            column = column_of(run.place(0))
+            if column not in self._course.columns or self._sharing.count or self._digests.tasks:
+                return None
+            self._renamed.add(column)
+            return self._files(run, self._uses[column].before, following(column))
+
+        return NewCells(one=value, many=files)
+
+    def _files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
+        """Return the new ``file`` of cells whose LOBs are shared by none and keep their digests."""
+        tails = [file[file.rfind(".") :] for file in run.files]
+        found: list[str] = []
+        for _, alike in groupby(tails):
+            number = sum(1 for _ in alike)
+            extension = extension_of(run.files[len(found)])
+            while number:
+                segment, taken = segments_of.take(number)
+                own = self._layout.cell_files(
+                    self._name,
+                    self._course.keys[segment][1],
+                    run.place(len(found)),
+                    run.rows[len(found) : len(found) + taken],
+                    extension,
+                )
+                found += [f"{before}{each}" for each in own]
+                number -= taken
+        return found
 
     def left_out(self) -> Iterator[str]:
         """Yield sentences on what the archive that was written no longer has, besides the LOBs."""
@@ -120,7 +151,7 @@ class Relocation:
         if first is not None:
             file, digest = self._sharing.told(first)
             return NewCell(file=file, digest=digest)
-        number = segments_of.next()
+        number, _ = segments_of.take(1)
         own = self._layout.cell_file(
             self._name, self._course.keys[number][1], cell.place, extension_of(cell.file)
         )
@@ -140,16 +171,16 @@ class Relocation:
 
 
 class _Digests:
-    """Digests that cells are to get, read from what the tasks wrote, in the order of the cells."""
+    """Digests that cells are to get, read from what the ``tasks`` wrote, in the order of the cells."""
 
     def __init__(self, work: Path, tasks: Mapping[int, int]) -> None:
         self._work = work
-        self._tasks = tasks
+        self.tasks = tasks
         self._lines: dict[int, Iterator[tuple[str, str, str]]] = {}
         self._waiting: dict[int, tuple[str, str, str] | None] = {}
 
     def of(self, place: str, segment: int) -> Digest | None:
-        task = self._tasks.get(segment)
+        task = self.tasks.get(segment)
         if task is None:
             return None
         if task not in self._lines:

@@ -6,6 +6,7 @@ disk, so that ten million entries need no more memory than ten. Nothing is ever 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 import zlib
@@ -37,7 +38,7 @@ from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.tempdb import Closable
-from metspack.model import Budgets, ZipExtent
+from metspack.model import Budgets, ExtentColumns, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
@@ -324,6 +325,15 @@ class ZipContainer(Closable):
             return None
         return None if row is None else _extent(row, row[8] or self._directory.start)
 
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
+        given = (self._directory.start, json.dumps(names))
+        found = self._index.execute(_BY_NAMES, given).fetchall()
+        if len(found) != len(names):
+            return None
+        sizes, *extents = map(list, zip(*found, strict=True))
+        return sizes, extents
+
     def records(self) -> Iterator[CentralRecord]:
         """Yield every entry in physical order, by the offset of its local header."""
         rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
@@ -367,9 +377,13 @@ class ZipContainer(Closable):
 
 
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
-_BY_NAME = (
-    f"SELECT {_COLUMNS}, (SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset "  # noqa: S608
-    "ORDER BY next.offset LIMIT 1) FROM entry WHERE name = ?"
+_LIMIT = (
+    "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
+)
+_BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
+_BY_NAMES = (
+    f"SELECT size, name, offset, ifnull({_LIMIT}, ?), compressed, crc, method, flags "  # noqa: S608 - constants
+    "FROM json_each(?) AS given JOIN entry ON entry.name = given.value ORDER BY given.key"
 )
 
 

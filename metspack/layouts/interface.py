@@ -79,8 +79,9 @@ class Layout:
     part_suffix: Callable[[Part], str]
     """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
 
-    cell_file: Callable[[str, int, LobPlace, str], str]
-    """The cell's ``file``, of package name, the segment with the LOB's first byte, place and extension.
+    cell_files: Callable[[str, int, LobPlace, Sequence[int], str], list[str]]
+    """The ``file`` of a column's cells, of package name, the segment with the LOBs' first bytes, place, rows
+    and extension.
 
     It names the whole also where only parts are there, so that no reader takes a part for the whole.
     """
@@ -101,6 +102,10 @@ class Layout:
     def lob_path(self, place: LobPlace, extension: str) -> str:
         """Return the path of a whole LOB in its segment."""
         return self.lob_paths(place, (place.row,), extension)[0]
+
+    def cell_file(self, name: str, index: int, place: LobPlace, extension: str) -> str:
+        """Return the ``file`` of one cell."""
+        return self.cell_files(name, index, place, (place.row,), extension)[0]
 
 
 def safe_extension(extension: str) -> str:

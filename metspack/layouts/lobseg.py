@@ -62,9 +62,10 @@ def part_suffix(part: Part) -> str:
     return ".z" if part.is_last else f".{part.number}"
 
 
-def cell_file(name: str, index: int, place: LobPlace, extension: str) -> str:
-    """Return the cell's ``file`` for a LOB that begins in a segment (recommendation 0.28 §5.2.4)."""
-    return f"{segment_name(name, index)}/{lob_path(place, extension)}"
+def cell_files(name: str, index: int, place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    """Return the cells' ``file`` for a column's LOBs that begin in a segment (recommendation 0.28 §5.2.4)."""
+    folder = segment_name(name, index)
+    return [f"{folder}/{path}" for path in lob_paths(place, rows, extension)]
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
@@ -110,7 +111,7 @@ LAYOUT = Layout(
     segment_id=_segment_folder,
     lob_paths=lob_paths,
     part_suffix=part_suffix,
-    cell_file=cell_file,
+    cell_files=cell_files,
     column_folders=_column_folders,
     parsed_folder=parsed_folder,
     parsed_path=parsed_path,

@@ -13,7 +13,7 @@ from typing import Any
 from metspack.errors import ConfigError
 from metspack.layouts.interface import FolderStyle, safe_extension
 from metspack.layouts.names import ArchiveRoutes, LobRoute
-from metspack.model import LobRef
+from metspack.model import LobRef, LobRun
 from metspack.sizes import counted
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
@@ -30,14 +30,17 @@ class LobTraits:
     split: int = 0
     odd: int = 0
 
-    def take(self, lob: LobRef) -> LobRef:
-        """Count a LOB that moves; returns it."""
-        self.lobs += 1
-        if "." in lob.place.cell:
-            self.nested += 1
-        if safe_extension(lob.extension) not in _READ_BY_DBPTK:
-            self.odd += 1
-        return lob
+    def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
+        """Count LOBs that move; returns them."""
+        number, extension = (
+            (len(found), found.shared.extension) if isinstance(found, LobRun) else (1, found.extension)
+        )
+        self.lobs += number
+        if "." in found.place.cell:
+            self.nested += number
+        if safe_extension(extension) not in _READ_BY_DBPTK:
+            self.odd += number
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,9 +64,9 @@ def part_suffix(part: Part) -> str:
     return names.part_suffix(part.number + 1)
 
 
-def cell_file(_name: str, index: int, place: LobPlace, extension: str) -> str:
-    """Return the cell's ``file`` for a LOB that begins in a segment (L_7.1-0): ``seg_0/t2_c4_r1.bin``."""
-    return f"seg_{index}/{lob_path(place, extension)}"
+def cell_files(_name: str, index: int, place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
+    """Return the cells' ``file`` for a column's LOBs in a segment (L_7.1-0): ``seg_0/t2_c4_r1.bin``."""
+    return [f"seg_{index}/{path}" for path in lob_paths(place, rows, extension)]
 
 
 def column_folders(name: str, container: str) -> tuple[str, str]:
@@ -110,7 +110,7 @@ LAYOUT = Layout(
     segment_id=segment_id,
     lob_paths=lob_paths,
     part_suffix=part_suffix,
-    cell_file=cell_file,
+    cell_files=cell_files,
     column_folders=column_folders,
     parsed_folder=parsed_folder,
     parsed_path=parsed_path,

@@ -29,7 +29,7 @@ from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, EntrySearch, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import Budgets, Extent, LobCell, ZipExtent
+from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair
 
@@ -152,15 +152,29 @@ class Resolver(Closable):
         for counts in self._counts.values():
             counts.clear()
 
+    def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
+        """Return the sizes and extents of the entries that cells name in full, as columns of a ``LobRun``.
+
+        None unless each cell names one of at most ``SMALL`` bytes, as its length says if it has one.
+        """
+        column = self._column_of(table, run.cell)
+        candidates = column.candidates
+        if not candidates.is_inside or self._tree is None or not all(map(PLAIN.fullmatch, run.files)):
+            return None
+        found = self._tree.columns(run.files)
+        if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):
+            return None
+        for file in run.files:
+            column.counts[candidates.named_in_full(file), True] += 1
+        return found
+
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return where the bytes of a cell's LOB are.
 
         Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
         that cannot be read.
         """
-        if table is not self._table:
-            self._table, self._here = table, {}
-        column = self._here.get(cell.place.cell) or self._column(table, cell.place.cell)
+        column = self._column_of(table, cell.place.cell)
         # Almost every archive names the entry in full: most LOBs take this look-up alone.
         candidates = column.candidates
         if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
@@ -222,6 +236,11 @@ class Resolver(Closable):
                     extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
                 )
         return None
+
+    def _column_of(self, table: Table, path: str) -> Column:
+        if table is not self._table:
+            self._table, self._here = table, {}
+        return self._here.get(path) or self._column(table, path)
 
     def _column(self, table: Table, path: str) -> Column:
         column = self._columns.get((table.path, path))

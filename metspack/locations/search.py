@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
-from metspack.model import Digest, Extent, LobCell, ZipExtent
+from metspack.model import Digest, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import shown
 
@@ -31,6 +31,9 @@ class EntrySearch(Protocol):
 
     def extent(self, name: str) -> Extent | None:
         """Return where the entry with exactly this name lies, None when there is none."""
+
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes."""

@@ -21,7 +21,18 @@ from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT
 from metspack.mets import links
-from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace, LobRef, Proofs, ZipExtent
+from metspack.model import (
+    Budgets,
+    Digest,
+    Extent,
+    FileExtent,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    Proofs,
+    ZipExtent,
+)
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
 from metspack.packages.files import open_part
@@ -255,15 +266,24 @@ class PackagedArchive(Archive):
             if self.selection.takes(each.cell.place.id):
                 yield each
 
-    def lobs(
+    def located_runs(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRun | Located]:
+        """Yield a table's selected LOB cells as ``Archive.located_runs`` does."""
+        if self.selection.only:
+            yield from self.located(table, tally, read)
+        else:
+            yield from super().located_runs(table, tally, read)
+
+    def lob_runs(
         self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRef]:
-        """Yield every selected LOB that a cell names, as ``Archive.lobs`` does.
+    ) -> Iterator[LobRun | LobRef]:
+        """Yield every selected LOB that a cell names, as ``Archive.lob_runs`` does.
 
         Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
         """
-        for lob in super().lobs(tallies, read):
-            yield lob if lob.entries else self._listed(lob)
+        for each in super().lob_runs(tallies, read):
+            yield each if each.entries or isinstance(each, LobRun) else self._listed(each)
 
     def _listed(self, lob: LobRef) -> LobRef:
         """Return a LOB with its proofs and format from METS."""
@@ -329,7 +349,7 @@ class PackagedLobs(LooseLobs):
         self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
-    def lobs(self) -> Iterator[LobRef]:
+    def lob_runs(self) -> Iterator[LobRun | LobRef]:
         """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``."""
         with closing(self._sorted()) as ids:
             for lob in ids:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.model import LobPlace, LobRef, Segment, Slot, ZipExtent
+from metspack.model import LobPlace, LobRef, LobRun, RunSlot, Segment, Slot, ZipExtent, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -36,7 +36,7 @@ def first_place(column: Column) -> LobPlace:
 
 def column_of(place: LobPlace) -> Column:
     """Return the column of a LOB's cell."""
-    return place.schema, place.table, int(place.cell.partition(".")[0][1:])
+    return place.schema, place.table, number_of(place.cell)
 
 
 @dataclass(slots=True)
@@ -94,19 +94,29 @@ class Course:
 
     def note(self, lob: LobRef, number: int) -> None:
         """Count the next LOB, whose first byte lies in the segment with this number."""
-        runs = self.runs.setdefault(column_of(lob.place), [])
-        if runs and runs[-1].segment == number:
-            runs[-1].cells += 1
-        else:
-            runs.append(_ColumnRun(number, 1))
-        self.lobs += 1
+        self._note_cells(lob.place, 1, number)
         self.bytes += lob.size
         self.compressed += sum(each.compressed for each in lob.extents if isinstance(each, ZipExtent))
         self.undigested += lob.cell.digest is None
 
+    def note_run(self, run: LobRun, number: int) -> None:
+        """Count the next LOBs, which lie in the segment with this number."""
+        self._note_cells(run.place, len(run), number)
+        self.bytes += sum(run.sizes)
+        self.compressed += run.compressed
+        self.undigested += 0 if run.shared.digest is not None else len(run)
+
+    def _note_cells(self, place: LobPlace, cells: int, number: int) -> None:
+        runs = self.runs.setdefault(column_of(place), [])
+        if runs and runs[-1].segment == number:
+            runs[-1].cells += cells
+        else:
+            runs.append(_ColumnRun(number, cells))
+        self.lobs += cells
+
 
 def assign(
-    lobs: Iterable[LobRef],
+    lobs: Iterable[LobRef | LobRun],
     division: Division,
     work: Path,
     *,
@@ -121,16 +131,15 @@ def assign(
     """
     writer = _CourseWriter(work)
 
-    def own() -> Iterator[LobRef]:
+    def own() -> Iterator[LobRef | LobRun]:
         leaving: list[str] = []
-        for lob in lobs:
-            writer.course.columns.add(column_of(lob.place))
-            leaving += lob.entries
+        for each in lobs:
+            writer.course.columns.add(column_of(each.place))
+            leaving += each.entries
             if len(leaving) >= _AT_ONCE:
                 departs(leaving)
                 leaving.clear()
-            if sharing.is_first(lob, division.layout.container(lob.place)):
-                yield lob
+            yield from sharing.firsts(each, division.layout.container(each.place))
         departs(leaving)
 
     try:
@@ -138,6 +147,8 @@ def assign(
             if isinstance(event, Segment):
                 writer.close(event)
                 agreed(event)
+            elif isinstance(event, RunSlot):
+                writer.take_run(event)
             else:
                 writer.take(event)
         agreed(None)
@@ -159,20 +170,33 @@ class _CourseWriter:
     def take(self, slot: Slot) -> None:
         course, lob, part = self.course, slot.lob, slot.part
         goes_on = part is not None and part.number > 0
-        key = slot.container, slot.segment
-        if key not in self._open:
-            number = len(course.keys)
-            course.keys.append(key)
-            if goes_on:
-                course.joined.add(number)
-            self._open[key] = number, slices.Slice(slices.path(self._work, number))
-        number, file = self._open[key]
+        number, file = self._slice((slot.container, slot.segment), goes_on=goes_on)
         file.add(lob, part)
         course.files += 1
         if not goes_on:
             course.split += part is not None
             course.note(lob, number)
             self._fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
+
+    def take_run(self, slot: RunSlot) -> None:
+        course, run = self.course, slot.run
+        number, file = self._slice((slot.container, slot.segment), goes_on=False)
+        file.add_run(run)
+        course.files += len(run)
+        course.note_run(run, number)
+        stem, extension = run.id_stem, run.shared.extension
+        lines = [f"{stem}{row} {size} {extension}\n" for row, size in zip(run.rows, run.sizes, strict=True)]
+        self._fingerprint.update("".join(lines).encode())
+
+    def _slice(self, key: tuple[str, int], *, goes_on: bool) -> tuple[int, slices.Slice]:
+        """Return the number of a segment and its slice, which is begun unless it is open."""
+        if key not in self._open:
+            number = len(self.course.keys)
+            self.course.keys.append(key)
+            if goes_on:
+                self.course.joined.add(number)
+            self._open[key] = number, slices.Slice(slices.path(self._work, number))
+        return self._open[key]
 
     def close(self, segment: Segment) -> None:
         _number, file = self._open.pop((segment.container, segment.index))
@@ -195,13 +219,14 @@ class SegmentsOfColumn:
         self._runs = iter(runs)
         self._run = _ColumnRun(-1, 0)
 
-    def next(self) -> int:
-        """Return the number of the segment of the column's next LOB."""
+    def take(self, most: int) -> tuple[int, int]:
+        """Return the segment of the column's next LOBs, and how many of them begin in it, up to ``most``."""
         while not self._run.cells:
             following = next(self._runs)
             self._run = _ColumnRun(following.segment, following.cells)
-        self._run.cells -= 1
-        return self._run.segment
+        taken = min(most, self._run.cells)
+        self._run.cells -= taken
+        return self._run.segment, taken
 
 
 # --- Columns whose LOBs are small enough to stay inside the archive (``--min-size``) ---
@@ -223,11 +248,11 @@ def columns_inside(source: Source, least: int | None, progress: Progress) -> dic
     return small_columns(source, least, progress.advance)
 
 
-def moving_lobs(source: Source, stays: Collection[Column], progress: Progress) -> Iterator[LobRef]:
+def moving_lobs(source: Source, stays: Collection[Column], progress: Progress) -> Iterator[LobRef | LobRun]:
     """Return an iterator over the LOBs of a source except those of columns that stay inside."""
     progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
-    lobs = source.lobs(read=progress.advance) if isinstance(source, Archive) else source.lobs()
-    return (lob for lob in lobs if column_of(lob.place) not in stays) if stays else lobs
+    lobs = source.lob_runs(read=progress.advance) if isinstance(source, Archive) else source.lob_runs()
+    return (each for each in lobs if column_of(each.place) not in stays) if stays else lobs
 
 
 def small_columns(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from itertools import accumulate
+from typing import overload
 
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
-from metspack.model import ClosedBy, Limits, LobRef, Part, Segment, Slot
+from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, RunSlot, Segment, Slot
 
 PRESETS = {
     "recommendation-0.28": Limits(files=100_000, bytes=4_000_000_000),
@@ -43,14 +46,24 @@ class Division:
     split: Split = Split.FILL
 
 
+@overload
 def planned(
-    lobs: Iterable[LobRef],
+    lobs: Iterable[LobRef], limits: Limits, *, split: Split = ..., layout: Layout = ...
+) -> Iterator[Slot | Segment]: ...
+@overload
+def planned(
+    lobs: Iterable[LobRef | LobRun], limits: Limits, *, split: Split = ..., layout: Layout = ...
+) -> Iterator[Slot | RunSlot | Segment]: ...
+def planned(
+    lobs: Iterable[LobRef | LobRun],
     limits: Limits,
     *,
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
-) -> Iterator[Slot | Segment]:
+) -> Iterator[Slot | RunSlot | Segment]:
     """Yield a ``Slot`` for every LOB or part of one, and each ``Segment`` as soon as it is closed.
+
+    LOBs that come together go together, in a ``RunSlot`` for each segment: what they are in is the same.
 
     Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either
     limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
@@ -69,25 +82,26 @@ def planned(
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
     table: tuple[int, int] | None = None
-    for lob in lobs:
-        place = lob.place
+    for found in lobs:
+        place = found.place
         if not layout.one_series and table != (table := (place.schema, place.table)):
             yield from _close_all(fillings, numbers)
-        if split is Split.NEVER and limits.bytes is not None and lob.size > limits.bytes:
-            raise PlanError(
-                f"LOB {place.id} has {lob.size:,} bytes, more than a segment may hold ({limits.bytes:,})",
-                hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), or split it: --split fill.",
-            )
         container = layout.container(place)
         filling = fillings.get(container)
         if filling is None:
             filling = fillings[container] = _Filling(
                 container=container,
                 limits=limits,
-                alone=split is Split.ALONE,
+                split=split,
                 index=numbers.get(container, 0),
             )
-        yield from filling.take(lob)
+        if not isinstance(found, LobRun):
+            yield from filling.take(found)
+        elif limits.bytes is None or max(found.sizes) <= limits.bytes:
+            yield from filling.take_run(found)
+        else:
+            for lob in found.lobs():
+                yield from filling.take(lob)
     yield from _close_all(fillings, numbers)
 
 
@@ -105,7 +119,7 @@ class _Filling:
 
     container: str
     limits: Limits
-    alone: bool
+    split: Split
     index: int
     files: int = 0
     bytes: int = 0
@@ -117,15 +131,47 @@ class _Filling:
         """Yield the slots of a LOB, and before each the segment that it closes."""
         limit = self.limits.bytes
         if limit is not None and lob.size > limit:
+            if self.split is Split.NEVER:
+                raise PlanError(
+                    f"LOB {lob.place.id} has {lob.size:,} bytes, more than a segment may hold ({limit:,})",
+                    hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), "
+                    "or split it: --split fill.",
+                )
             yield from self._parts(lob, limit)
             return
-        yield from self._close_before(lob.size, apart=self.alone and self.ends_in_part)
+        yield from self._close_before(lob.size, apart=self.is_alone and self.ends_in_part)
         yield self._take(lob, None)
+
+    def take_run(self, run: LobRun) -> Iterator[RunSlot | Segment]:
+        """Yield the slots of LOBs, none larger than a segment, and the segments that they close."""
+        start = 0
+        while start < len(run):
+            yield from self._close_before(run.sizes[start], apart=self.is_alone and self.ends_in_part)
+            stop = start + self._fitting(run.sizes[start:])
+            own = run if stop - start == len(run) else run[start:stop]
+            self.last = own.id(-1)
+            self.first = self.first or own.id(0)
+            self.ends_in_part = False
+            self.files += len(own)
+            self.bytes += sum(own.sizes)
+            yield RunSlot(container=self.container, segment=self.index, run=own)
+            start = stop
+
+    def _fitting(self, sizes: Sequence[int]) -> int:
+        """Return how many LOBs fit in the segment, which the first does; they come one after the other."""
+        files, limit = self.limits.files, self.limits.bytes
+        most = len(sizes) if files is None else min(len(sizes), files - self.files)
+        return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether parts share their segment with no other LOB."""
+        return self.split is Split.ALONE
 
     def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | Segment]:
         number = offset = 0
         while offset < lob.size:
-            yield from self._close_before(1, apart=self.alone)
+            yield from self._close_before(1, apart=self.is_alone)
             size = min(limit - self.bytes, lob.size - offset)
             part = Part(number=number, offset=offset, size=size, is_last=offset + size == lob.size)
             yield self._take(lob, part)

@@ -6,20 +6,58 @@ column that names it and has the cell's own numbers in its name, so that each co
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator
+from itertools import repeat
+from typing import NamedTuple
 
 from metspack.files import tempdb
-from metspack.model import Digest, LobRef, ZipExtent
+from metspack.model import Digest, LobRef, LobRun, ZipExtent
 from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _AT_ONCE = 1_000
+_NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
+
+
+_Place = tuple[int, str]
+"""Where bytes begin: the offset of an entry and "", or the length of a file's name and the name."""
+
+
+class _Holder(NamedTuple):
+    """A zip file by its number, or a folder by its root and names."""
+
+    number: int
+    folders: tuple[str, ...] | None
+
+    @property
+    def key(self) -> bytes:
+        """The holder as bytes."""
+        return f"{self.number}/{'z' if self.folders is None else '/'.join(self.folders)}".encode(*_NAMES)
+
+    def bytes(self, place: _Place) -> bytes:
+        """Return the bytes of a LOB as a key."""
+        offset, name = place
+        if self.folders is None:
+            # Entries come in their order on disk, and keys that grow are the fastest to keep.
+            return _ENTRY.pack(b"z", self.number, offset)
+        return f"f{self.number}/{'/'.join((*self.folders, name))}".encode(*_NAMES)
+
+
+def _sorting(place: _Place) -> bytes:
+    """Return bytes that sort as places do."""
+    return place[0].to_bytes(8) + place[1].encode(*_NAMES)
+
+
+def _said(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
+    """Return what a cell says of the bytes that it names."""
+    return f"{container} {length} {'' if algorithm is None else f'{algorithm} {value}'}"
 
 
 class Sharing(tempdb.Scratch):
@@ -35,33 +73,91 @@ class Sharing(tempdb.Scratch):
 
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
-        self._last: dict[tuple[int, tuple[str, ...] | None], tuple[int, str]] = {}
+        self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
         super().__init__(
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
+            "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT)",
+            "CREATE INDEX stretch_place ON stretch (holder, first)",
             "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
             "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
             "BEGIN",
         )
 
+    def firsts(self, found: LobRef | LobRun, container: str) -> Iterator[LobRef | LobRun]:
+        """Yield those of some LOBs that are to be placed, together as far as they come together."""
+        if not isinstance(found, LobRun):
+            if self.is_first(found, container):
+                yield found
+        elif self._are_new(found, container):
+            yield found
+        else:
+            yield from (lob for lob in found.lobs() if self.is_first(lob, container))
+
+    def _are_new(self, run: LobRun, container: str) -> bool:
+        """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
+        shared = run.shared
+        holder = _Holder(shared.holding, shared.folders)
+        if shared.folders is None:
+            places = [(offset, "") for offset in run.extents[1]]
+        else:
+            places = [(len(name), name) for name in run.extents[0]]
+        first, last = min(places), max(places)
+        if first <= self._before(holder) or len(set(places)) < len(places):
+            return False
+        self._last[holder] = last
+        said = (container, run.id_stem, run.rows, run.sizes if shared.is_measured else None, shared.digest)
+        with tempdb.explained(_WHAT):
+            self._database.execute(
+                "INSERT INTO stretch VALUES (?, ?, ?, ?)",
+                (
+                    holder.key,
+                    _sorting(first),
+                    _sorting(last),
+                    json.dumps((holder, places, said, run.digests)),
+                ),
+            )
+        return True
+
+    def _before(self, holder: _Holder) -> _Place:
+        """Return the last place that was named of a holder, one behind all when it is not remembered."""
+        return self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND)
+
+    def _tell_apart(self, holder: _Holder, place: _Place) -> None:
+        """Put the LOBs of the stretches that a place may lie in where each is found by itself."""
+        at = _sorting(place)
+        which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
+        for (stretch,) in self._database.execute(f"SELECT run {which}", (holder.key, at, at)).fetchall():
+            (number, folders), places, (container, stem, rows, sizes, algorithm), digests = json.loads(
+                stretch
+            )
+            own = _Holder(number, None if folders is None else tuple(folders))
+            lengths = sizes or repeat(None, len(rows))
+            values = digests or repeat(None, len(rows))
+            self._database.executemany(
+                "INSERT INTO named VALUES (?, ?, ?)",
+                (
+                    (own.bytes(each), _said(container, length, algorithm, value), f"{stem}{row}")
+                    for each, row, length, value in zip(places, rows, lengths, values, strict=True)
+                ),
+            )
+        self._database.execute(f"DELETE {which}", (holder.key, at, at))
+
     def is_first(self, lob: LobRef, container: str) -> bool:
         """Return whether a LOB is to be placed: first with its bytes, length and digest, or none share."""
-        extent, cell = lob.extents[0], lob.cell
-        holder: tuple[int, tuple[str, ...] | None]
-        place: tuple[int, str]
+        extent, digest = lob.extents[0], lob.cell.digest
         if isinstance(extent, ZipExtent):
-            # Entries come in their order on disk, and keys that grow are the fastest to keep.
-            key = _ENTRY.pack(b"z", extent.archive, extent.offset)
-            holder, place = (extent.archive, None), (extent.offset, "")
+            holder, place = _Holder(extent.archive, None), (extent.offset, "")
         else:
-            key = f"f{extent.root}/{'/'.join(extent.path)}".encode("utf-8", "surrogateescape")
-            holder, place = (extent.root, extent.path[:-1]), (len(extent.path[-1]), extent.path[-1])
-        digest = f"{cell.digest.algorithm} {cell.digest.value}" if cell.digest else ""
-        said = f"{container} {cell.length} {digest}"
-        if place > self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND):
+            holder, place = _Holder(extent.root, extent.path[:-1]), (len(extent.path[-1]), extent.path[-1])
+        key = holder.bytes(place)
+        said = _said(
+            container, lob.cell.length, *((digest.algorithm, digest.value) if digest else (None, None))
+        )
+        if place > self._before(holder):
             self._last[holder] = place  # behind all that was named there: nothing need be looked up
             self._waiting.append((key, said, lob.place.id))
             if len(self._waiting) == _AT_ONCE:
@@ -69,6 +165,7 @@ class Sharing(tempdb.Scratch):
             return True
         self._flush()
         with tempdb.explained(_WHAT):
+            self._tell_apart(holder, place)
             taken = self._database.execute(
                 "INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, lob.place.id)
             )

@@ -9,6 +9,8 @@ from typing import Any, Self
 
 from metspack.files import reading, writing
 from metspack.model import (
+    LONGEST,
+    SMALL,
     Digest,
     Extent,
     FileExtent,
@@ -114,7 +116,7 @@ _Shared = tuple[Any, ...]
 """The fields of ``RunShared``, in their order."""
 
 
-def _run_line(shared: _Shared, columns: Sequence[list[Any]]) -> bytes:
+def _run_line(shared: _Shared, columns: Sequence[Sequence[Any]]) -> bytes:
     return json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
 
 
@@ -133,10 +135,6 @@ def _run(fields: list[Any]) -> LobRun:
     )
 
 
-_LONGEST = 1_000  # LOBs in a run
-_SMALL = 1 << 20  # bytes of a LOB that is read at once
-
-
 def _shared(lob: LobRef) -> _Shared | None:
     """Return what a LOB may have in common with others of a run, None for one that goes by itself."""
     extent, cell, said = lob.extents[0], lob.cell, lob.recorded
@@ -144,7 +142,7 @@ def _shared(lob: LobRef) -> _Shared | None:
     if (
         len(lob.extents) > 1
         or extent.size != lob.size
-        or lob.size > _SMALL
+        or lob.size > SMALL
         or cell.length not in {None, lob.size}
         or proofs.extents
         or (proofs is not _UNPROVEN and proofs.whole is None)
@@ -179,7 +177,7 @@ class Slice:
     def add(self, lob: LobRef, part: Part | None = None) -> None:
         """Append a LOB or a part of one; raises ``TargetError``."""
         shared = None if part is not None else _shared(lob)
-        if self._rows and (shared != self._shared or len(self._rows) == _LONGEST):
+        if self._rows and (shared != self._shared or len(self._rows) == LONGEST):
             self._flush()
         if shared is None:
             self._file.write(_line(lob, part))
@@ -208,6 +206,14 @@ class Slice:
                 proofs and proofs.whole and proofs.whole.value,
                 *own,
             )
+        )
+
+    def add_run(self, run: LobRun) -> None:
+        """Append LOBs that go together; raises ``TargetError``."""
+        self._flush()
+        shared = tuple(getattr(run.shared, name) for name in _SHARED)
+        self._file.write(
+            _run_line(shared, (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents))
         )
 
     def _flush(self) -> None:
@@ -251,6 +257,6 @@ def entries(place: Path) -> Iterator[Entry]:
     """Yield all LOBs and parts of a slice one by one."""
     for each in runs(place):
         if isinstance(each, LobRun):
-            yield from ((each.lob(number), None) for number in range(len(each)))
+            yield from ((lob, None) for lob in each.lobs())
         else:
             yield each

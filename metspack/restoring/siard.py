@@ -36,7 +36,7 @@ from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
-from metspack.siard.edits import NewCell
+from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
@@ -185,7 +185,7 @@ class _RestoreWork:
 
         def file(cell: LobCell) -> str:
             before = uses[column_of(cell.place)].before
-            return before + siard22.cell_file(name, 0, cell.place, extension_of(cell.file))
+            return before + siard22.LAYOUT.cell_file(name, 0, cell.place, extension_of(cell.file))
 
         return self._rewrite(siard, moved, file)
 
@@ -297,9 +297,7 @@ class _RestoreWork:
             added=added,
         )
 
-    def _values(
-        self, table: Table, file: Callable[[LobCell], str]
-    ) -> Callable[[LobCell], NewCell | None] | None:
+    def _values(self, table: Table, file: Callable[[LobCell], str]) -> NewCells | None:
         if not any(
             column[:2] == (table.schema, table.number) for column in self.found.outside | self.found.inside
         ):
@@ -324,7 +322,7 @@ class _RestoreWork:
             self.sharing.tell(cell.place.id, new, None)
             return NewCell(file=new)
 
-        return value
+        return NewCells(one=value)
 
     def _place(self, name: str, placements: Placements) -> None:
         self.progress.stage("Restoring", self.found.bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from metspack import digests
 from metspack.digests import Hashers
-from metspack.model import Budgets, Digest, LobCell
+from metspack.model import Budgets, CellRun, Digest, LobCell
 from metspack.siard import metadata, offsets
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
@@ -20,6 +20,8 @@ from metspack.siard.tables import CellReader, Tally, pieces
 
 # White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
+# Most tags begin with it; in an 8-bit page that extends ASCII no byte of it is part of another character.
+_FIRST = re.compile(rb"""<[A-Za-z0-9_:.-]+\sfile="([^"]*)\"""")
 _HEAD = 1024  # bytes in which the declaration stands
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
@@ -55,17 +57,28 @@ def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
     return b"".join((*pieces, data[at:]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCells:
+    """New values for the LOB cells of a table: functions, called in document order.
+
+    ``many`` gives the ``file`` of each cell of a run, of which nothing else is new; None asks ``one``.
+    """
+
+    one: Callable[[LobCell], NewCell | None]
+    many: Callable[[CellRun], Sequence[str] | None] = lambda _run: None
+
+
 def spliced_table(
     blocks: Iterable[bytes],
     table: Table,
     budgets: Budgets,
-    value: Callable[[LobCell], NewCell | None],
+    value: NewCells,
     *,
     version: str,
 ) -> Iterator[bytes]:
     """Yield a table's document with what ``value`` gives for each of its LOB cells.
 
-    ``value`` is called in document order; None leaves the cell. Attributes that are there get new
+    None for a cell leaves it. Attributes that are there get new
     values in the form they have; a length or digest that is not is added behind ``file`` in the form
     of the archive's ``version``: ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from
     2.1 on (6.2). Everything else comes out byte for byte. Raises ``SourceError`` as ``tables.cells`` does,
@@ -81,19 +94,41 @@ def spliced_table(
         held += block
         head += block[: _HEAD - len(head)]
         at = 0
-        for start, cell in reader.feed(block, final=final):
-            new = value(cell)
-            if new is not None:
-                # Not sooner: a first block may be shorter than the declaration.
-                encoding = encoding or detected(head, table.path)
-                for edit in _cell_edits(held, start - base, encoding, cell, new, version=version):
-                    yield held[at : edit.start]
-                    yield encoding.encoded(edit.text)
-                    at = edit.stop
+        runs = reader.feed(block, final=final)
+        if runs:
+            # Not sooner: a first block may be shorter than the declaration.
+            encoding = encoding or detected(head, table.path)
+            given: list[bytes] = []
+            for edit in _edits(held, base, encoding, runs, value, version=version):
+                given += held[at : edit.start], encoding.encoded(edit.text)
+                at = edit.stop
+            yield b"".join(given)
         done = len(held) if final else max(at, reader.position - base)
         yield held[at:done]
         held = held[done:]
         base += done
+
+
+def _edits(
+    data: bytes, base: int, encoding: Encoding, runs: Iterable[CellRun], value: NewCells, *, version: str
+) -> Iterator[Edit]:
+    """Yield the edits that give cells their new values; ``base`` is the offset of the data."""
+    for run in runs:
+        files = value.many(run)
+        if files is None:
+            for cell, start in zip(run.cells(), run.starts, strict=True):
+                new = value.one(cell)
+                if new is not None:
+                    yield from _cell_edits(data, start - base, encoding, cell, new, version=version)
+            continue
+        for old, file, start in zip(run.files, files, run.starts, strict=True):
+            if file != old:
+                place = start - base
+                found = _FIRST.match(data, place) if encoding.unit == 1 else None
+                first, last = (
+                    _attributes(data, place, encoding, _FILE)["file"][1:3] if found is None else found.span(1)
+                )
+                yield Edit(start=first, stop=last, text=str(escape(file)))
 
 
 class AttributeValue(NamedTuple):

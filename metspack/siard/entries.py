@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from metspack.containers.zipformat import name_fault
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb, walking
 from metspack.files.byteranges import Stamp
-from metspack.model import FileExtent, ZipExtent
+from metspack.model import ExtentColumns, FileExtent, ZipExtent
 from metspack.siard import metadata
 from metspack.uris import shown
 
@@ -32,6 +32,12 @@ class ArchiveEntries(Protocol[Extent]):
 
     def extent(self, name: str) -> Extent | None:
         """Return the extent of the entry with exactly that name, None when there is none."""
+
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return the sizes and extents of entries as the columns of a ``LobRun``.
+
+        None where not all are there, or are no entries of a zip file.
+        """
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
@@ -163,6 +169,9 @@ class FolderEntries(tempdb.Scratch):
             device=int(device),
         )
 
+    def columns(self, names: Sequence[str]) -> None:
+        """Return None: each file goes by itself."""
+
     def _row(self, name: str) -> Any:
         try:
             return self._database.execute("SELECT * FROM entry WHERE name = ?", (name,)).fetchone()
@@ -241,6 +250,10 @@ class WrappedTree(Generic[Extent]):
     def extent(self, name: str) -> Extent | None:
         """Return the extent of the entry with exactly that name, None when there is none."""
         return self._tree.extent(self.root + name) if name else None
+
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return sizes and extents as the other tree does."""
+        return self._tree.columns([self.root + name for name in names])
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points; the root itself has none."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
-from metspack.model import Budgets, Digest, LobCell, LobPlace
+from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import detected
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
-_PIECE = 1 << 16
+_LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
+_PIECE = 1 << 18
+_REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
@@ -43,14 +46,24 @@ def cells(
 ) -> Iterator[LobCell]:
     """Yield the cells with a ``file`` attribute, at any depth of a row, in document order.
 
+    Raises ``SourceError`` as ``cell_runs`` does.
+    """
+    for run in cell_runs(blocks, table, budgets, tally):
+        yield from run.cells()
+
+
+def cell_runs(
+    blocks: Iterable[bytes], table: Table, budgets: Budgets | None = None, tally: Tally | None = None
+) -> Iterator[CellRun]:
+    """Yield the cells with a ``file`` attribute in document order, those alike together.
+
     Raises ``SourceError`` naming table and row where the document is not well-formed, has a DTD,
     asks for more than the budgets, is in an encoding that cannot be spliced, or has a cell that cannot
     be understood.
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
     for piece, final in pieces(blocks):
-        for _start, cell in reader.feed(piece, final=final):
-            yield cell
+        yield from reader.feed(piece, final=final)
 
 
 def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -64,6 +77,21 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield b"", True
 
 
+class _Tag(NamedTuple):
+    """The start tag of a LOB cell: its offset, the cell and row that it is of, its line, its attributes."""
+
+    start: int
+    cell: str
+    row: int
+    line: int
+    attributes: dict[str, str]
+
+
+def _likeness(tag: _Tag) -> tuple[str | None, ...]:
+    """Return what cells that go together have in common."""
+    return tag.cell, tag.attributes.get("digestType"), *tag.attributes
+
+
 class CellReader:
     """A parser of a table's document, fed block by block, for LOB cells and the offsets of their tags."""
 
@@ -71,10 +99,13 @@ class CellReader:
         self._table = table
         self._budgets = budgets
         self._tally = tally
-        self._found: list[tuple[int, LobCell]] = []
+        self._tags: list[_Tag] = []
         self._fed = 0
         self._head: bytes | None = b""
-        self._empty = ""  # the cell with a file that was begun last, while it holds nothing else
+        self._empty: _Tag | None = (
+            None  # the cell with a file that was begun last, while it holds nothing else
+        )
+        self._named: set[str] = set()  # cells whose names were looked at
         self._parser = safexml.expat_parser()
         self._install()
 
@@ -83,30 +114,33 @@ class CellReader:
         """The offset up to which the document has been parsed; every tag returned begins before it."""
         return max(self._parser.CurrentByteIndex, 0)
 
-    def feed(self, block: bytes, *, final: bool) -> list[tuple[int, LobCell]]:
-        """Parse a block; return the LOB cells whose start tags end in it, each with the offset of that tag.
+    def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
+        """Parse a block; return the LOB cells whose start tags end in it.
 
-        Raises ``SourceError`` as ``cells`` does.
+        Raises ``SourceError`` as ``cell_runs`` does.
         """
-        self._found = []
         self._fed += len(block)
         self._see(block, final=final)
         try:
             safexml.feed_block(self._parser, block, final=final)
         except safexml.XmlError as error:
+            self._runs()  # a cell before it that cannot be understood comes first
             self._see(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
                 hint=error.hint
                 or "The table's document is damaged: get the archive again from where it came.",
             ) from None
+        except SourceError:
+            self._runs()
+            raise
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
             raise SourceError(
                 f"{self._table.path} line {self._parser.CurrentLineNumber}: "
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
                 hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
             )
-        return self._found
+        return self._runs()
 
     def _see(self, block: bytes, *, final: bool) -> None:
         """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""
@@ -173,54 +207,111 @@ class CellReader:
         if cell in seen:
             raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
         seen.add(cell)
-        found = self._cell(cell, attributes)
-        self._found.append((self._parser.CurrentByteIndex, found))
-        self._empty = found.place.id
-        self._parser.CharacterDataHandler = self._text
+        if cell not in self._named:
+            self._check_name(cell)
+        parser = self._parser
+        self._empty = _Tag(
+            parser.CurrentByteIndex, cell, self._tally.rows, parser.CurrentLineNumber, attributes
+        )
+        self._tags.append(self._empty)
+        parser.CharacterDataHandler = self._text
 
     def _text(self, words: str) -> None:
         """Count a cell with a file that holds a value too; a long one comes in pieces."""
         if self._empty and words.strip():
             self._tally.both += 1
-            self._tally.first_of_both = self._tally.first_of_both or self._empty
-            self._empty = ""
+            self._tally.first_of_both = self._tally.first_of_both or self._place(self._empty).id
+            self._empty = None
 
-    def _where(self) -> str:
-        return f"{self._table.path} line {self._parser.CurrentLineNumber}"
+    def _where(self, line: int | None = None) -> str:
+        return f"{self._table.path} line {line or self._parser.CurrentLineNumber}"
 
-    def _cell(self, cell: str, attributes: dict[str, str]) -> LobCell:
+    def _check_name(self, cell: str) -> None:
         if not _CELL.fullmatch(cell):
             raise SourceError(
                 f"{self._where()}: a file attribute stands at {cell[:100]!r}, "
                 "expected c<n> with u<n> or a<n> below it",
                 hint="Cells are named by SIARD 2.2 T_6.1-1 and T_6.1-4.",
             )
-        place = LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=self._tally.rows)
-        return LobCell(
-            place=place,
-            file=attributes["file"],
-            length=self._length(place, attributes.get("length")),
-            digest=self._digest(place, attributes),
+        if len(self._named) >= _REMEMBERED:  # every element of an array has a name of its own
+            self._named.clear()
+        self._named.add(cell)
+
+    def _place(self, tag: _Tag) -> LobPlace:
+        return LobPlace(schema=self._table.schema, table=self._table.number, cell=tag.cell, row=tag.row)
+
+    def _runs(self) -> list[CellRun]:
+        """Return the cells that were begun since the last call."""
+        found: list[CellRun] = []
+        for _, alike in groupby(self._tags, _likeness):
+            tags = list(alike)
+            for start in range(0, len(tags), LONGEST):
+                found += self._run(tags[start : start + LONGEST])
+        self._tags.clear()
+        return found
+
+    def _run(self, tags: list[_Tag]) -> Iterator[CellRun]:
+        """Yield cells with the same attributes, together unless these are written in an odd way."""
+        attributes = tags[0].attributes
+        lengths: list[int] | None = []
+        values: list[str] | None = []
+        algorithm = None
+        if "length" in attributes:
+            lengths = _lengths([each.attributes["length"] for each in tags])
+        if "messageDigest" in attributes:
+            values = None
+        elif "digest" in attributes:
+            algorithm = attributes.get("digestType")
+            values = digests.usual([each.attributes["digest"] for each in tags], algorithm)
+        if lengths is not None and values is not None:
+            yield self._of(tags, algorithm, lengths, values)
+            return
+        read = [(self._length(tag), self._digest(tag), tag) for tag in tags]
+        for (algorithm, has_length), alike in groupby(read, _likeness_read):
+            own = list(alike)
+            yield self._of(
+                [tag for _, _, tag in own],
+                algorithm,
+                [length for length, _, _ in own if length is not None] if has_length else [],
+                [digest.value for _, digest, _ in own if digest is not None],
+            )
+
+    def _of(self, tags: list[_Tag], algorithm: str | None, lengths: list[int], values: list[str]) -> CellRun:
+        return CellRun(
+            schema=self._table.schema,
+            table=self._table.number,
+            cell=tags[0].cell,
+            algorithm=algorithm,
+            rows=[each.row for each in tags],
+            files=[each.attributes["file"] for each in tags],
+            lengths=lengths,
+            digests=values,
+            starts=[each.start for each in tags],
         )
 
-    def _named(self, place: LobPlace) -> str:
-        return f"{self._where()}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
+    def _cell(self, tag: _Tag) -> str:
+        """Return the words that name a cell in an error."""
+        place = self._place(tag)
+        where = self._where(tag.line)
+        return f"{where}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
 
-    def _length(self, place: LobPlace, text: str | None) -> int | None:
+    def _length(self, tag: _Tag) -> int | None:
+        text = tag.attributes.get("length")
         if text is None or not (text := text.strip()):
             return None
         if not _LENGTH.fullmatch(text):
             raise SourceError(
-                f"{self._named(place)} has the length {shown(text)}, expected a whole number",
+                f"{self._cell(tag)} has the length {shown(text)}, expected a whole number",
                 hint="It counts the bytes, or the characters of a text (SIARD 2.2 T_6.2-1).",
             )
         return int(text)
 
-    def _digest(self, place: LobPlace, attributes: dict[str, str]) -> Digest | None:
+    def _digest(self, tag: _Tag) -> Digest | None:
         """Return the digest in ``digest`` and ``messageDigest``: of two algorithms the stronger one's.
 
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
+        attributes = tag.attributes
         said: dict[str, tuple[str, Digest]] = {}
         for name in ("digest", "messageDigest"):
             text = attributes.get(name, "").strip()
@@ -232,20 +323,30 @@ class CellReader:
             if digest is None:
                 kind = attributes.get("digestType")
                 raise SourceError(
-                    f"{self._named(place)} has the {name} {shown(text)} (digestType "
+                    f"{self._cell(tag)} has the {name} {shown(text)} (digestType "
                     f"{'absent' if kind is None else shown(kind)}), which is not a message digest",
                     hint="SIARD allows MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
                 )
             other, before = said.setdefault(digest.algorithm, (name, digest))
             if before != digest:
                 raise SourceError(
-                    f"{self._named(place)} has the {other} {before.value} and the {name} {digest.value}, "
+                    f"{self._cell(tag)} has the {other} {before.value} and the {name} {digest.value}, "
                     f"both {digest.algorithm}",
                     hint="The archive contradicts itself; find out which is right before building a package.",
                 )
         return max(
             (digest for _name, digest in said.values()), key=lambda each: len(each.value), default=None
         )
+
+
+def _likeness_read(read: tuple[int | None, Digest | None, _Tag]) -> tuple[str | None, bool]:
+    length, digest, _ = read
+    return None if digest is None else digest.algorithm, length is not None
+
+
+def _lengths(texts: list[str]) -> list[int] | None:
+    """Return lengths as numbers, None unless all are plain ones."""
+    return list(map(int, texts)) if _LENGTHS.fullmatch(" ".join(texts)) else None
 
 
 # --- The form of a table against its columns -------------------------------------------------------------

@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
@@ -27,7 +29,16 @@ from metspack.locations.grantedroots import Spot
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
-from metspack.model import Budgets, Extent, LobCell, LobRef, ZipExtent
+from metspack.model import (
+    Budgets,
+    CellRun,
+    Extent,
+    LobCell,
+    LobRef,
+    LobRun,
+    RunShared,
+    ZipExtent,
+)
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
@@ -237,26 +248,46 @@ class Archive(Closable):
     ) -> Iterator[Located]:
         """Yield each LOB cell of a table in document order, with its LOB or why that was not found.
 
-        All that read an archive's LOBs read them here: ``lobs`` raises what this reports. ``tally`` counts
-        rows and inline values, ``read`` is called with each number of bytes read. Raises ``SourceError``
-        where the table cannot be read, or contradicts metadata.xml.
+        All that read an archive's LOBs read them here or by ``located_runs``: ``lobs`` raises what this
+        reports. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes read.
+        Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
+        for run, declared in self._cell_runs(table, tally, read):
+            for cell in run.cells():
+                yield self._located(table, cell, declared)
+
+    def located_runs(
+        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRun | Located]:
+        """Yield the LOB cells of a table as ``located`` does, those that name entries in full together."""
+        for run, declared in self._cell_runs(table, tally, read):
+            found = self._run(table, run, declared)
+            if found is not None:
+                yield from found
+            else:
+                for cell in run.cells():
+                    yield self._located(table, cell, declared)
+
+    def _cell_runs(
+        self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
+    ) -> Iterator[tuple[CellRun, str | None]]:
+        """Yield the LOB cells of a table, and the media type that is declared for them."""
         declared: dict[str, str | None] = {}
         tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
         if read is not None:
             blocks = _told(blocks, read)
-        for cell in tables.cells(blocks, table, self.budgets, tally):
-            path = cell.place.cell
+        for run in tables.cell_runs(blocks, table, self.budgets, tally):
+            path = run.cell
             if path not in declared:
                 if not table.chain(path):
                     raise SourceError(
-                        f"{self.path}: {table.path} row {cell.place.row:,} has a LOB in cell {path}, but "
+                        f"{self.path}: {table.path} row {run.rows[0]:,} has a LOB in cell {path}, but "
                         f"metadata.xml gives table {table.label} {len(table.columns)} columns",
                         hint="Table and metadata contradict each other; get a correct copy of the archive.",
                     )
                 declared[path] = declared_type(table, path)
-            yield self._located(table, cell, declared[path])
+            yield run, declared[path]
         if said := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
@@ -267,6 +298,46 @@ class Archive(Closable):
                 f"table {table.label} ({table.path}): {counted(tally.both, 'cell')} with a file and a value "
                 f"as well (first {tally.first_of_both}); the file is taken for the LOB, the value stays "
                 "(metspack explain Z035)"
+            )
+
+    def _run(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun] | None:
+        """Return the LOBs of cells that name their entries in full, None unless all do."""
+        if any(map(self._is_structure, run.files)):
+            return None
+        found = self.resolver.named_in_full(table, run)
+        return None if found is None else self._alike(run, declared, *found)
+
+    def _alike(
+        self, run: CellRun, declared: str | None, sizes: list[int], extents: list[list[Any]]
+    ) -> Iterator[LobRun]:
+        """Yield cells with their entries, those with one extension together."""
+        tails = [file[file.rfind(".") :] for file in run.files]
+        start = 0
+        for _, alike in groupby(tails):
+            which = slice(start, start + sum(1 for _ in alike))
+            start = which.stop
+            extension = extension_of(run.files[which.start])
+            yield LobRun(
+                shared=RunShared(
+                    schema=run.schema,
+                    table=run.table,
+                    cell=run.cell,
+                    extension=extension,
+                    media_type=media_type(declared, extension),
+                    recorded=None,
+                    digest=run.algorithm,
+                    proof=None,
+                    is_measured=bool(run.lengths),
+                    holding=0,
+                    folders=None,
+                ),
+                rows=run.rows[which],
+                files=run.files[which],
+                sizes=sizes[which],
+                digests=run.digests[which],
+                proofs=(),
+                extents=[column[which] for column in extents],
+                entries=run.files[which],
             )
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
@@ -347,6 +418,16 @@ class Archive(Closable):
         ``read`` is called with each number of bytes read, ``weight`` in all.
         Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
         """
+        for each in self.lob_runs(tallies, read):
+            if isinstance(each, LobRun):
+                yield from each.lobs()
+            else:
+                yield each
+
+    def lob_runs(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRun | LobRef]:
+        """Yield every LOB as ``lobs`` does, those that are alike together."""
         losses: Losses | None = None
         self.resolver.recount()
         self.repairs.clear()
@@ -354,8 +435,10 @@ class Archive(Closable):
             tally = Tally()
             if tallies is not None:
                 tallies.by_table[table.path] = tally
-            for each in self.located(table, tally, read):
-                if each.lob is not None:
+            for each in self.located_runs(table, tally, read):
+                if isinstance(each, LobRun):
+                    yield each
+                elif each.lob is not None:
                     yield each.lob
                 elif each.error is not None:
                     losses = losses or Losses(each.error)

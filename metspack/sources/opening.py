@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metspack.errors import ConfigError, SourceError
 from metspack.files.tempdb import Closable
-from metspack.model import Budgets, LobCell, LobRef
+from metspack.model import Budgets, LobCell, LobRef, LobRun
 from metspack.siard import forms
 from metspack.sources import lobfolder
 from metspack.sources.archive import Archive, Grants
@@ -35,8 +35,19 @@ class LooseLobs(Closable):
 
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs by schema, table, row and cell."""
+        for each in self.lob_runs():
+            if isinstance(each, LobRun):
+                yield from each.lobs()
+            else:
+                yield each
+
+    def lob_runs(self) -> Iterator[LobRun | LobRef]:
+        """Yield the LOBs as ``lobs`` does, those that are alike together."""
         with closing(self._found()) as found:
             for each in found:
+                if isinstance(each, LobRun):
+                    yield each
+                    continue
                 yield LobRef(
                     cell=LobCell(
                         place=each.place, file="/".join(each.extents[0].path), length=None, digest=None
@@ -47,7 +58,7 @@ class LooseLobs(Closable):
                     extents=each.extents,
                 )
 
-    def _found(self) -> Generator[FoundLob, None, None]:
+    def _found(self) -> Generator[FoundLob | LobRun, None, None]:
         yield from lobfolder.lobs(self._folder) if self._listing is None else self._listing.lobs()
 
     def holdings(self) -> Holdings:

@@ -8,7 +8,7 @@ copied as the bytes it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,10 +21,10 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.layouts.interface import FolderUse
-from metspack.model import Digest, LobCell
+from metspack.model import CellRun, Digest, LobCell, number_of
 from metspack.progress import Progress
 from metspack.siard import metadata
-from metspack.siard.edits import LobFolders, NewCell, edited_metadata, spliced_table
+from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
 from metspack.siard.metadata import Table
 from metspack.siard.schemas import metadata_schema
 from metspack.siard.upgrade import (
@@ -39,10 +39,8 @@ from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 
-Values = Callable[[Table], Callable[[LobCell], NewCell | None] | None]
-"""For a table, the function from each of its LOB cells, in document order, to its new values.
-
-None for a cell leaves it; None for a table leaves its document as it is, unread."""
+Values = Callable[[Table], NewCells | None]
+"""For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,32 +188,34 @@ def _upgraded(table: Table, splice: _Splice | None) -> _Splice:
     return upgrading
 
 
-def _noted(
-    value: Callable[[LobCell], NewCell | None], renamed: set[int], version: str
-) -> Callable[[LobCell], NewCell | None]:
-    """Return ``value`` as a function that also notes the columns whose cells name their entries in full."""
+def _noted(value: NewCells, renamed: set[int], version: str) -> NewCells:
+    """Return new values that also note the columns whose cells name their entries in full."""
 
-    def noting(cell: LobCell) -> NewCell | None:
-        new = value(cell)
+    def one(cell: LobCell) -> NewCell | None:
+        new = value.one(cell)
         # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
         if new is not None and (version != "1.0" or new.file != cell.file):
-            renamed.add(int(cell.place.cell.partition(".")[0][1:]))
+            renamed.add(number_of(cell.place.cell))
         return new
 
-    return noting
+    def many(run: CellRun) -> Sequence[str] | None:
+        files = value.many(run)
+        if files is not None and (version != "1.0" or list(files) != list(run.files)):
+            renamed.add(number_of(run.cell))
+        return files
+
+    return NewCells(one=one, many=many)
 
 
-def _with_fields_noted(
-    value: Callable[[LobCell], NewCell | None], table: Table, fields: dict[int, set[tuple[int, ...]]]
-) -> Callable[[LobCell], NewCell | None]:
-    """Return ``value`` as a function that also notes the innermost field of each cell, by its numbers.
+def _with_fields_noted(value: NewCells, table: Table, fields: dict[int, set[tuple[int, ...]]]) -> NewCells:
+    """Return new values that also note the innermost field of each cell, by its numbers.
 
     A column with a cell below fields that metadata.xml does not have is noted as having all itself: of two
     lobFolders on the way to a LOB readers take either.
     """
 
-    def noting(cell: LobCell) -> NewCell | None:
-        chain = table.chain(cell.place.cell)
+    def note(cell: str) -> None:
+        chain = table.chain(cell)
         if chain:
             noted = fields.setdefault(chain[0].number, set())
             inner = tuple(each.number for each in chain[1:])
@@ -223,9 +223,16 @@ def _with_fields_noted(
                 if not inner:
                     noted.clear()
                 noted.add(inner)
-        return value(cell)
 
-    return noting
+    def one(cell: LobCell) -> NewCell | None:
+        note(cell.place.cell)
+        return value.one(cell)
+
+    def many(run: CellRun) -> Sequence[str] | None:
+        note(run.cell)
+        return value.many(run)
+
+    return NewCells(one=one, many=many)
 
 
 def _write(  # noqa: PLR0917 -- what the callers were given, in their order

@@ -3,7 +3,6 @@ import pytest
 from metspack.layouts import LobName, PartName, SegmentName
 from metspack.layouts.lobseg import (
     LAYOUT,
-    cell_file,
     lob_folder,
     lob_path,
     lob_paths,
@@ -40,7 +39,7 @@ def test_a_lob_lies_where_the_recommendation_says() -> None:
     assert f"{segment_name('Northwind', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
     )
-    assert cell_file("Northwind", 0, place("c4"), "bin") == f"Northwind_lobseg_0/{path}"
+    assert LAYOUT.cell_file("Northwind", 0, place("c4"), "bin") == f"Northwind_lobseg_0/{path}"
 
 
 def test_parts_are_numbered_from_0_and_the_last_is_z() -> None:

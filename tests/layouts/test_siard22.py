@@ -3,7 +3,6 @@ import pytest
 from metspack.layouts import LobName, PartName, SegmentName
 from metspack.layouts.siard22 import (
     LAYOUT,
-    cell_file,
     container,
     lob_path,
     parsed_folder,
@@ -22,7 +21,7 @@ def test_a_lob_lies_where_the_standard_says() -> None:
     assert container(picture) == "s0_t2_c4"
     assert segment_folder("Northwind", "s0_t2_c4", 0) == "Northwind_lobs/s0_t2_c4/seg_0"
     assert lob_path(picture, "bin") == "t2_c4_r1.bin"
-    assert cell_file("Northwind", 0, picture, "bin") == "seg_0/t2_c4_r1.bin"
+    assert LAYOUT.cell_file("Northwind", 0, picture, "bin") == "seg_0/t2_c4_r1.bin"
     assert not LAYOUT.one_series
 
 

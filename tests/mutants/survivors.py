@@ -64,6 +64,7 @@ SURVIVORS: Mapping[str, str] = {
     "METS element moved: *": _ORDER,
     "METS element doubled: fptr *": _TWICE,
     "METS element doubled: FLocat *": _TWICE,
+    "METS element doubled: mptr *": _TWICE,
     "METS element doubled: structMap *": _TWICE,
     "METS element deleted: fptr *": "METS 1.12.1: optional; M006 tells where others have one",
     "LOB * with its cell: *": "docs/findings.md: only a copy of a manifest kept elsewhere would tell",

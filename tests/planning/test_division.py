@@ -6,8 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import PlanError
-from metspack.model import ClosedBy, Limits, LobCell, LobPlace, LobRef, Segment, Slot, ZipExtent
-from metspack.planning.division import DEFAULT_PRESET, PRESETS, planned
+from metspack.model import (
+    ClosedBy,
+    Limits,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    RunSlot,
+    Segment,
+    Slot,
+    ZipExtent,
+)
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned
+from tests.planning.lobruns import run_of
 
 # Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
 CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
@@ -160,3 +172,33 @@ def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(
             assert segment.closed_by is ClosedBy.BYTES
             assert limits.bytes is not None
             assert segment.bytes + sizes[at] > limits.bytes
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=9), max_size=5),
+    st.none() | st.integers(1, 5),
+    st.none() | st.integers(1, 20),
+    st.sampled_from([Split.FILL, Split.ALONE]),
+    st.lists(st.booleans(), min_size=5, max_size=5),
+)
+def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
+    runs: list[list[int]], files: int | None, size: int | None, split: Split, apart: list[bool]
+) -> None:
+    limits = Limits(files=files, bytes=size)
+    found = [
+        run_of(range(100 * number + 1, 100 * number + 1 + len(sizes)), sizes)
+        for number, sizes in enumerate(runs)
+    ]
+    mixed: list[LobRef | LobRun] = []
+    for run, is_apart in zip(found, apart, strict=False):
+        mixed += run.lobs() if is_apart else [run]
+    together: list[Slot | Segment] = []
+    for event in planned(mixed, limits, split=split):
+        if isinstance(event, RunSlot):
+            together += (
+                Slot(container=event.container, segment=event.segment, lob=lob) for lob in event.run.lobs()
+            )
+        else:
+            together.append(event)
+    one_by_one = (lob for run in found for lob in run.lobs())
+    assert together == list(planned(one_by_one, limits, split=split))

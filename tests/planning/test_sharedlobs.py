@@ -1,5 +1,9 @@
-from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun
 from metspack.planning.sharedlobs import Sharing
+from tests.planning.lobruns import run_of
 
 _LENGTHS = (1, None)
 
@@ -62,3 +66,45 @@ def test_where_none_share_each_is_placed_and_said() -> None:
         assert sharing.first("s0.t0.c1.r2") is None
         assert (sharing.count, sharing.copies) == (0, 2)
         assert len(list(sharing.words())) == 1
+
+
+RUNS = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 12), min_size=1, max_size=6),
+        st.sampled_from(["c4", "c5"]),
+        st.sampled_from(["", "ab"]),
+        st.booleans(),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(RUNS, st.booleans(), st.booleans())
+def test_lobs_that_come_together_are_first_as_one_by_one(
+    drawn: list[tuple[list[int], str, str, bool, bool]], shares: bool, is_sorted: bool
+) -> None:
+    runs = []
+    for number, (at, cell, value, is_measured, in_files) in enumerate(drawn):
+        places = sorted(set(at)) if is_sorted else at
+        runs.append(
+            run_of(
+                range(100 * number + 1, 100 * number + 1 + len(places)),
+                [7] * len(places),
+                offsets=places,
+                digests=[value] * len(places) if value else (),
+                is_measured=is_measured,
+                cell=cell,
+                names=[f"x{each}" for each in places] if in_files else None,
+            )
+        )
+    with Sharing(shares=shares) as together, Sharing(shares=shares) as alone:
+        found: list[str] = []
+        for run in runs:
+            for each in together.firsts(run, run.shared.cell):
+                found += (lob.place.id for lob in (each.lobs() if isinstance(each, LobRun) else (each,)))
+        lobs = [(run, lob) for run in runs for lob in run.lobs()]
+        assert found == [lob.place.id for run, lob in lobs if alone.is_first(lob, run.shared.cell)]
+        assert (together.count, together.copies) == (alone.count, alone.copies)
+        assert list(together.words()) == list(alone.words())
+        assert all(together.first(lob.place.id) == alone.first(lob.place.id) for _, lob in lobs)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, Digest, LobCell
-from metspack.siard.edits import _FILE, Edit, NewCell, _attributes, edited, spliced_table
+from metspack.model import Budgets, CellRun, Digest, LobCell
+from metspack.siard.edits import _FILE, Edit, NewCell, NewCells, _attributes, edited, spliced_table
 from metspack.siard.metadata import Table
 from metspack.siard.offsets import Encoding
 from tests.laws import law
@@ -41,11 +41,19 @@ def in_blocks(data: bytes, sizes: list[int]) -> Iterator[bytes]:
 def spliced(
     data: bytes, value: str | Callable[[LobCell], str | None] = "NEW", sizes: tuple[int, ...] = (1 << 20,)
 ) -> bytes:
+    files: dict[str, str] = {}
+
     def new(cell: LobCell) -> NewCell | None:
         file = value if isinstance(value, str) else value(cell)
+        files[cell.place.id] = cell.file if file is None else file
         return None if file is None else NewCell(file=file)
 
-    return celled(data, new, sizes=sizes)
+    def together(run: CellRun) -> list[str]:
+        return [files[each.place.id] for each in run.cells()]
+
+    one_by_one = celled(data, new, sizes=sizes)
+    assert _made(data, NewCells(one=new, many=together), "2.2", sizes) == one_by_one
+    return one_by_one
 
 
 def celled(
@@ -54,7 +62,11 @@ def celled(
     version: str = "2.2",
     sizes: Iterable[int] = (1 << 20,),
 ) -> bytes:
-    return b"".join(spliced_table(in_blocks(data, list(sizes)), TABLE, Budgets(), value, version=version))
+    return _made(data, NewCells(one=value), version, sizes)
+
+
+def _made(data: bytes, values: NewCells, version: str, sizes: Iterable[int]) -> bytes:
+    return b"".join(spliced_table(in_blocks(data, list(sizes)), TABLE, Budgets(), values, version=version))
 
 
 def test_edits_are_made_in_order_of_place() -> None:
@@ -137,7 +149,9 @@ def test_what_was_read_is_given_out_before_the_end() -> None:
         for _ in range(1000):
             yield b"<row><c1 file='a'/></row>" * 100
 
-    pieces = spliced_table(blocks(), TABLE, Budgets(), lambda _cell: NewCell(file="b"), version="2.2")
+    pieces = spliced_table(
+        blocks(), TABLE, Budgets(), NewCells(one=lambda _cell: NewCell(file="b")), version="2.2"
+    )
     assert sum(map(len, itertools.islice(pieces, 2_000))) > 20_000
 
 

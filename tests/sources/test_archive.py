@@ -33,7 +33,10 @@ def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
 
 def lobs(path: Path, tallies: Tallies | None = None) -> list[LobRef]:
     with Archive(path) as archive:
-        return list(archive.lobs(tallies))
+        found = list(archive.lobs(tallies))
+        one_by_one = (each.lob for table in archive.tables for each in archive.located(table))
+        assert found == [lob for lob in one_by_one if lob is not None]
+        return found
 
 
 def zipped(path: Path, entries: dict[str, bytes]) -> Path:

@@ -14,7 +14,7 @@ from lxml import etree
 
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets, LobCell
-from metspack.siard.edits import NewCell
+from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table as Described
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import Departures
@@ -40,7 +40,7 @@ def new_value(cell: LobCell) -> NewCell:
 def valued(tables: Iterable[str]) -> Values:
     """Give the tables with these documents new values, leave all others."""
     known = set(tables)
-    return lambda table: new_value if table.path in known else None
+    return lambda table: NewCells(one=new_value) if table.path in known else None
 
 
 def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
@@ -574,7 +574,7 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bo
             Moved(entries=none, columns={}),
             target,
             work=package.parent,
-            values=lambda table: value if table.path == TABLE.path else None,
+            values=lambda table: NewCells(one=value) if table.path == TABLE.path else None,
             algorithms=(),
             added=(
                 Added(name=name, blocks=iter([data]), method=method, size=len(data) if size else None)
@@ -699,7 +699,7 @@ def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = 
             Moved(entries=departures, columns={TABLE.path: {1: "../"}}),
             tmp_path / "t.siard",
             work=tmp_path,
-            values=lambda _table: value,
+            values=lambda _table: NewCells(one=value),
             algorithms=(),
         )
     return read(tmp_path / "t.siard").decode(), read(tmp_path / "t.siard", TABLE.path).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -164,6 +164,9 @@ class Unpacked:
         self._catalogue = catalogue
         self._places = places
         self._prefix = folder + b"/"
+
+    def columns(self, names: Sequence[str]) -> None:
+        """Return None: each goes by itself."""
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the file with exactly that name, None when there is none."""

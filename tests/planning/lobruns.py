@@ -1,0 +1,48 @@
+"""LOBs of an archive, together and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metspack.model import LobRun, RunShared
+
+
+def run_of(
+    rows: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    offsets: Sequence[int] | None = None,
+    digests: Sequence[str] = (),
+    is_measured: bool = True,
+    cell: str = "c4",
+    names: Sequence[str] | None = None,
+) -> LobRun:
+    """Return a run of entries, or of files with ``names``, in one column."""
+    number = len(rows)
+    zeros = [0] * number
+    offsets = list(range(number)) if offsets is None else offsets
+    entries = [f"record{row}.bin" for row in rows]
+    return LobRun(
+        shared=RunShared(
+            schema=0,
+            table=2,
+            cell=cell,
+            extension="bin",
+            media_type="application/octet-stream",
+            recorded=None,
+            digest="MD5" if digests else None,
+            proof=None,
+            is_measured=is_measured,
+            holding=0,
+            folders=None if names is None else ("content", "lob"),
+        ),
+        rows=list(rows),
+        files=entries if names is None else names,
+        sizes=sizes,
+        digests=digests,
+        proofs=(),
+        extents=[entries, offsets, offsets, sizes, zeros, zeros, zeros]
+        if names is None
+        else [names, zeros, zeros, zeros],
+        entries=entries if names is None else (),
+    )
