@@ -6,7 +6,7 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from typing import Any
@@ -333,6 +333,15 @@ class LobRun:
             proofs=None if proof is None else Proofs(whole=proof),
             recorded=None if shared.recorded is None else Recorded(media_type=shared.recorded),
         )
+
+
+def one_by_one(found: Iterable[LobRun | LobRef]) -> Iterator[LobRef]:
+    """Yield LOBs that come together each by itself."""
+    for each in found:
+        if isinstance(each, LobRun):
+            yield from each.lobs()
+        else:
+            yield each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

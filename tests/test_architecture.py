@@ -58,6 +58,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.source": "a package as a source: cells paired with METS",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
+    "metspack.sources.lobfolder": "LOBs in files: looked for, sorted by place, whole and in parts",
 }
 """Modules above the soft limit, each with why it is one thing."""
 

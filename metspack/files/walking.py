@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from array import array
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -148,8 +148,37 @@ class Entry:
     stamp: Stamp | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Entries of one folder, given by its names below the root: its folders, and files with their stamps.
+
+    A file is its name, size, time of change, inode and device. A folder with many has several listings.
+    """
+
+    folder: tuple[str, ...]
+    folders: Sequence[str]
+    files: Sequence[tuple[str, int, int, int, int]]
+
+
 def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, None]:
     """Yield every file and folder below ``root``, or below one folder there, each folder before its content.
+
+    In no order otherwise; raises SourceError as ``listings`` does.
+    """
+    with closing(listings(root, below)) as found:
+        for each in found:
+            for name in each.folders:
+                yield Entry(path=(*each.folder, name), stamp=None)
+            for name, *stamp in each.files:
+                size, modified, inode, device = stamp
+                yield Entry(
+                    path=(*each.folder, name),
+                    stamp=Stamp(size=size, modified=modified, inode=inode, device=device),
+                )
+
+
+def listings(root: Path, below: tuple[str, ...] = ()) -> Generator[Listing, None, None]:
+    """Yield the entries of every folder below ``root``, or below one folder there, each before its folders'.
 
     In no order otherwise; a name that is not UTF-8 has surrogates, as ``os.fsdecode`` gives it. ``root``
     may itself be a link. Raises SourceError for a folder that cannot be read, for anything that is
@@ -164,12 +193,11 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
             last = 0
             while row := ahead.execute(_NEXT, (last,)).fetchone():
                 last, path = row
-                for entry in _listed(root, tuple(os.fsdecode(path).split("/")) if path else ()):
-                    if entry.stamp is None:
-                        ahead.execute(
-                            "INSERT INTO folder (path) VALUES (?)", (os.fsencode("/".join(entry.path)),)
-                        )
-                    yield entry
+                for listing in _listed(root, tuple(os.fsdecode(path).split("/")) if path else ()):
+                    ahead.executemany(
+                        _PUT, ((os.fsencode("/".join((*listing.folder, name))),) for name in listing.folders)
+                    )
+                    yield listing
     finally:
         ahead.close()
 
@@ -177,7 +205,7 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
 _NEXT = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 
-def _listed(root: Path, folder: tuple[str, ...]) -> Iterator[Entry]:
+def _listed(root: Path, folder: tuple[str, ...]) -> Iterator[Listing]:
     where = f"{root}: the folder {shown('/'.join(folder))}" if folder else str(root)
     if len(folder) > DEEPEST:
         raise SourceError(
@@ -188,21 +216,27 @@ def _listed(root: Path, folder: tuple[str, ...]) -> Iterator[Entry]:
         descriptor = reading.opened_folder(root, folder)
         try:
             with os.scandir(descriptor) as found:
-                for each in found:
-                    yield _entry(root, (*folder, each.name), each.stat(follow_symlinks=False))
+                while some := list(islice(found, _MOST)):
+                    yield _listing(root, folder, some)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
 
 
-def _entry(root: Path, path: tuple[str, ...], status: os.stat_result) -> Entry:
-    if stat.S_ISDIR(status.st_mode):
-        return Entry(path=path, stamp=None)
-    if stat.S_ISREG(status.st_mode):
-        return Entry(path=path, stamp=Stamp.of_status(status))
-    kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
-    raise SourceError(
-        f"{root}: {shown('/'.join(path))} is {kind}; expected files and folders only",
-        hint="Links are never followed: put the file itself in its place, or remove it.",
-    )
+def _listing(root: Path, folder: tuple[str, ...], found: Iterable[os.DirEntry[str]]) -> Listing:
+    folders: list[str] = []
+    files: list[tuple[str, int, int, int, int]] = []
+    for each in found:
+        status = each.stat(follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode):
+            files.append((each.name, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))
+        elif stat.S_ISDIR(status.st_mode):
+            folders.append(each.name)
+        else:
+            kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
+            raise SourceError(
+                f"{root}: {shown('/'.join((*folder, each.name)))} is {kind}; expected files and folders only",
+                hint="Links are never followed: put the file itself in its place, or remove it.",
+            )
+    return Listing(folder=folder, folders=folders, files=files)

@@ -38,6 +38,7 @@ from metspack.model import (
     LobRun,
     RunShared,
     ZipExtent,
+    one_by_one,
 )
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
@@ -418,11 +419,7 @@ class Archive(Closable):
         ``read`` is called with each number of bytes read, ``weight`` in all.
         Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
         """
-        for each in self.lob_runs(tallies, read):
-            if isinstance(each, LobRun):
-                yield from each.lobs()
-            else:
-                yield each
+        return one_by_one(self.lob_runs(tallies, read))
 
     def lob_runs(
         self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None

@@ -14,9 +14,8 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.tempdb import Closable
 from metspack.locations.grantedroots import Granted, Obstacle, Spot
-from metspack.mediatypes import media_type
-from metspack.model import LobPlace
-from metspack.sources.lobfolder import NAMED, Finds, FoundLob, Placed, extension_of
+from metspack.model import LobPlace, LobRef, LobRun
+from metspack.sources.lobfolder import NAMED, Finds, Placed
 from metspack.uris import shown
 
 COLUMNS = ("schema", "table", "column", "row", "path")
@@ -28,12 +27,6 @@ _CELL = re.compile(r"c?([0-9]{1,18})((?:\.[ua][0-9]{1,18})*)", re.ASCII | re.IGN
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f]")
 _DRIVE = re.compile(r"[A-Za-z]:(/.*)?", re.DOTALL)
 _PATH_HINT = "A path is written from the base folder on, with / between names: scans/0001.tif"
-
-
-def lobs(csv_file: Path, base: Path) -> Iterator[FoundLob]:
-    """Yield the LOBs that a list names, as ``LobList`` does."""
-    with LobList(csv_file, base) as listing:
-        yield from listing.lobs()
 
 
 class LobList(Closable):
@@ -90,17 +83,9 @@ class LobList(Closable):
             self._finds.refuse(files[0].line, f"{files[0].place.id}: lines {', '.join(lines)}{more}")
         self._finds.check("places named more than once", "A cell holds one LOB: correct the list.")
 
-    def lobs(self) -> Iterator[FoundLob]:
+    def lob_runs(self) -> Iterator[LobRun | LobRef]:
         """Yield the LOBs by schema, table, row and cell; the root of their extents is 0, the base."""
-        for place, (file,) in self._finds.by_place():
-            extension = extension_of(file.extent.path[-1])
-            yield FoundLob(
-                place=place,
-                extents=(file.extent,),
-                size=file.extent.size,
-                extension=extension,
-                media_type=media_type(None, extension),
-            )
+        return self._finds.lob_runs()
 
     def close(self) -> None:
         """Remove the temporary database."""

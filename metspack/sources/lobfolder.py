@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from metspack.layouts.interface import FROM_1, NUMBER
 from metspack.layouts.names import LAST, LOB_PART_SUFFIX
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
-from metspack.model import FileExtent, LobPlace
+from metspack.model import LONGEST, SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, RunShared
 from metspack.uris import shown
 
 NAMED = 20
@@ -52,17 +51,6 @@ _PARTS_HINT = (
     "A LOB is whole, or in parts <file>.0, .1 and so on with .z for the last, or <file>_part001, _part002 "
     "and so on: add the missing parts, remove the superfluous files."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLob:
-    """A LOB in files: its place, its bytes (several files when it is split, in order), and their number."""
-
-    place: LobPlace
-    extents: tuple[FileExtent, ...]
-    size: int
-    extension: str
-    media_type: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +85,14 @@ def cell_of(key: bytes) -> str:
     return ".".join(f"{letter.decode('ascii')}{number}" for letter, number in _LEVEL.iter_unpack(key))
 
 
-_COLUMNS = "schema, place_table, place_row, cell, part, path, line, size, modified, inode, device"
 _PLACE = "schema, place_table, place_row, cell"
+_COLUMNS = f"{_PLACE}, part, folder, name, line, size, modified, inode, device"
+_ORDER = f"{_PLACE}, part, folder, name, line"
 _TABLE = (
-    "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, path TEXT, "
-    "line INTEGER, size INTEGER, modified INTEGER, inode TEXT, device TEXT"
+    "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, folder TEXT, "
+    "name TEXT, line INTEGER, size INTEGER, modified INTEGER, inode TEXT, device TEXT"
 )
-_Row = tuple[int, int, int, bytes, int, str, int, int, int, str, str]
+_Row = tuple[int, int, int, bytes, int, str, str, int, int, int, str, str]
 
 
 class Finds(tempdb.Scratch):
@@ -132,16 +121,23 @@ class Finds(tempdb.Scratch):
     def put(self, each: Placed) -> None:
         """Add a file."""
         place, extent = each.place, each.extent
-        key, path = cell_key(place.cell), "/".join(extent.path)
-        row = (place.schema, place.table, place.row, key, each.part, path, each.line)
-        self._batch.append((*row, extent.size, extent.modified, str(extent.inode), str(extent.device)))
+        *folder, name = extent.path
+        row = (place.schema, place.table, place.row, cell_key(place.cell), each.part, "/".join(folder), name)
+        stamp = (extent.size, extent.modified, str(extent.inode), str(extent.device))
+        self._batch.append((*row, each.line, *stamp))
         self.count += 1
         if len(self._batch) >= _BATCH:
             self._flush()
 
+    def put_all(self, rows: Sequence[_Row]) -> None:
+        """Add files as the rows that are kept of them."""
+        self._batch += rows
+        self.count += len(rows)
+        self._flush()
+
     def _flush(self) -> None:
         with tempdb.explained(self._what):
-            self._database.executemany(f"INSERT INTO unsorted VALUES ({', '.join('?' * 11)})", self._batch)  # noqa: S608
+            self._database.executemany(f"INSERT INTO unsorted VALUES ({', '.join('?' * 12)})", self._batch)  # noqa: S608
         self._batch.clear()
 
     def refuse(self, position: int | str, text: str) -> None:
@@ -169,17 +165,25 @@ class Finds(tempdb.Scratch):
         self._flush()
         # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
         self._do(
-            f"CREATE TABLE found ({_TABLE}, PRIMARY KEY ({_PLACE}, part, path, line)) WITHOUT ROWID",
+            f"CREATE TABLE found ({_TABLE}, PRIMARY KEY ({_ORDER})) WITHOUT ROWID",
         )
-        self._do(f"INSERT INTO found SELECT * FROM unsorted ORDER BY {_PLACE}, part, path, line")  # noqa: S608
+        self._do(f"INSERT INTO found SELECT * FROM unsorted ORDER BY {_ORDER}")  # noqa: S608
         self._do("DROP TABLE unsorted")
 
-    def by_place(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
-        """Yield every place with its files, the parts of a LOB in order."""
+    def lob_runs(self) -> Iterator[LobRun | LobRef]:
+        """Yield the LOBs by place, whole ones that are alike together; no place holds more than one."""
         with tempdb.explained(self._what):
-            rows = self._database.execute(f"SELECT {_COLUMNS} FROM found ORDER BY {_PLACE}, part, path, line")  # noqa: S608
-            for place, files in groupby(map(_stored, rows), attrgetter("place")):
-                yield place, tuple(files)
+            found = self._database.execute(f"SELECT {_COLUMNS} FROM found ORDER BY {_ORDER}")  # noqa: S608
+            for key, alike in groupby(found, _likeness):
+                if len(key) == _PARTS:
+                    yield _split(list(alike))
+                    continue
+                while some := list(islice(alike, LONGEST)):
+                    run = _run(some)
+                    if max(run.sizes) <= SMALL:
+                        yield run
+                    else:
+                        yield from run.lobs()
 
     def crowded(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
         """Yield the places that do not hold one whole file: several, or parts."""
@@ -187,22 +191,77 @@ class Finds(tempdb.Scratch):
             f"SELECT {_PLACE} FROM found GROUP BY {_PLACE} HAVING count(*) > 1 OR max(part) >= 0 "  # noqa: S608
             f"ORDER BY {_PLACE}"
         )
-        files = f"SELECT {_COLUMNS} FROM found WHERE ({_PLACE}) = (?, ?, ?, ?) ORDER BY part, path, line"  # noqa: S608
+        files = f"SELECT {_COLUMNS} FROM found WHERE ({_PLACE}) = (?, ?, ?, ?) ORDER BY {_ORDER}"  # noqa: S608
         with tempdb.explained(self._what):
             for row in self._database.execute(places):
                 found = tuple(map(_stored, self._database.execute(files, row)))
                 yield found[0].place, found
 
 
+_PARTS = 4  # what the parts of a LOB have in common: its place
+
+
+def _likeness(row: _Row) -> tuple[object, ...]:
+    """Return what files have in common that go together: the parts of a LOB, or whole ones of a column."""
+    schema, table, number, cell, part, folder, name, *_ = row
+    if part >= 0:
+        return schema, table, number, cell
+    dot = name.rfind(".")
+    return schema, table, cell, folder, name[dot:] if dot > 0 else ""
+
+
+def _run(rows: Sequence[_Row]) -> LobRun:
+    """Return whole LOBs that are alike."""
+    schema, table, _, cell, _, folder, name, *_ = rows[0]
+    extension = extension_of(name)
+    _, _, numbers, _, _, _, names, _, sizes, modified, inodes, devices = map(list, zip(*rows, strict=True))
+    return LobRun(
+        shared=RunShared(
+            schema=schema,
+            table=table,
+            cell=cell_of(cell),
+            extension=extension,
+            media_type=media_type(None, extension),
+            recorded=None,
+            digest=None,
+            proof=None,
+            is_measured=False,
+            holding=0,
+            folders=tuple(folder.split("/")) if folder else (),
+        ),
+        rows=numbers,
+        files=[f"{folder}/{each}" for each in names] if folder else names,
+        sizes=sizes,
+        digests=(),
+        proofs=(),
+        extents=[names, modified, list(map(int, inodes)), list(map(int, devices))],
+    )
+
+
+def _split(rows: Sequence[_Row]) -> LobRef:
+    """Return a LOB by the files of its parts, in order."""
+    files = [_stored(row) for row in rows]
+    path = files[0].extent.path
+    extension = extension_of(_named(path[-1]).whole)
+    extents = tuple(each.extent for each in files)
+    return LobRef(
+        cell=LobCell(place=files[0].place, file="/".join(path), length=None, digest=None),
+        size=sum(each.size for each in extents),
+        extension=extension,
+        media_type=media_type(None, extension),
+        extents=extents,
+    )
+
+
 def _stored(row: _Row) -> Placed:
-    schema, table, number, cell, part, path, line, size, modified, inode, device = row
+    schema, table, number, cell, part, folder, name, line, size, modified, inode, device = row
     return Placed(
         place=LobPlace(schema=schema, table=table, cell=cell_of(cell), row=number),
         part=part,
         line=line,
         extent=FileExtent(
             root=0,
-            path=tuple(path.split("/")),
+            path=(*folder.split("/"), name) if folder else (name,),
             size=size,
             modified=modified,
             inode=int(inode),
@@ -220,14 +279,14 @@ class _FileName(NamedTuple):
     siard22: bool
 
 
-def lobs(folder: Path) -> Iterator[FoundLob]:
+def lob_runs(folder: Path) -> Iterator[LobRun | LobRef]:
     """Yield the LOBs below a folder by schema, table, row and cell, split ones as the whole.
 
     Files lie in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
     with r from 0 (the row is one more); ``folder`` holds ``content`` or is it. Parts are
     ``record<r>.<ext>.0``, ``.1`` ... ``.z`` (recommendation 0.28, 5.3) or ``_part001``, ``_part002`` ...
     (SIARD 2.2 S_8.1.1-0), in either way all in one folder; a number may have zeros in front, up to four
-    digits in all. Extents are below ``folder``, their root is 0.
+    digits in all. Extents are below ``folder``, their root is 0; whole LOBs that are alike come together.
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
@@ -240,42 +299,28 @@ def lobs(folder: Path) -> Iterator[FoundLob]:
             if fault := _fault(files):
                 finds.refuse(number, fault)
         finds.check("LOBs that are not there once and whole", _PARTS_HINT)
-        for place, files in finds.by_place():
-            name = files[0].extent.path[-1]
-            extension = extension_of(name if files[0].part < 0 else _named(name).whole)
-            extents = tuple(each.extent for each in files)
-            yield FoundLob(
-                place=place,
-                extents=extents,
-                size=sum(each.size for each in extents),
-                extension=extension,
-                media_type=media_type(None, extension),
-            )
+        yield from finds.lob_runs()
 
 
 def _look_through(folder: Path, finds: Finds) -> None:
-    """Put every file below the folder among the finds; raises SourceError as ``lobs`` does."""
+    """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
-    with closing(walking.entries(folder)) as entries:
-        for entry in entries:
-            if entry.stamp is None:
-                continue
-            found = _placed(entry.path, above)
-            if found is None:
-                name = shown("/".join(entry.path))
-                finds.refuse(name, name)
-                continue
-            place, part = found
-            stamp = entry.stamp
-            extent = FileExtent(
-                root=0,
-                path=entry.path,
-                size=stamp.size,
-                modified=stamp.modified,
-                inode=stamp.inode,
-                device=stamp.device,
-            )
-            finds.put(Placed(place=place, part=part, extent=extent))
+    with closing(walking.listings(folder)) as listings:
+        for listing in listings:
+            column = _column(listing.folder, above)
+            path = "/".join(listing.folder)
+            rows: list[_Row] = []
+            for name, size, modified, inode, device in listing.files:
+                found = None if column is None else _row_and_part(name)
+                if found is None or column is None:
+                    where = shown(f"{path}/{name}" if path else name)
+                    finds.refuse(where, where)
+                else:
+                    schema, table, cell = column
+                    number, part = found
+                    place = (schema, table, number, cell, part, path, name)
+                    rows.append((*place, 0, size, modified, str(inode), str(device)))
+            finds.put_all(rows)
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
@@ -288,16 +333,24 @@ def _has_content(folder: Path) -> bool:
     return False
 
 
-def _placed(path: tuple[str, ...], above: tuple[str, ...]) -> tuple[LobPlace, int] | None:
-    """Return the place and the part that a file's names stand for, None when they stand for none."""
+def _column(path: tuple[str, ...], above: tuple[str, ...]) -> tuple[int, int, bytes] | None:
+    """Return schema, table and cell (``cell_key``) that folders stand for, None when they stand for none."""
     if path[: len(above)] != above:
         return None
-    folders = _FOLDERS.fullmatch("/".join(path[len(above) : -1]))
-    if folders is None or (name := _named_or_none(path[-1])) is None:
+    folders = _FOLDERS.fullmatch("/".join(path[len(above) :]))
+    if folders is None:
         return None
     schema, table, column, below = folders.groups()
-    cell = f"c{column}{below.replace('/', '.')}"
-    return LobPlace(schema=int(schema), table=int(table), cell=cell, row=name.row), name.part
+    return int(schema), int(table), cell_key(f"c{column}{below.replace('/', '.')}")
+
+
+def _row_and_part(name: str) -> tuple[int, int] | None:
+    """Return the row that a file's name stands for, and the part: -1 for the whole; None without one."""
+    found = _FILE.fullmatch(name)
+    if found is not None and found[3] is found[4] is None:
+        return int(found[2]) + 1, -1
+    named = _named_or_none(name)
+    return None if named is None else (named.row, named.part)
 
 
 def _named(name: str) -> _FileName:

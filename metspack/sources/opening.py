@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 
 from metspack.errors import ConfigError, SourceError
 from metspack.files.tempdb import Closable
-from metspack.model import Budgets, LobCell, LobRef, LobRun
+from metspack.model import Budgets, LobRef, LobRun, one_by_one
 from metspack.siard import forms
 from metspack.sources import lobfolder
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.csvlist import LobList
-from metspack.sources.lobfolder import FoundLob
 from metspack.sources.lobstream import Holdings
 
 
@@ -22,7 +20,7 @@ class LooseLobs(Closable):
 
     ``base`` is the folder that a list's paths begin in; without one ``path`` is itself the folder of LOBs
     (``content/schema0/table2/lob4/record0.bin``). ``size`` and ``metadata_document`` stand for the archive,
-    which is missing. Raises SourceError as ``LobList`` and ``lobfolder.lobs`` do.
+    which is missing. Raises SourceError as ``LobList`` and ``lobfolder.lob_runs`` do.
     """
 
     def __init__(self, path: Path, base: Path | None = None) -> None:
@@ -35,31 +33,11 @@ class LooseLobs(Closable):
 
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs by schema, table, row and cell."""
-        for each in self.lob_runs():
-            if isinstance(each, LobRun):
-                yield from each.lobs()
-            else:
-                yield each
+        return one_by_one(self.lob_runs())
 
     def lob_runs(self) -> Iterator[LobRun | LobRef]:
         """Yield the LOBs as ``lobs`` does, those that are alike together."""
-        with closing(self._found()) as found:
-            for each in found:
-                if isinstance(each, LobRun):
-                    yield each
-                    continue
-                yield LobRef(
-                    cell=LobCell(
-                        place=each.place, file="/".join(each.extents[0].path), length=None, digest=None
-                    ),
-                    size=each.size,
-                    extension=each.extension,
-                    media_type=each.media_type,
-                    extents=each.extents,
-                )
-
-    def _found(self) -> Generator[FoundLob | LobRun, None, None]:
-        yield from lobfolder.lobs(self._folder) if self._listing is None else self._listing.lobs()
+        return lobfolder.lob_runs(self._folder) if self._listing is None else self._listing.lob_runs()
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
-from metspack.model import FileExtent, LobPlace
+from metspack.model import SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, one_by_one
 from metspack.sources import lobfolder
-from metspack.sources.lobfolder import FoundLob, cell_key, cell_of, extension_of
+from metspack.sources.lobfolder import cell_key, cell_of, extension_of
 from tests.laws import law
 
 LOB4 = "content/schema0/table2/lob4"
@@ -31,20 +32,24 @@ def written(root: Path, *names: str) -> Path:
     return root
 
 
+def lobs(folder: Path) -> Iterator[LobRef]:
+    return one_by_one(lobfolder.lob_runs(folder))
+
+
 def ids(folder: Path) -> list[str]:
-    return [lob.place.id for lob in lobfolder.lobs(folder)]
+    return [lob.place.id for lob in lobs(folder)]
 
 
 def refused(folder: Path) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        next(lobfolder.lobs(folder))
+        next(lobs(folder))
     assert caught.value.message.startswith(str(folder))
     assert caught.value.hint
     return caught.value
 
 
-def names(lob: FoundLob) -> list[str]:
-    return [extent.path[-1] for extent in lob.extents]
+def names(lob: LobRef) -> list[str]:
+    return [extent.path[-1] for extent in lob.extents if isinstance(extent, FileExtent)]
 
 
 def test_lobs_come_by_schema_table_row_and_cell_as_numbers(tmp_path: Path) -> None:
@@ -81,9 +86,11 @@ def test_a_lob_knows_its_file(tmp_path: Path) -> None:
         inode=status.st_ino,
         device=status.st_dev,
     )
-    assert list(lobfolder.lobs(tmp_path)) == [
-        FoundLob(
-            place=LobPlace(schema=0, table=2, cell="c4", row=1),
+    assert list(lobs(tmp_path)) == [
+        LobRef(
+            cell=LobCell(
+                place=LobPlace(schema=0, table=2, cell="c4", row=1), file=name, length=None, digest=None
+            ),
             extents=(extent,),
             size=len(name),
             extension="PDF",
@@ -94,9 +101,9 @@ def test_a_lob_knows_its_file(tmp_path: Path) -> None:
 
 def test_the_content_folder_itself_will_do(tmp_path: Path) -> None:
     written(tmp_path, f"{LOB4}/record0.bin")
-    (lob,) = lobfolder.lobs(tmp_path / "content")
+    (lob,) = lobs(tmp_path / "content")
     assert lob.place.id == "s0.t2.c4.r1"
-    assert lob.extents[0].path == ("schema0", "table2", "lob4", "record0.bin")
+    assert lob.cell.file == "schema0/table2/lob4/record0.bin"
 
 
 def test_empty_folders_are_no_files(tmp_path: Path) -> None:
@@ -128,7 +135,7 @@ def order(place: LobPlace) -> tuple[int, int, int, list[tuple[str, int]]]:
 def test_what_the_layout_places_is_found_in_order(places: set[LobPlace]) -> None:
     with TemporaryDirectory() as folder:
         written(Path(folder), *(lobseg.lob_path(place, "txt") for place in places))
-        assert [lob.place for lob in lobfolder.lobs(Path(folder))] == sorted(places, key=order)
+        assert [lob.place for lob in lobs(Path(folder))] == sorted(places, key=order)
 
 
 @given(PLACES, PLACES)
@@ -143,7 +150,7 @@ def test_keys_sort_as_cells_do(one: LobPlace, other: LobPlace) -> None:
 def test_parts_of_the_recommendation_are_one_lob(tmp_path: Path) -> None:
     expected = [f"record14.pdf.{each}" for each in [*range(12), "z"]]
     written(tmp_path, *(f"{LOB4}/{name}" for name in expected), f"{LOB4}/record15.pdf")
-    lob, other = lobfolder.lobs(tmp_path)
+    lob, other = lobs(tmp_path)
     assert names(lob) == expected
     assert (lob.extension, lob.media_type) == ("pdf", "application/pdf")
     assert lob.size == sum((tmp_path / LOB4 / name).stat().st_size for name in expected)
@@ -153,7 +160,7 @@ def test_parts_of_the_recommendation_are_one_lob(tmp_path: Path) -> None:
 def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
     expected = [f"record14.bin_part{each:03d}" for each in range(1, 12)]
     written(tmp_path, *(f"{LOB4}/{name}" for name in expected))
-    (lob,) = lobfolder.lobs(tmp_path)
+    (lob,) = lobs(tmp_path)
     assert names(lob) == expected
     assert lob.extension == "bin"
 
@@ -169,7 +176,7 @@ def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
 )
 def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -> None:
     written(tmp_path, *(f"{LOB4}/{name}" for name in there))
-    (lob,) = lobfolder.lobs(tmp_path)
+    (lob,) = lobs(tmp_path)
     assert names(lob) == there
 
 
@@ -325,6 +332,24 @@ def test_the_extension_is_the_suffix_when_it_is_plain(name: str, extension: str)
     assert extension_of(name) == extension
 
 
+def runs(finds: lobfolder.Finds) -> Iterator[LobRun]:
+    return (each for each in finds.lob_runs() if isinstance(each, LobRun))
+
+
+def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
+    written(tmp_path, *(f"{LOB4}/record{row}.{'bin' if row < 1_200 else 'txt'}" for row in range(1_300)))
+    written(tmp_path, f"{LOB4}/record2000.txt.0", f"{LOB4}/record2000.txt.z")
+    (tmp_path / LOB4 / "record3000.txt").write_bytes(bytes(SMALL + 1))
+    found = list(lobfolder.lob_runs(tmp_path))
+    assert [len(each) if isinstance(each, LobRun) else each.place.row for each in found] == [
+        1_000,
+        200,
+        100,
+        2_001,
+        3_001,
+    ]
+
+
 def test_many_lobs_take_no_more_memory_than_few() -> None:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -346,10 +371,10 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
                 finds.put(lobfolder.Placed(place=place, extent=extent))
             finds.sort()
             assert finds.count == count
-            assert [place.row for place, _ in finds.by_place()] == list(range(1, count + 1))
+            assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))
             assert not list(finds.crowded())
-            (last,) = next(finds.by_place())[1]
-            assert (last.extent.inode, last.extent.device) == (2**64 - 1, 2**64 - 2)
+            *_, inodes, devices = next(runs(finds)).extents
+            assert (inodes[0], devices[0]) == (2**64 - 1, 2**64 - 2)
         return peak()
 
     before = sorted_out(1_000)
