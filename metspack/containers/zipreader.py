@@ -10,7 +10,7 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -334,14 +334,25 @@ class ZipContainer(Closable):
         sizes, *extents = map(list, zip(*found, strict=True))
         return sizes, extents
 
-    def records(self) -> Iterator[CentralRecord]:
-        """Yield every entry in physical order, by the offset of its local header."""
+    def records(
+        self, chosen: Callable[[Sequence[str]], Iterable[str]] | None = None
+    ) -> Iterator[CentralRecord]:
+        """Yield every entry in physical order, by the offset of its local header.
+
+        ``chosen`` gives those of some names that are yielded; all are without it.
+        """
         rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
         window = _Window(self.medium, self._directory.stop, str(self.path))
-        for row, limit in _limited(rows, self._directory.start):
-            yield CentralRecord(
-                extent=_extent(row, limit), raw=window.record(row[7]), is_directory=row[1].endswith("/")
-            )
+        limited = _limited(rows, self._directory.start)
+        while some := list(islice(limited, _AT_ONCE)):
+            names = None if chosen is None else set(chosen([row[1] for row, _ in some]))
+            for row, limit in some:
+                if names is None or row[1] in names:
+                    yield CentralRecord(
+                        extent=_extent(row, limit),
+                        raw=window.record(row[7]),
+                        is_directory=row[1].endswith("/"),
+                    )
 
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""
@@ -377,6 +388,7 @@ class ZipContainer(Closable):
 
 
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
+_AT_ONCE = 1_000
 _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )

@@ -20,8 +20,8 @@ from metspack.siard.tables import CellReader, Tally, pieces
 
 # White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
-# Most tags begin with it; in an 8-bit page that extends ASCII no byte of it is part of another character.
-_FIRST = re.compile(rb"""<[A-Za-z0-9_:.-]+\sfile="([^"]*)\"""")
+# Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
+_USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
 _HEAD = 1024  # bytes in which the declaration stands
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
@@ -124,7 +124,7 @@ def _edits(
         for old, file, start in zip(run.files, files, run.starts, strict=True):
             if file != old:
                 place = start - base
-                found = _FIRST.match(data, place) if encoding.unit == 1 else None
+                found = _USUAL.match(data, place) if encoding.unit == 1 else None
                 first, last = (
                     _attributes(data, place, encoding, _FILE)["file"][1:3] if found is None else found.span(1)
                 )

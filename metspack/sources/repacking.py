@@ -6,7 +6,8 @@ folder that wraps them all; an unpacked archive's files are packed anew, the sam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -25,6 +26,7 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive
 
 _TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
+_OF_SOME = "SELECT name FROM json_each(?) AS given JOIN name ON name.name = given.value"
 _WHAT = "the names of an archive's entries"
 
 
@@ -74,6 +76,12 @@ class Departures(tempdb.Scratch):
         ).fetchone()
         return int(count)
 
+    def staying(self, names: Sequence[str]) -> list[str]:
+        """Return those of some names that were not added."""
+        with tempdb.explained(_WHAT):
+            leaving = {name for (name,) in self._database.execute(_OF_SOME, (json.dumps(names),))}
+        return [name for name in names if name not in leaving]
+
     def __contains__(self, name: str) -> bool:
         return self._database.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None
 
@@ -107,7 +115,10 @@ def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterat
     of its folders ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
     """
     container = archive.container
-    for entry in _files(archive) if container is None else _zipped(container, archive.prefix):
+    if container is not None:
+        yield from _zipped(container, archive.prefix, departures, header=header)
+        return
+    for entry in _files(archive):
         if entry.name.startswith(HEADER) == header and entry.name not in departures:
             yield entry
 
@@ -143,13 +154,17 @@ class _Zipped:
         writer.write(self.record, contents)
 
 
-def _zipped(container: ZipContainer, root: str) -> Iterator[KeptEntry]:
-    for record in container.records():
-        name = record.extent.name
-        if not root:
-            yield _Zipped(container=container, root=root, found=record, record=record)
-        elif name.startswith(root) and name != root:
-            yield _Zipped(container=container, root=root, found=record, record=unwrapped(record, root))
+def _zipped(
+    container: ZipContainer, root: str, departures: Departures, *, header: bool
+) -> Iterator[KeptEntry]:
+    def chosen(names: Sequence[str]) -> Iterator[str]:
+        own = [name[len(root) :] for name in names if name.startswith(root) and name != root]
+        staying = departures.staying([name for name in own if name.startswith(HEADER) == header])
+        return (root + name for name in staying)
+
+    for record in container.records(chosen):
+        own = unwrapped(record, root) if root else record
+        yield _Zipped(container=container, root=root, found=record, record=own)
 
 
 def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:
