@@ -445,12 +445,12 @@ class _ArchiveCheck:
             return
         damage: list[SourceError] = []
         tally = tables.Tally()
-        cells = tables.cells(_watch(container.contents(extent), damage), table, self._budgets, tally)
+        runs = tables.cell_runs(_watch(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
         reader = Cells(self._catalogue, finder, self._form, metadata, table, routes=self._routes)
         try:
-            for cell in cells:
-                yield from reader.take(cell)
+            for run in runs:
+                yield from reader.take_run(run)
         except SourceError as error:
             self.complete = False
             if damage:

@@ -12,14 +12,14 @@ from typing import TypeVar
 from metspack import textlength
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
-from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, Lost
-from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
+from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.layouts.names import LobRoute
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
-from metspack.model import Finding, LobCell
+from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
 
@@ -61,8 +61,18 @@ class Routes:
         self.is_apart = False
         self._package = _package_of(path)
 
-    def take(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:
-        """Count a LOB that was found, if it lies outside the archive."""
+    def take_run(self, levels: Levels, run: CellRun, found: LobRunFiles) -> None:
+        """Count whole LOBs that were found, as ``take`` does."""
+        if found.inside:
+            return
+        alike: dict[tuple[bytes, str], list[int]] = {}
+        for number, (path, file) in enumerate(zip(found.paths, run.files, strict=True)):
+            alike.setdefault((folder_of(path), file[file.rfind(".") :]), []).append(number)
+        for numbers in alike.values():
+            self.take(levels, run.at(numbers[0]), found.at(numbers[0]), len(numbers))
+
+    def take(self, levels: Levels, cell: LobCell, found: LobFiles, count: int = 1) -> None:
+        """Count LOBs that were found like one, if it lies outside the archive."""
         if found.inside:
             return
         first = found.pieces[0][0]
@@ -78,7 +88,7 @@ class Routes:
                 split=not found.is_whole,
                 numbered=not found.is_whole and _NUMBERED.search(first) is not None,
             )
-        ] += 1
+        ] += count
 
 
 def _is_up(reference: str | None) -> bool:
@@ -128,32 +138,46 @@ class Cells:
         self._gone = grouping.gone(catalogue)
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
+    def take_run(self, run: CellRun) -> Iterator[Finding]:
+        """Put cells into the catalogue, as ``take`` does, those whose LOBs are found in one way together."""
+        column = self._column(run.cell)
+        found = self._finder.find_all(column, run)
+        if found is None:
+            for cell in run.cells():
+                yield from self.take(cell)
+            return
+        self._note(column, run.at(0), found.at(0), len(run))
+        self._routes.take_run(column.candidates.levels, run, found)
+        stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
+        nothing = (None,) * len(run)
+        self._batch.add_all(
+            _PUT,
+            [
+                (self._archive, f"{stem}{row}", file, found.inside, path, size, length, run.algorithm, digest)
+                for row, file, path, size, length, digest in zip(
+                    run.rows,
+                    run.files,
+                    found.paths,
+                    found.sizes if found.inside else nothing,
+                    run.lengths or nothing,
+                    run.digests or nothing,
+                    strict=True,
+                )
+            ],
+        )
+
     def take(self, cell: LobCell) -> Iterator[Finding]:
         """Put a cell into the catalogue and yield the findings on the location of its LOB."""
         column = self._column(cell.place.cell)
-        if cell.digest is None:
-            self._count_column(self._undigested, column, cell)
-        if cell.length is None:
-            self._count_column(self._unmeasured, column, cell)
-        if not column.is_described:
-            self._count_column(self._of_no_column, column, cell)
-        elif column.scalar_type:
-            key = column.label, column.scalar_type
-            count, first = self._of_scalars.get(key, (0, self._id(cell)))
-            self._of_scalars[key] = (count + 1, first)
         found = self._finder.find(column, cell)
         if isinstance(found, Lost):
+            self._note_cells(column, cell, 1)
             yield from self._lost(cell, found)
             return
         if found.rival is not None:
             facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
             yield Code.LOB_AMBIGUOUS.at(self._name, 0, self._id(cell), **facts)
-        if (code := Code.of_convention(found.convention)) is not None:
-            self._count(self._conventions, (column.label, code), cell, found)
-        if found.tolerated:
-            self._count(self._tolerated, column.label, cell, found).what.update(
-                dict.fromkeys(found.tolerated)
-            )
+        self._note(column, cell, found, 1)
         self._routes.take(column.candidates.levels, cell, found)
         if found.is_whole:
             ((path, size),) = found.pieces
@@ -161,6 +185,25 @@ class Cells:
         else:
             yield self._told_split(cell, found.path, len(found.pieces))
             yield from self._split(cell, found.pieces, inside=found.inside)
+
+    def _note(self, column: ColumnSearch, cell: LobCell, found: LobFiles, number: int) -> None:
+        """Count cells like one, and how their LOBs were found, for what is said once for a column."""
+        self._note_cells(column, cell, number)
+        if (code := Code.of_convention(found.convention)) is not None:
+            self._count(self._conventions, (column.label, code), cell, found, number)
+        if found.tolerated:
+            seen = self._count(self._tolerated, column.label, cell, found, number)
+            seen.what.update(dict.fromkeys(found.tolerated))
+
+    def _note_cells(self, column: ColumnSearch, cell: LobCell, number: int) -> None:
+        if cell.digest is None:
+            self._count_column(self._undigested, column.label, cell, number)
+        if cell.length is None:
+            self._count_column(self._unmeasured, column.label, cell, number)
+        if not column.is_described:
+            self._count_column(self._of_no_column, column.label, cell, number)
+        elif column.scalar_type:
+            self._count_column(self._of_scalars, (column.label, column.scalar_type), cell, number)
 
     def ended(self) -> Iterator[Finding]:
         """Yield the findings that are reported once per column or folder."""
@@ -187,16 +230,20 @@ class Cells:
         """Return the id of a cell's LOB in METS."""
         return self._finder.prefix + cell.place.id
 
-    def _count_column(self, counts: dict[str, tuple[int, str]], column: ColumnSearch, cell: LobCell) -> None:
-        count, first = counts.get(column.label, (0, self._id(cell)))
-        counts[column.label] = (count + 1, first)
+    def _count_column(
+        self, counts: dict[_Key, tuple[int, str]], key: _Key, cell: LobCell, number: int
+    ) -> None:
+        count, first = counts.get(key, (0, self._id(cell)))
+        counts[key] = (count + number, first)
 
-    def _count(self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: LobFiles) -> _CellCount:
+    def _count(
+        self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: LobFiles, number: int
+    ) -> _CellCount:
         seen = counts.get(key)
         if seen is None:
             seen = _CellCount(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
             counts[key] = seen
-        seen.count += 1
+        seen.count += number
         return seen
 
     def _column(self, tag: str) -> ColumnSearch:

@@ -22,7 +22,7 @@ from metspack.locations import Convention, splitparts
 from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, renamed
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import LocationError, Place, local_texts
-from metspack.model import Digest, Extent, FileExtent, LobCell, ZipExtent
+from metspack.model import CellRun, Digest, Extent, FileExtent, LobCell, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard.metadata import Metadata, Table
 from metspack.uris import PLAIN, ReferenceRefused, Repair
@@ -64,6 +64,28 @@ class Lost:
     expected: bytes = b""
     reason: str = ""
     pieces: tuple[tuple[bytes, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobRunFiles:
+    """The files or entries of whole LOBs that were found in one way: columns of one length."""
+
+    convention: Convention
+    inside: bool
+    paths: Sequence[bytes]
+    sizes: Sequence[int]
+    tolerated: tuple[str, ...]
+
+    def at(self, number: int) -> LobFiles:
+        """Return one of the LOBs by itself."""
+        path = self.paths[number]
+        return LobFiles(
+            convention=self.convention,
+            inside=self.inside,
+            path=path,
+            pieces=((path, self.sizes[number]),),
+            tolerated=self.tolerated,
+        )
 
 
 class ColumnSearch:
@@ -172,6 +194,33 @@ class Finder:
                     tolerated=column.tolerated,
                 )
         return _CellSearch(self, column, cell).outcome()
+
+    def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
+        """Return the LOBs of cells with plain names, all whole and found in one way; None to ask ``find``."""
+        if column.prefix is None or not all(map(PLAIN.fullmatch, run.files)):
+            return None
+        is_inside = column.candidates.is_inside
+        named = column.candidates.named_in_full
+        conventions = set(map(named, run.files)) if is_inside else {column.convention}
+        folders = {file[: file.rfind("/") + 1] for file in run.files}
+        is_sure = not column.is_led_out or all(self._is_alone(column, each) for each in folders)
+        if len(conventions) > 1 or not is_sure:
+            return None
+        paths = [column.prefix + file.encode() for file in run.files]
+        if is_inside:
+            found = self.container.columns(run.files)
+            sizes = None if found is None else found[0]
+        else:
+            sizes = self.files.sizes(paths)
+        if sizes is None or (run.lengths and sizes != run.lengths):
+            return None
+        return LobRunFiles(
+            convention=conventions.pop(),
+            inside=is_inside,
+            paths=paths,
+            sizes=sizes,
+            tolerated=column.tolerated,
+        )
 
     def places(self, place: Place, convention: Convention) -> Iterator[Names | None]:
         """Yield the names of each place of a candidate, None for one outside the package."""
