@@ -24,10 +24,14 @@ from metspack.containers.zipformat import (
     DEFLATED,
     DESCRIPTOR_MAX,
     LOCAL,
+    LOCAL_SIGNATURE,
     MAX16,
+    MAX32,
     MISLEADING,
     PLAIN,
+    REFUSED_FLAGS,
     STORED,
+    STREAMED,
     Row,
     descriptor_length,
     encoded,
@@ -38,7 +42,7 @@ from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.tempdb import Closable
-from metspack.model import Budgets, ExtentColumns, ZipExtent
+from metspack.model import Budgets, Extent, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
@@ -94,31 +98,87 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
 _SLACK = 128  # bytes that the extra field of a local header may have
 
 
-def small_contents(medium: Medium, extent: ZipExtent, *, what: str) -> bytes | None:
-    """Return the bytes of a small entry, proven, in one read; None for one that ``contents`` has to see."""
-    if extent.method not in {STORED, DEFLATED}:
+def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview | None]:
+    """Yield the bytes of each of some small entries, proven; None for one that ``contents`` has to see.
+
+    Entries that lie one behind the other are read at once.
+    """
+    names, offsets, limits, compressed, *_ = run.extents
+    lengths = [
+        min(LOCAL.size + len(name) + _SLACK + size, limit - offset)
+        for name, size, offset, limit in zip(names, compressed, offsets, limits, strict=True)
+    ]
+    base, block = 0, memoryview(b"")
+    for number, row in enumerate(zip(run.sizes, *run.extents, strict=True)):
+        at, length = offsets[number] - base, lengths[number]
+        if at < 0 or at + length > len(block):
+            base, at = offsets[number], 0
+            try:
+                block = memoryview(medium.pread(_stretch(offsets[number:], lengths[number:]), base))
+            except OSError:
+                block = memoryview(b"")
+        head = block[at : at + length]
+        start = _start(head, *row)
+        if start is None:  # as when lengths stand behind the data
+            start = _checked_start(medium, head, run.extent(number))
+        yield None if start is None else _proven(head[start:], *row)
+
+
+def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
+    """Return how many bytes to read for entries that lie one behind the other, the first at least."""
+    first, stretch = offsets[0], lengths[0]
+    for offset, length in zip(offsets, lengths, strict=True):
+        end = offset + length - first
+        if not first <= offset <= first + stretch or end > max(stretch, reading.CHUNK):
+            break
+        stretch = max(stretch, end)
+    return stretch
+
+
+def _start(head: memoryview, size: int, *extent: Any) -> int | None:
+    """Return where data begins behind a local header that says plainly what the central directory says."""
+    name, offset, limit, compressed, crc, method, flags = extent
+    if len(head) < LOCAL.size:
         return None
-    length = min(LOCAL.size + len(extent.name) + _SLACK + extent.compressed, extent.limit - extent.offset)
+    signature, _, own, kind, _, _, *lengths, named, extra = LOCAL.unpack_from(head)
+    start: int = LOCAL.size + named + extra
+    is_plain = (
+        (signature, own, kind, lengths) == (LOCAL_SIGNATURE, flags, method, [crc, compressed, size])
+        and not flags & (STREAMED | REFUSED_FLAGS)
+        and MAX32 not in lengths[1:]
+        and head[LOCAL.size : LOCAL.size + named] == encoded(name, flags)
+        and start + compressed <= limit - offset
+    )
+    return start if is_plain else None
+
+
+def _checked_start(medium: Medium, head: memoryview, extent: Extent) -> int | None:
+    """Return where data begins, by all that its local header and descriptor may say; None if they lie."""
     try:
-        head = medium.pread(length, extent.offset)
-        place = _span(medium, head, extent, what)
+        if isinstance(extent, ZipExtent) and len(head) >= LOCAL.size:
+            place = _span(medium, bytes(head), extent, extent.name)
+            return place.data - place.start
     except (OSError, SourceError, struct.error):
+        pass
+    return None
+
+
+def _proven(data: memoryview, size: int, *extent: Any) -> bytes | memoryview | None:
+    """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
+    *_, compressed, crc, method, _ = extent
+    raw = data[:compressed]
+    out: bytes | memoryview = raw
+    if len(raw) < compressed or method not in {STORED, DEFLATED}:
         return None
-    start = place.data - place.start
-    data = head[start : start + extent.compressed]
-    if len(data) < extent.compressed:
-        return None
-    if extent.method == DEFLATED:
+    if method == DEFLATED:
         inflater = inflating.decompressobj(-15)
         try:
-            out = inflater.decompress(data, extent.size + 1)
+            out = inflater.decompress(raw, size + 1)
         except inflating.error:
             return None
         if not inflater.eof or inflater.unused_data or inflater.unconsumed_tail:
             return None
-        data = out
-    is_right = len(data) == extent.size and inflating.crc32(data) == extent.crc
-    return data if is_right else None
+    return out if len(out) == size and inflating.crc32(out) == crc else None
 
 
 def is_hollow(extent: ZipExtent) -> bool:

@@ -60,13 +60,7 @@ class OpenHoldings(Closable):
         """
         shared = run.shared
         if shared.folders is None:
-            medium = self._medium(shared.holding)
-            extents = (run.extent(number) for number in range(len(run)))
-            yield from (
-                zipreader.small_contents(medium, extent, what=extent.name)
-                for extent in extents
-                if isinstance(extent, ZipExtent)
-            )
+            yield from zipreader.small_contents(self._medium(shared.holding), run)
         else:
             names, *stamps = run.extents
             stamped = zip(run.sizes, *stamps, strict=True)

@@ -8,8 +8,9 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,18 @@ from hypothesis import strategies as st
 
 from metspack.containers import zipreader
 from metspack.containers.zipformat import central_row, kind
-from metspack.containers.zipreader import ZipContainer, contents, span
+from metspack.containers.zipreader import ZipContainer, contents, small_contents, span
 from metspack.errors import SourceError, TargetError
 from metspack.files import tempdb
-from metspack.model import Budgets
+from metspack.model import SMALL, Budgets, ZipExtent
 from tests.laws import law
+from tests.planning.lobruns import run_of
 from tests.shared_data import shared
 from tests.siard.zips import MAX32, Entry, central_header, deflated, forged, local_header, zip64_extra
 
 Written = Callable[[bytes], Path]
 TEXT = b"Sturdy boots keep the rain out. " * 40
+COLUMNS = ("name", "offset", "limit", "compressed", "crc", "method", "flags")
 REAL = (
     "northwind/Northwind.siard",
     "siard/dbptk-example.siard",
@@ -58,8 +61,28 @@ def refused(path: Path, budgets: Budgets = Budgets()) -> SourceError:  # noqa: B
     return caught.value
 
 
+def quickly(archive: ZipContainer, extents: Sequence[ZipExtent]) -> list[bytes | None]:
+    """Return the bytes of small entries as those of LOBs that go together."""
+    columns = [[getattr(each, name) for each in extents] for name in COLUMNS]
+    sizes = [each.size for each in extents]
+    run = run_of(range(len(extents)), sizes, extents=columns)
+    return [None if data is None else bytes(data) for data in small_contents(archive.medium, run)]
+
+
 def everything(archive: ZipContainer) -> dict[str, bytes]:
-    return {each.extent.name: b"".join(archive.contents(each.extent)) for each in archive.records()}
+    """Return the bytes of all entries; those of small ones are the same one by one and together."""
+    extents = [each.extent for each in archive.records()]
+    small = [each for each in extents if each.size <= SMALL]
+    together = dict(zip(small, quickly(archive, small), strict=True))
+    found: dict[str, bytes] = {}
+    for extent in extents:
+        try:
+            found[extent.name] = b"".join(archive.contents(extent))
+        except SourceError:
+            assert together.get(extent) is None
+            raise
+        assert together.get(extent) in {None, found[extent.name]}
+    return found
 
 
 # What is taken
@@ -321,6 +344,27 @@ def test_large_entries_come_in_blocks_that_stay_small(written: Written) -> None:
             blocks = list(contents(archive.medium, extent, what="it"))
             assert b"".join(blocks) == expected
             assert max(map(len, blocks)) <= 1 << 20
+
+
+@pytest.mark.parametrize("method", [0, 8])
+def test_small_entries_are_read_together(written: Written, method: int) -> None:
+    noise = random.Random(1).randbytes(700_000)  # noqa: S311
+    descriptor = described("<4sIII", zlib.crc32(TEXT), len(TEXT), len(TEXT))
+    datas = [TEXT, b"", noise, TEXT[:-1], noise[::-1], TEXT]
+    entries = [Entry(name=f"{number}.bin", data=data, method=method) for number, data in enumerate(datas)]
+    entries.append(Entry(name="between", data=bytes(2_000_000)))
+    entries.append(Entry(name="last.bin", data=TEXT, flags=8, descriptor=descriptor))
+    with ZipContainer.opened(written(forged(*entries)), Budgets(ratio=1032)) as archive:
+        extents = [extent for each in archive.records() if (extent := each.extent).size <= SMALL]
+        assert quickly(archive, extents) == [*datas, TEXT]
+        assert quickly(archive, extents[::-1]) == [TEXT, *datas[::-1]]
+        assert quickly(archive, [extents[3]] * 2) == [TEXT[:-1]] * 2
+        path = archive.path
+        assert quickly(archive, [replace(extents[0], crc=1), replace(extents[0], method=9)]) == [None] * 2
+    with ZipContainer.opened(path, Budgets(ratio=1032)) as archive:
+        with path.open("r+b") as file:
+            file.truncate(100)
+        assert quickly(archive, extents[1:]) == [None] * (len(extents) - 1)
 
 
 def test_names_and_extra_fields_may_be_long(written: Written) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from metspack.model import LobRun, RunShared
 
@@ -16,6 +17,7 @@ def run_of(
     is_measured: bool = True,
     cell: str = "c4",
     names: Sequence[str] | None = None,
+    extents: Sequence[Sequence[Any]] | None = None,
 ) -> LobRun:
     """Return a run of entries, or of files with ``names``, in one column."""
     number = len(rows)
@@ -41,7 +43,9 @@ def run_of(
         sizes=sizes,
         digests=digests,
         proofs=(),
-        extents=[entries, offsets, offsets, sizes, zeros, zeros, zeros]
+        extents=extents
+        if extents is not None
+        else [entries, offsets, offsets, sizes, zeros, zeros, zeros]
         if names is None
         else [names, zeros, zeros, zeros],
         entries=entries if names is None else (),
