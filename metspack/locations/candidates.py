@@ -161,6 +161,12 @@ class Candidates:
         """Return the convention by which a plain ``file`` is an entry's full name: C, or F."""
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
+    def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
+        """Return how many of some plain names are entries' full names by each convention."""
+        full = sum(file.startswith("content/") for file in files) if self.is_content else 0
+        counts = {Convention.F: full, Convention.C: len(files) - full}
+        return {convention: count for convention, count in counts.items() if count}
+
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
         """Yield the same as ``candidates`` for the cell with this ``file``."""
         plain = _PLAIN.fullmatch(file)

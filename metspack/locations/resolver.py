@@ -164,8 +164,8 @@ class Resolver(Closable):
         found = self._tree.columns(run.files)
         if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):
             return None
-        for file in run.files:
-            column.counts[candidates.named_in_full(file), True] += 1
+        for convention, number in candidates.all_named_in_full(run.files).items():
+            column.counts[convention, True] += number
         return found
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:

@@ -181,7 +181,10 @@ class CellReader:
             else:
                 form.other(name, depth, last)
             if "file" in attributes and depth >= _COLUMN:
-                self._take(path[_COLUMN : depth + 1], attributes, seen)
+                cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
+                if ":" in cell:
+                    cell = ".".join(each.rpartition(":")[2] for each in path[_COLUMN : depth + 1])
+                self._take(cell, attributes, seen)
                 named = depth
             elif "dlurlpathonly" in attributes and depth >= _COLUMN:
                 tally.datalinks += 1
@@ -199,11 +202,8 @@ class CellReader:
         self._parser.StartElementHandler = start
         self._parser.EndElementHandler = end
 
-    def _take(self, tags: list[str], attributes: dict[str, str], seen: set[str]) -> None:
-        """Take the cell at the end of a path of tags; ``seen`` are those of its row before it."""
-        cell = ".".join(tags)
-        if ":" in cell:
-            cell = ".".join(each.rpartition(":")[2] for each in tags)
+    def _take(self, cell: str, attributes: dict[str, str], seen: set[str]) -> None:
+        """Take the cell at a path of tags; ``seen`` are those of its row before it."""
         if cell in seen:
             raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
         seen.add(cell)

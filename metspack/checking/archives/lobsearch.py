@@ -200,8 +200,8 @@ class Finder:
         if column.prefix is None or not all(map(PLAIN.fullmatch, run.files)):
             return None
         is_inside = column.candidates.is_inside
-        named = column.candidates.named_in_full
-        conventions = set(map(named, run.files)) if is_inside else {column.convention}
+        named = column.candidates.all_named_in_full
+        conventions = [*named(run.files)] if is_inside else [column.convention]
         folders = {file[: file.rfind("/") + 1] for file in run.files}
         is_sure = not column.is_led_out or all(self._is_alone(column, each) for each in folders)
         if len(conventions) > 1 or not is_sure:
