@@ -20,6 +20,7 @@ from typing import Self
 
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import MetspackError, SourceError
+from metspack.processes import ThreadedHashers
 from metspack.textlength import TextLength
 
 CHUNK = 1 << 20
@@ -208,7 +209,7 @@ Outcome = Hashed | OSError | MetspackError
 
 def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Callable[[int], None]) -> Hashed:
     """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
-    hashers = Hashers(asked.algorithms)
+    hashers = ThreadedHashers(asked.algorithms)
     text = TextLength() if asked.as_text else None
     until = hashers.copy()
     for block in _cut(chunks, asked.boundary):

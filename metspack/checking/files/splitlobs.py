@@ -17,12 +17,12 @@ from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.listed import source_of
-from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
+from metspack.processes import ThreadedHashers
 from metspack.textlength import TextLength
 
 BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
@@ -213,12 +213,12 @@ class _Joined:
 
     def __init__(self, told: Sequence[_StatedWhole], size: int) -> None:
         algorithms = [each.digest.algorithm for each in told if each.digest is not None]
-        self.whole = Hashers(dict.fromkeys(algorithms))
+        self.whole = ThreadedHashers(dict.fromkeys(algorithms))
         self.text = TextLength() if any(each.size not in {None, size} for each in told) else None
         # An archive has one boundary, whatever the algorithms.
         self.boundary = next((each.boundary for each in told if each.boundary is not None), None)
-        self.before = Hashers(dict.fromkeys(algorithms))
-        self.last = Hashers(dict.fromkeys(algorithms))
+        self.before = ThreadedHashers(dict.fromkeys(algorithms))
+        self.last = ThreadedHashers(dict.fromkeys(algorithms))
         self.is_last = False
 
     def update(self, block: bytes) -> None:
