@@ -52,6 +52,11 @@ def useful(wanted: int | None, *, files: int, size: int) -> int:
     return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
 
 
+def of_large(jobs: int) -> int:
+    """Return the number of processes for files whose digests have threads: one keeps two cores busy."""
+    return max(1, jobs // 2)
+
+
 def results(
     work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
 ) -> Iterator[Result]:
