@@ -1,7 +1,8 @@
-"""Worker processes: results in the order of the tasks, whichever was done first.
+"""Worker processes and threads: results in the order of the tasks, digests beside reading and writing.
 
 A task and its result are sent from one process to the other, so both are small. With one process the work
-is done in the calling process.
+is done in the calling process. The bytes of a large file are hashed and written in threads, which Python lets
+run beside each other: nothing of Python's is needed for that.
 """
 
 from __future__ import annotations
@@ -9,12 +10,18 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from itertools import chain, islice
+from queue import SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from metspack.digests import Hashers
 from metspack.errors import TargetError
+from metspack.model import Digest
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -25,6 +32,12 @@ _LOOK = 0.1  # seconds between two looks at what the workers say
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
+
+
+LARGE = 4 << 20
+"""Bytes from which on the digests and the writing of a file have threads of their own."""
+
+_AHEAD = 4  # blocks that may wait for a thread: they are all that is held of a file
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -39,6 +52,11 @@ def useful(wanted: int | None, *, files: int, size: int) -> int:
     return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
 
 
+def of_large(jobs: int) -> int:
+    """Return the number of processes for files whose digests have threads: one keeps two cores busy."""
+    return max(1, jobs // 2)
+
+
 def results(
     work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
 ) -> Iterator[Result]:
@@ -47,11 +65,13 @@ def results(
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
     ``TargetError`` when a process was killed.
     """
-    if jobs == 1:
-        for task in tasks:
+    tasks = iter(tasks)
+    begun = list(islice(tasks, 2)) if jobs > 1 else []
+    if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
+        for task in chain(begun, tasks):
             yield work(task, moved)
         return
-    yield from _pooled(work, tasks, jobs, moved)
+    yield from _pooled(work, chain(begun, tasks), jobs, moved)
 
 
 def _pooled(
@@ -141,6 +161,145 @@ def _remembered() -> Iterator[None]:
                 signal.signal(number, handler)
         for sent in came:
             signal.raise_signal(sent)
+
+
+class BlockThread:
+    """A thread that calls a function with blocks of bytes, in their order; a context manager.
+
+    Blocks must not change once they are put. An error of the function ends the thread, and is raised by
+    ``put`` or ``finish``; leaving the block by an exception waits for the thread and raises none of its own.
+    One that is forgotten ends by itself. Where there is one core, or no thread to be had, ``put`` calls the
+    function.
+    """
+
+    __slots__ = ("_behind", "_blocks", "_done", "_take", "_thread")
+
+    def __init__(self, take: Callable[[bytes], object]) -> None:
+        # Queues of this kind are never left locked, neither by a signal nor while an object is deleted.
+        self._blocks: SimpleQueue[bytes | None] = SimpleQueue()
+        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._behind = 0
+        self._take = take
+        self._thread: threading.Thread | None = None
+        if cores() > 1:
+            thread = threading.Thread(target=_take_all, args=(take, self._blocks, self._done), daemon=True)
+            with suppress(RuntimeError):  # as many as the system lets this user have
+                thread.start()
+                self._thread = thread
+
+    def put(self, block: bytes) -> None:
+        """Hand on the next bytes; waits while the thread is too far behind."""
+        if self._thread is None:
+            self._take(block)
+            return
+        while self._behind >= _AHEAD or not self._done.empty():
+            self._behind -= 1
+            _raise(self._done.get())
+        self._blocks.put(block)
+        self._behind += 1
+
+    def finish(self) -> None:
+        """Wait until all bytes were taken; the thread ends."""
+        _raise(self._end())
+
+    def _end(self) -> BaseException | None:
+        """Wait for the end of the thread; returns the error that ended it, if one did."""
+        if self._thread is None:
+            return None
+        self._blocks.put(None)
+        error = None
+        try:
+            while (done := self._done.get()) is not _ENDED:
+                error = error or done
+        except BaseException:
+            # A signal ended the waiting, and what the thread writes to is closed next.
+            while self._thread.is_alive():
+                time.sleep(_LOOK)
+            raise
+        return error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        error = self._end()
+        if kind is None:
+            _raise(error)
+
+    def __del__(self) -> None:
+        self._blocks.put(None)
+
+
+_ENDED = BaseException("a thread has ended")
+
+
+def _raise(error: BaseException | None) -> None:
+    if error is not None:
+        raise error
+
+
+def _take_all(
+    take: Callable[[bytes], object],
+    blocks: SimpleQueue[bytes | None],
+    done: SimpleQueue[BaseException | None],
+) -> None:
+    try:
+        while (block := blocks.get()) is not None:
+            take(block)
+            del block  # else it would be held while the next is waited for
+            done.put(None)
+    except BaseException as error:  # noqa: BLE001 -- for whoever put the block
+        done.put(error)
+    finally:
+        done.put(_ENDED)
+
+
+class ThreadedHashers(Hashers):
+    """Several digests over one stream of bytes, each in a thread of its own once there are many bytes.
+
+    Blocks must not change once they are given. The result is that of ``Hashers``.
+    """
+
+    __slots__ = ("_threads",)
+
+    def __init__(self, algorithms: Iterable[str]) -> None:
+        super().__init__(algorithms)
+        self._threads: tuple[BlockThread, ...] = ()
+
+    def update(self, block: bytes) -> None:
+        """Add the next bytes, which may be computed later."""
+        if self._threads:
+            self.size += len(block)
+            for each in self._threads:
+                each.put(block)
+            return
+        super().update(block)
+        if self.size >= LARGE:
+            self._threads = tuple(BlockThread(each.update) for each in self._hashers.values())
+
+    def copy(self) -> Hashers:
+        """Return a copy, which goes on from the bytes so far on its own."""
+        self._catch_up()
+        return super().copy()
+
+    def digest(self, algorithm: str) -> Digest:
+        """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
+        self._catch_up()
+        return super().digest(algorithm)
+
+    def _catch_up(self) -> None:
+        threads, self._threads = self._threads, ()
+        for each in threads:
+            each.finish()
+
+
+def cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
 
 
 class Ahead(Generic[Result]):

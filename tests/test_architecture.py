@@ -56,6 +56,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.index": "the tables of a package's METS, and the walk that fills them",
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
+    "metspack.processes": "work done beside other work: worker processes, threads for large files",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
     "metspack.sources.lobfolder": "LOBs in files: looked for, sorted by place, whole and in parts",

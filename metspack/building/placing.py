@@ -19,6 +19,7 @@ from metspack.layouts import Layout
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
 from metspack.model import LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning.slices import Entry
+from metspack.processes import ThreadedHashers
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.pronom import Identifying
 
@@ -174,7 +175,7 @@ class Placing:
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
-        hashers = Hashers(dict.fromkeys(self._of_file))
+        hashers = ThreadedHashers(dict.fromkeys(self._of_file))
         segment.put(path, self._passing(passage, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None

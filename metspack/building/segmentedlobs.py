@@ -23,6 +23,7 @@ from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
+from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import entries
 from metspack.sources.archive import Archive, extension_of
@@ -174,7 +175,7 @@ class SegmentedLobs(tempdb.Scratch):
 
     def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
         for number, extent in enumerate(lob.extents):
-            hashers = Hashers(self._algorithms)
+            hashers = ThreadedHashers(self._algorithms)
             for block in passage.portion(extent.size):
                 hashers.update(block)
                 progress.advance(len(block))
@@ -210,7 +211,7 @@ class SegmentedLobs(tempdb.Scratch):
         self, extent: FileExtent, identifier: str, progress: Progress
     ) -> tuple[PlacedFile, Hashers]:
         """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
-        hashers = Hashers(self._algorithms)
+        hashers = ThreadedHashers(self._algorithms)
         for block in entries.contents(self._folder.root, extent):
             hashers.update(block)
             progress.advance(len(block))

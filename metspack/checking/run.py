@@ -290,7 +290,7 @@ class Checking(Iterator[Finding]):
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
         if level.hashes:
-            yield from splitlobs.findings(catalogue, fixity, sampled=sampled)
+            yield from splitlobs.findings(catalogue, fixity, sampled=sampled, jobs=looking.jobs)
             yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         else:
             yield from fixity.of_documents(manifests=True)

@@ -21,6 +21,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.files.tempdb import Closable
+from metspack.processes import ThreadedHashers
 
 ZIP, TAR = "zip", "tar"
 FORMS = (ZIP, TAR)
@@ -55,12 +56,11 @@ class Folder(Closable):
         self._made: set[str] = set()
         self._open: tuple[str, writing.OpenFolder] | None = None
 
-    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:  # noqa: ARG002 -- a file just grows
+    def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
         """Write a file, on disk when this returns."""
         self._make(path.rpartition("/")[0])
         with writing.NewFile(self._root / path) as file:
-            for block in blocks:
-                file.write(block)
+            file.write_all(blocks, size)
 
     def put_small(self, path: str, data: bytes | memoryview) -> None:
         """Write a file of these bytes, on disk when this returns; the folder of the last stays open."""
@@ -211,7 +211,7 @@ class Pack:
         It is read back for them: a zip file's local headers are only complete once the data are written.
         """
         self._form.finish()
-        hashers = Hashers(self._algorithms)
+        hashers = ThreadedHashers(self._algorithms)
         for block in self._form.file.read_back(0, self._form.file.size):
             hashers.update(block)
         self._form.file.close()

@@ -18,8 +18,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import Self
 
-from metspack.digests import OCTETS, Hashers, digest_function
+from metspack.digests import OCTETS, digest_function
 from metspack.errors import MetspackError, SourceError
+from metspack.processes import ThreadedHashers
 from metspack.textlength import TextLength
 
 CHUNK = 1 << 20
@@ -206,35 +207,50 @@ class Hashed:
 Outcome = Hashed | OSError | MetspackError
 
 
-def hash_blocks(chunks: Iterable[bytes], asked: Asked, progress: Callable[[int], None]) -> Hashed:
-    """Read a file's bytes and return their digests and size; raises as ``chunks`` does."""
-    hashers = Hashers(asked.algorithms)
-    text = TextLength() if asked.as_text else None
-    until = hashers.copy()
-    for block in _cut(chunks, asked.boundary):
-        hashers.update(block)
-        if text is not None:
-            text.update(block)
-        progress(len(block))
-        if hashers.size == asked.boundary:
-            until = hashers.copy()
-    return Hashed(size=hashers.size, digests=_values(hashers, asked), until=_values(until, asked), text=text)
+class Hashing:
+    """Bytes of which digests, size and length are computed as they come; ``result`` is that of all so far."""
 
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._hashers = ThreadedHashers(asked.algorithms)
+        self._text = TextLength() if asked.as_text else None
+        self._until = self._hashers.copy()
 
-def _values(hashers: Hashers, asked: Asked) -> dict[str, str]:
-    return {name: hashers.digest(name).value for name in asked.algorithms}
-
-
-def _cut(blocks: Iterable[bytes], boundary: int) -> Iterator[bytes]:
-    """Yield blocks, the one that goes over the boundary in two."""
-    at = 0
-    for block in blocks:
-        if at < boundary < at + len(block):
-            yield block[: boundary - at]
-            yield block[boundary - at :]
+    def update(self, block: bytes) -> None:
+        """Add the next bytes."""
+        before = self._asked.boundary - self._hashers.size
+        if 0 < before <= len(block):
+            self._hashers.update(block[:before])
+            self._until = self._hashers.copy()
+            self._hashers.update(block[before:])
         else:
-            yield block
-        at += len(block)
+            self._hashers.update(block)
+        if self._text is not None:
+            self._text.update(block)
+
+    def result(self) -> Hashed:
+        """Return what was asked."""
+        digests, until = (
+            {name: each.digest(name).value for name in self._asked.algorithms}
+            for each in (self._hashers, self._until)
+        )
+        return Hashed(size=self._hashers.size, digests=digests, until=until, text=self._text)
+
+
+def hash_blocks(
+    chunks: Iterable[bytes], asked: Asked, progress: Callable[[int], None], whole: Hashing | None = None
+) -> Hashed:
+    """Read a file's bytes and return their digests and size; raises as ``chunks`` does.
+
+    The bytes are added to ``whole`` as well, of which they are a part.
+    """
+    hashing = Hashing(asked)
+    for block in chunks:
+        hashing.update(block)
+        if whole is not None:
+            whole.update(block)
+        progress(len(block))
+    return hashing.result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,10 +349,42 @@ def _hash_small(
     return HashedRun(sizes=sizes, digests=digests, others=others)
 
 
-def hash_file(root: Path, segments: Sequence[str], asked: Asked, progress: Callable[[int], None]) -> Outcome:
+def hash_file(
+    root: Path,
+    segments: Sequence[str],
+    asked: Asked,
+    progress: Callable[[int], None],
+    whole: Hashing | None = None,
+) -> Outcome:
     """Read one file, and return what was asked of it, or the error because of which it cannot be read."""
     try:
         with opening(root, segments) as descriptor:
-            return hash_blocks(chunks(descriptor), asked, progress)
+            return hash_blocks(chunks(descriptor), asked, progress, whole)
     except (OSError, MetspackError) as error:
         return error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRun:
+    """The files that are the parts of one whole, in their order, and what is asked of each and of the whole.
+
+    Each is a trusted root, names below it, and what is asked of it.
+    """
+
+    files: tuple[tuple[Path, tuple[str, ...], Asked], ...]
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashedParts:
+    """The result of hashing the parts of a whole, and the whole, which needs all parts without an error."""
+
+    parts: tuple[Outcome, ...]
+    whole: Hashed
+
+
+def hash_parts(run: PartRun, progress: Callable[[int], None]) -> HashedParts:
+    """Read the parts of a whole, each once, and return the result for each and for the whole."""
+    whole = Hashing(run.asked)
+    parts = [hash_file(root, segments, asked, progress, whole) for root, segments, asked in run.files]
+    return HashedParts(parts=tuple(parts), whole=whole.result())

@@ -11,13 +11,15 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from metspack import processes
 from metspack.errors import TargetError
+from metspack.processes import BlockThread
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _BUFFER = 1 << 18
@@ -77,6 +79,16 @@ class NewFile:
         self._held += len(block)
         if self._held >= _BUFFER:
             self.flush()
+
+    def write_all(self, blocks: Iterable[bytes], size: int) -> None:
+        """Append blocks, of ``size`` bytes in all; many bytes are written beside the reading of the next."""
+        if size < processes.LARGE:
+            for block in blocks:
+                self.write(block)
+            return
+        with BlockThread(self.write) as thread:
+            for block in blocks:
+                thread.put(block)
 
     def flush(self) -> None:
         """Pass what was appended so far to the operating system."""

@@ -14,6 +14,7 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium
 from metspack.files.tempdb import Closable
 from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
+from metspack.processes import ThreadedHashers
 from metspack.siard import entries
 from metspack.sources.pronom import Identifying
 from metspack.textlength import TextLength
@@ -153,7 +154,7 @@ class Passage:
         self.lob = lob
         self._proofs = lob.proofs or Proofs()
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
-        self.hashers = Hashers(dict.fromkeys((*algorithms, *said)))
+        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
         recorded = lob.recorded if identifying is None else None
         self.media_type = lob.media_type if recorded is None else recorded.media_type
@@ -163,7 +164,7 @@ class Passage:
         self._accepted = accepted
         # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
         self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
-        self._last = Hashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
+        self._last = ThreadedHashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
         self._blocks = self._read(holdings)
         self._rest = b""
@@ -171,7 +172,7 @@ class Passage:
     def _read(self, holdings: OpenHoldings) -> Iterator[bytes]:
         for number, extent in enumerate(self.lob.extents):
             proof = self._proofs.extents[number] if self._proofs.extents else None
-            proving = None if proof is None else Hashers((proof.algorithm,))
+            proving = None if proof is None else ThreadedHashers((proof.algorithm,))
             last = self._last if number + 1 == len(self.lob.extents) else None
             taking = [each for each in (last, proving) if each is not None]
             about = f"LOB {self.lob.place.id} ({where(extent)})"

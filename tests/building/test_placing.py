@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metspack import processes
 from metspack.building import placing
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
@@ -104,6 +105,25 @@ def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attribu
     assert refused.value.message.startswith("LOB s0.t0.c2.r1 (content/schema0/table0/lob2/record0.bin) ")
     assert words in refused.value.message
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("size", [15, 16, 17, 3_000_000])
+def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, size: int
+) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: cores)
+    monkeypatch.setattr(processes, "LARGE", 16)
+    data = bytes(range(5)) * (size // 5) + bytes(size % 5)
+    source = siards.siard(tmp_path / "a.siard", data)
+    (found,), amounts = place_all(source, tmp_path / "right", together=False)
+    assert (found.size, found.md5, sum(amounts)) == (size, siards.md5(data), size)
+    assert (tmp_path / "right" / found.path).read_bytes() == data
+    wrong = siards.Lob(data=data, attributes=f'digestType="MD5" digest="{"0" * 32}"')
+    other = siards.packed(tmp_path / "b.siard", siards.parts([wrong]))
+    with pytest.raises(SourceError, match="but its cell says 0000"):
+        place_all(other, tmp_path / "wrong", together=False)
+    assert not [each for each in (tmp_path / "wrong").rglob("*") if each.is_file()]
 
 
 @pytest.mark.parametrize("length", ["5", "4", ""])

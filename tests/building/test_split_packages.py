@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from metspack import checking
+from metspack import checking, processes
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
+from metspack.restoring.files import restore_files
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings
 from tests import siards
@@ -69,6 +70,44 @@ def test_the_recommendations_figure_as_a_package(tmp_path: Path) -> None:
         f"N_lobseg_4/{RECORDS}16.bin": FIGURE[16],
     }
     assert not [each for each in checking.check(package) if each.severity is not Severity.INFO]
+
+
+def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = (bytes(range(250)), b"", b"b" * 16, b"c" * 101, bytes(99))
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr(processes, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(processes, "LARGE", 16)
+        package = built(tmp_path, contents, OPTIONS, f"out{cores}")
+        restored = tmp_path / f"restored{cores}"
+        restore_files(package, restored)
+        made = tree(package)
+        part = package / "N_lobseg_1" / f"{RECORDS}0.bin.1"
+        part.write_bytes(part.read_bytes()[::-1])
+        findings = list(checking.check(package))
+        assert {"F003", "S017"} <= {each.code for each in findings}
+        found.append((made, tree(restored), findings))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("pack", [None, "zip"])
+def test_several_processes_find_the_same_of_split_lobs(tmp_path: Path, pack: str | None) -> None:
+    contents = tuple(bytes([number]) * (150 + number) for number in range(9))
+    package = built(tmp_path, contents, replace(OPTIONS, pack=pack))
+    for number, damage in ((2, b"x" * 100), (3, b"short"), (7, b"y" * 100)):
+        segment = package / f"N_lobseg_{number}"
+        if pack is None:
+            path = next(segment.rglob("*.bin.*"))
+            path.write_bytes(damage)
+        else:
+            path = segment.with_suffix(".zip")
+            data = path.read_bytes()
+            for held in range(1, 9):
+                data = data.replace(bytes([held]) * 40, bytes([held, 0]) * 20, 1)
+            path.write_bytes(data)
+    found = [[*checking.check(package, jobs=jobs)] for jobs in (1, 4, 7)]
+    assert Severity.ERROR in {each.severity for each in found[0]}
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_figure_with_the_parts_alone_in_siard_2_2(tmp_path: Path) -> None:

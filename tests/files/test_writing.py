@@ -9,10 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
 
-from metspack.errors import TargetError
+from metspack import processes
+from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.writing import Journal, NewFile
+from tests.laws import law
 from tests.trees import put_in_the_way
 
 
@@ -100,6 +104,68 @@ def test_an_error_inside_the_block_leaves_no_file(tmp_path: Path, monkeypatch: p
     with pytest.raises(KeyError):
         interrupted()
     assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of sixteen bytes that are large, and two cores."""
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+    monkeypatch.setattr(processes, "LARGE", 16)
+
+
+@pytest.mark.usefixtures("large")
+@given(blocks=st.lists(st.binary(max_size=12), max_size=9))
+@law(100, HealthCheck.function_scoped_fixture)
+def test_all_blocks_are_written_in_order(tmp_path: Path, blocks: list[bytes]) -> None:
+    data = b"".join(blocks)
+    path = tmp_path / "file"
+    with NewFile(path) as file:
+        file.write_all(iter(blocks), len(data))
+    assert path.read_bytes() == data
+    assert file.size == len(data)
+    path.unlink()
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("error", [SourceError("it cannot be read"), KeyboardInterrupt()])
+@given(count=st.integers(0, 7))
+@law(20, HealthCheck.function_scoped_fixture)
+def test_an_error_at_any_block_leaves_no_file(tmp_path: Path, error: BaseException, count: int) -> None:
+    def blocks() -> Iterator[bytes]:
+        yield from [bytes(8)] * count
+        raise error
+
+    def write() -> None:
+        with NewFile(tmp_path / "file") as file:
+            file.write_all(blocks(), 64)
+
+    with pytest.raises(type(error)):
+        write()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("at", range(4))
+def test_a_disk_that_is_full_at_any_block_is_explained_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    written = 0
+
+    def write(descriptor: int, block: bytes) -> int:
+        nonlocal written
+        if written == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written += 1
+        return posix.write(descriptor, block)
+
+    def write_file() -> None:
+        with NewFile(tmp_path / "file") as file:
+            file.write_all([bytes(writing._BUFFER)] * 4, 4 * writing._BUFFER)
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(TargetError, match="No space left"):
+        write_file()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
 
@@ -20,7 +20,17 @@ from metspack.checking.options import Sampled
 from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.reading import Asked, FileRun, Hashed, HashedRun, Outcome, hash_blocks
+from metspack.files.reading import (
+    Asked,
+    FileRun,
+    Hashed,
+    HashedParts,
+    HashedRun,
+    Hashing,
+    Outcome,
+    PartRun,
+    hash_blocks,
+)
 from metspack.model import Digest, Finding
 
 Progress = Callable[[int], None]
@@ -115,6 +125,14 @@ class _Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The paths of a whole's parts, in their order, and what is asked of the whole."""
+
+    paths: list[bytes]
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _PackedRun:
     """Files in a zip or tar file, of each of which the same is asked."""
 
@@ -204,11 +222,15 @@ class Fixity:
         With ``sampled`` those of the sample alone, and the METS documents. ``jobs`` processes read them,
         None for as many as are of use.
         """
-        files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
-        jobs = processes.useful(jobs, files=files, size=size or 0) if self._places.are_unpacked else 1
-        yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, jobs)
+        yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, self._useful(jobs))
         yield from self._swapped()
         yield from self._wrong()
+
+    def _useful(self, jobs: int | None) -> int:
+        if not self._places.are_unpacked:
+            return 1
+        files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
+        return processes.useful(jobs, files=files, size=size or 0)
 
     def _read(self, sql: str) -> Iterator[Finding]:
         for path, rows in groupby(self._catalogue.rows(sql), key=itemgetter(0)):
@@ -311,11 +333,10 @@ class Fixity:
     def _read_packed(self, run: _PackedRun) -> HashedRun:
         return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
 
-    def _hash(self, path: bytes, asked: Asked, take: Callable[[bytes], None] | None = None) -> Outcome:
+    def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
         try:
             with self._places.content(path) as content:
-                chunks = content.chunks() if take is None else _told(content.chunks(), take)
-                return hash_blocks(chunks, asked, self._progress)
+                return hash_blocks(content.chunks(), asked, self._progress, whole)
         except (OSError, MetspackError) as error:
             return error
 
@@ -329,16 +350,56 @@ class Fixity:
         for (path, rows), outcome in zip(groups, outcomes, strict=True):
             yield from self._judge(path, rows, outcome)
 
-    def of_part(self, path: bytes, take: Callable[[bytes], None]) -> Generator[Finding, None, bool]:
-        """Read one file, and hand its bytes on as well; returns whether they could all be read."""
-        self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", path)
-        rows = list(self._catalogue.rows(_OF_ONE.format(_ALL), path))
-        return (yield from self._read_one(path, rows, take))
+    def read_parts(self, wholes: Iterable[Parts], jobs: int | None = 1) -> Iterator[HashedParts]:
+        """Read files that are parts of wholes, each once; yield the result for each whole, in order.
 
-    def _read_one(
-        self, path: bytes, rows: list[Row], take: Callable[[bytes], None] | None = None
-    ) -> Generator[Finding, None, bool]:
-        return (yield from self._judge(path, rows, self._hash(path, _asked(rows), take)))
+        They are not read again by ``of_files``. ``jobs`` is as ``of_files`` has it.
+        """
+        given: deque[Parts] = deque()
+
+        def tasks() -> Iterator[PartRun]:
+            for whole in wholes:
+                self._catalogue.put_many("INSERT OR IGNORE INTO done VALUES (?)", [(p,) for p in whole.paths])
+                given.append(whole)
+                yield self._run(whole)
+
+        found = processes.results(
+            reading.hash_parts, tasks(), processes.of_large(self._useful(jobs)), self._progress
+        )
+        for hashed in found:
+            whole = given.popleft()
+            yield hashed if hashed.parts else self._read_packed_parts(whole)
+
+    def _asked_of(self, whole: Parts) -> Iterator[Asked]:
+        """Yield what is asked of each part, of the last also the digests of the whole: cells may have its."""
+        for number, path in enumerate(whole.paths, 1):
+            asked = _asked(list(self._catalogue.rows(_OF_ONE.format(_ALL), path)))
+            more = whole.asked.algorithms if number == len(whole.paths) else ()
+            yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
+
+    def _run(self, whole: Parts) -> PartRun:
+        """Return how to read the parts of a whole, of none when one of them is packed."""
+        places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
+        if len(places) < len(whole.paths):
+            return PartRun(files=(), asked=whole.asked)
+        files = zip(places, self._asked_of(whole), strict=True)
+        return PartRun(
+            files=tuple((place.root, place.segments, asked) for place, asked in files), asked=whole.asked
+        )
+
+    def _read_packed_parts(self, whole: Parts) -> HashedParts:
+        joined = Hashing(whole.asked)
+        files = zip(whole.paths, self._asked_of(whole), strict=True)
+        parts = tuple(self._hash(path, asked, joined) for path, asked in files)
+        return HashedParts(parts=parts, whole=joined.result())
+
+    def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
+        """Compare the statements about a part with what was read; returns whether it could be read."""
+        rows = list(self._catalogue.rows(_OF_ONE.format(_ALL), path))
+        return (yield from self._judge(path, rows, outcome))
+
+    def _read_one(self, path: bytes, rows: list[Row]) -> Generator[Finding, None, bool]:
+        return (yield from self._judge(path, rows, self._hash(path, _asked(rows))))
 
     def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a file with its bytes; returns whether it could be read."""
@@ -465,9 +526,3 @@ def _asked(rows: list[Row]) -> Asked:
         boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
         as_text=any(row[1] == _LENGTH for row in rows),
     )
-
-
-def _told(blocks: Iterable[bytes], take: Callable[[bytes], None]) -> Iterator[bytes]:
-    for block in blocks:
-        yield block
-        take(block)

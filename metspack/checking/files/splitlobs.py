@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -15,15 +16,14 @@ from operator import itemgetter
 from metspack import textlength
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.files.fixity import Fixity
+from metspack.checking.files.fixity import Fixity, Parts
 from metspack.checking.files.listed import source_of
-from metspack.digests import Hashers
 from metspack.errors import SourceError
+from metspack.files.reading import Asked, Hashed, Hashing, hash_blocks
 from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
-from metspack.textlength import TextLength
 
 BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
 """Who says which parts a LOB has: the parent's map, names, names of entries, GROUPID without a map.
@@ -163,25 +163,33 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
                 yield Code.WHOLE_SIZE.at(shown(said.path), said.line, whole, source=said.source, **facts)
 
 
-def findings(catalogue: Catalogue, fixity: Fixity, *, sampled: bool) -> Iterator[Finding]:
+def findings(
+    catalogue: Catalogue, fixity: Fixity, *, sampled: bool, jobs: int | None = 1
+) -> Iterator[Finding]:
     """Read the parts of split LOBs; yield a finding for each whole that differs from its statement.
 
     What is said of each part by itself ``fixity`` keeps. Of a sample those LOBs are read whose first part is
-    in it.
+    in it. ``jobs`` is the number of processes, None for as many as are of use.
     """
-    for whole, paths, size in _complete(catalogue):
-        if sampled and catalogue.row(_IS_SAMPLED, paths[0]) is None:
-            continue
-        if catalogue.row(_IS_DISORDERED, whole) is not None:
-            continue
-        told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
-        joined = _Joined(told, size)
+    given: deque[tuple[str, list[_StatedWhole], list[bytes]]] = deque()
+
+    def wholes() -> Iterator[Parts]:
+        for whole, paths, size in _complete(catalogue):
+            if sampled and catalogue.row(_IS_SAMPLED, paths[0]) is None:
+                continue
+            if catalogue.row(_IS_DISORDERED, whole) is not None:
+                continue
+            told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
+            given.append((whole, told, paths))
+            yield Parts(paths=paths, asked=_asked(told, size))
+
+    for found in fixity.read_parts(wholes(), jobs):
+        whole, told, paths = given.popleft()
         is_read = True
-        for path in paths:
-            joined.is_last = path == paths[-1]
-            is_read &= yield from fixity.of_part(path, joined.update)
-        if is_read:
-            yield from _compared(whole, told, len(paths), joined)
+        for path, part in zip(paths, found.parts, strict=True):
+            is_read &= yield from fixity.of_part(path, part)
+        if is_read and isinstance(last := found.parts[-1], Hashed):
+            yield from _compared(whole, told, len(paths), found.whole, last)
 
 
 def inside(
@@ -194,57 +202,56 @@ def inside(
     for (whole,) in list(catalogue.rows(_WHOLES_INSIDE)):
         names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
         told = [each for each in _all_said(catalogue, whole) if each.path == archive]
-        joined = _Joined(told, -1)
+        asked = _asked(told, -1)
+        joined = Hashing(asked)
         try:
-            for name in names:
-                joined.is_last = name == names[-1]
+            for name in names[:-1]:
                 for block in contents(name):
                     joined.update(block)
+            last = hash_blocks(contents(names[-1]), asked, _untold, joined)
         except SourceError:
             continue
-        told = [each for each in told if each.fits(joined.whole.size)]
-        yield from _compared(whole, told, len(names), joined)
+        found = joined.result()
+        told = [each for each in told if each.fits(found.size)]
+        yield from _compared(whole, told, len(names), found, last)
     catalogue.put(_SAID_INSIDE, archive)
     catalogue.put("DELETE FROM piece WHERE origin = 2")
 
 
-class _Joined:
-    """The digests of parts as they are read one after the other."""
+def _untold(_count: int) -> None:
+    """Tell nobody of bytes that whoever reads them tells of."""
 
-    def __init__(self, told: Sequence[_StatedWhole], size: int) -> None:
-        algorithms = [each.digest.algorithm for each in told if each.digest is not None]
-        self.whole = Hashers(dict.fromkeys(algorithms))
-        self.text = TextLength() if any(each.size not in {None, size} for each in told) else None
+
+def _asked(told: Sequence[_StatedWhole], size: int) -> Asked:
+    """Return what is asked of a whole of ``size`` bytes by those who say something of it."""
+    algorithms = (each.digest.algorithm for each in told if each.digest is not None)
+    return Asked(
+        algorithms=tuple(dict.fromkeys(algorithms)),
         # An archive has one boundary, whatever the algorithms.
-        self.boundary = next((each.boundary for each in told if each.boundary is not None), None)
-        self.before = Hashers(dict.fromkeys(algorithms))
-        self.last = Hashers(dict.fromkeys(algorithms))
-        self.is_last = False
-
-    def update(self, block: bytes) -> None:
-        if self.boundary is not None and self.before.size < self.boundary:
-            self.before.update(block[: self.boundary - self.before.size])
-        self.whole.update(block)
-        if self.is_last:
-            self.last.update(block)
-        if self.text is not None:
-            self.text.update(block)
+        boundary=next((each.boundary for each in told if each.boundary is not None), 0),
+        as_text=any(each.size not in {None, size} for each in told),
+    )
 
 
-def _compared(whole: str, told: list[_StatedWhole], count: int, joined: _Joined) -> Iterator[Finding]:
+def _compared(
+    whole: str, told: list[_StatedWhole], count: int, joined: Hashed, last: Hashed
+) -> Iterator[Finding]:
+    """Yield what is wrong with the statements about a whole; ``last`` is its last part."""
     for said in told:
         where = (shown(said.path), said.line, whole)
-        if said.boundary is not None and said.digest is not None:
-            found = joined.before.digest(said.digest.algorithm)
-            if found != said.digest:
-                facts = {"algorithm": found.algorithm, "found": found.value, "expected": said.digest.value}
+        if (digest := said.digest) is not None:
+            algorithm = digest.algorithm
+            found = (joined.digests if said.boundary is None else joined.until)[algorithm]
+            facts = {"algorithm": algorithm, "found": found, "expected": digest.value}
+            if found == digest.value:
+                pass
+            elif said.boundary is not None:
                 yield Code.ARCHIVE_DIGEST.at(shown(said.path), **facts)
-        elif said.digest is not None and (found := joined.whole.digest(said.digest.algorithm)) != said.digest:
-            facts = {"algorithm": found.algorithm, "found": found.value, "expected": said.digest.value}
-            # DBPTK gives cells the digest of the last part.
-            is_of_last = not said.line and joined.last.digest(found.algorithm) == said.digest
-            code = Code.PART_DIGEST if is_of_last else Code.WHOLE_DIGEST
-            yield code.at(*where, count=count, source=said.source, **facts)
+            else:
+                # DBPTK gives cells the digest of the last part.
+                is_of_last = not said.line and last.digests[algorithm] == digest.value
+                code = Code.PART_DIGEST if is_of_last else Code.WHOLE_DIGEST
+                yield code.at(*where, count=count, source=said.source, **facts)
         if joined.text is not None and said.size is not None and joined.text.unit(said.size) is None:
             facts = {"found": str(joined.text), "expected": f"{said.size:,}"}
             yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)

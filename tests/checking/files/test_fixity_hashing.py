@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from metspack import processes
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
-from metspack.files.reading import Asked, FileRun, Hashed, hash_blocks, hash_runs
+from metspack.files.reading import Asked, FileRun, Hashed, PartRun, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
 from metspack.textlength import TextLength
+from tests.laws import law
 from tests.packages import forge
 from tests.packages.forge import lobs
 
@@ -55,6 +57,47 @@ def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     assert first.digests == again.digests
     assert first.text is not None
     assert first.text.unit(2) == "characters"
+
+
+@pytest.fixture(params=[16, processes.LARGE])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are large from so many bytes on."""
+    monkeypatch.setattr(processes, "LARGE", request.param)
+
+
+@pytest.mark.usefixtures("large")
+@given(
+    parts=st.lists(st.binary(max_size=40), min_size=1, max_size=5),
+    boundary=st.integers(0, 60),
+    lost=st.none() | st.integers(0, 4),
+)
+@law(60, HealthCheck.function_scoped_fixture)
+def test_parts_and_whole_are_hashed_in_one_reading(
+    tmp_path_factory: pytest.TempPathFactory,
+    parts: list[bytes],
+    boundary: int,
+    lost: int | None,
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    for number, data in enumerate(parts):
+        if number != lost:
+            (folder / str(number)).write_bytes(data)
+    of_part = Asked(algorithms=("SHA-256",), boundary=boundary)
+    of_whole = Asked(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
+    files = tuple((folder, (str(number),), of_part) for number in range(len(parts)))
+    told: list[int] = []
+    found = hash_parts(PartRun(files=files, asked=of_whole), told.append)
+    there = [b"" if number == lost else data for number, data in enumerate(parts)]
+    for number, (part, data) in enumerate(zip(found.parts, there, strict=True)):
+        assert isinstance(part, FileNotFoundError if number == lost else Hashed)
+        if isinstance(part, Hashed):
+            assert (part.size, part.digests) == (len(data), {"SHA-256": hashlib.sha256(data).hexdigest()})
+    whole = b"".join(there)
+    alone = hash_blocks([whole], of_whole, lambda _: None)
+    assert (found.whole.size, found.whole.digests) == (len(whole), alone.digests)
+    assert found.whole.until == alone.until
+    assert str(found.whole.text) == str(whole_length(whole))
+    assert sum(told) == len(whole)
 
 
 def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], CheckSummary]:
