@@ -59,6 +59,9 @@ class Sharing(tempdb.Scratch):
         else:
             key = f"f{extent.root}/{'/'.join(extent.path)}".encode("utf-8", "surrogateescape")
             holder, place = (extent.root, extent.path[:-1]), (len(extent.path[-1]), extent.path[-1])
+            if extent.offset is not None:  # packed as it is, in one file with others
+                key += b"\0%d" % extent.offset
+                holder, place = (extent.root, extent.path), (extent.offset, "")
         digest = f"{cell.digest.algorithm} {cell.digest.value}" if cell.digest else ""
         said = f"{container} {cell.length} {digest}"
         if place > self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND):

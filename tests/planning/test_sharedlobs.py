@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef
 from metspack.planning.sharedlobs import Sharing
 
@@ -62,3 +64,16 @@ def test_where_none_share_each_is_placed_and_said() -> None:
         assert sharing.first("s0.t0.c1.r2") is None
         assert (sharing.count, sharing.copies) == (0, 2)
         assert len(list(sharing.words())) == 1
+
+
+def test_what_lies_in_one_tar_file_at_several_offsets_is_not_shared() -> None:
+    first = lob(1)
+    (extent,) = first.extents
+    assert isinstance(extent, FileExtent)
+    packed = [
+        replace(lob(row), extents=(replace(extent, offset=offset),))
+        for row, offset in enumerate((512, 1024, 512), start=1)
+    ]
+    with Sharing() as sharing:
+        assert [sharing.is_first(each, "") for each in packed] == [True, True, False]
+        assert sharing.first("s0.t0.c1.r3") == "s0.t0.c1.r1"
