@@ -58,6 +58,13 @@ class LobCell:
     digest: Digest | None
 
 
+SMALL = 1 << 20
+"""The most bytes of a LOB that goes together with others."""
+
+LONGEST = 1_000
+"""The most LOBs that go together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZipExtent:
     """The extent of a zip entry's bytes: enough to read it with the archive's descriptor alone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
@@ -54,6 +55,20 @@ class HeldPart:
     def source(self) -> str:
         """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
+
+
+class ListedFile(NamedTuple):
+    """A LOB that is one file of its own, which METS lists once, with a size: the usual one.
+
+    ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
+    """
+
+    lob: str
+    path: str
+    size: int
+    algorithm: str | None
+    digest: str | None
+    media_type: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,7 +114,7 @@ _Shared = tuple[Any, ...]
 """The fields of ``RunShared``, in their order."""
 
 
-def _run_line(shared: _Shared, columns: Sequence[list[Any]]) -> bytes:
+def _run_line(shared: _Shared, columns: Sequence[Sequence[Any]]) -> bytes:
     return json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
 
 
@@ -209,6 +209,13 @@ class Slice:
                 *own,
             )
         )
+
+    def add_run(self, run: LobRun) -> None:
+        """Append LOBs that are alike; raises ``TargetError``."""
+        self._flush()
+        shared = tuple(getattr(run.shared, name) for name in _SHARED)
+        columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
+        self._file.write(_run_line(shared, columns))
 
     def _flush(self) -> None:
         shared = self._shared
