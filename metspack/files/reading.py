@@ -168,6 +168,26 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
     return found
 
 
+def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return those of the names that anything has in one folder, be it a link.
+
+    No link is followed below ``root``. Raises OSError when the folder cannot be opened.
+    """
+    folder = opened_folder(root, folders)
+    try:
+        return [name for name in names if _is_there(folder, name)]
+    finally:
+        os.close(folder)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except OSError:
+        return False
+    return True
+
+
 def _status(found: os.stat_result) -> Status:
     return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
 

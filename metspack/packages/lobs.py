@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import Digest, Format, ZipExtent
+from metspack.model import LONGEST, Digest, Format, ZipExtent
 from metspack.sizes import counted
 
 
@@ -232,3 +233,23 @@ class Selection:
 
 def _holds(start: str, lob: str) -> bool:
     return lob == start or lob.startswith(f"{start}.")
+
+
+Item = TypeVar("Item")
+
+
+def together(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield cells or LOBs many at a time; those before a ``SourceError`` come before it is raised."""
+    batch: list[Item] = []
+    try:
+        for each in items:
+            batch.append(each)
+            if len(batch) == LONGEST:
+                yield batch
+                batch = []
+    except SourceError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch

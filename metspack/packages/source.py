@@ -7,9 +7,10 @@ the one pass that copies them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from metspack.model import (
     LobRef,
     LobRun,
     Proofs,
+    Recorded,
     RunShared,
     ZipExtent,
 )
@@ -41,7 +43,7 @@ from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
 from metspack.packages.files import open_part
 from metspack.packages.formats import Kinds
-from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection
+from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection, together
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
@@ -56,6 +58,7 @@ from metspack.uris import shown
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
 ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
 KEEPING = "what is known of the LOBs"
+_AT_ONCE = 500
 
 
 class ListedLobs:
@@ -115,13 +118,41 @@ class ListedLobs:
         with tempdb.explained(KEEPING):
             self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
 
+    def listed_alone(self, files: Mapping[str, tuple[str, ...]]) -> dict[str, ListedFile]:
+        """Return what METS lists of LOBs by places, where it is their file alone, which is in no other LOB.
+
+        Digests are of known algorithms. Those returned are asked for; of others ``held`` tells all.
+        """
+        if self._is_listed_twice:
+            return {}
+        listed = self.package.listed_files([self.prefix + place for place in files])
+        found = {
+            place: file
+            for place, path in files.items()
+            if (file := listed.get(self.prefix + place)) is not None
+            and file.path == "/".join(path)
+            and file.algorithm in OCTETS
+        }
+        with tempdb.explained(KEEPING):
+            self._asked.executemany(
+                "INSERT OR IGNORE INTO lob VALUES (?)", ((self.prefix + place,) for place in found)
+            )
+        return found
+
+    @cached_property
+    def _is_listed_twice(self) -> bool:
+        return self.package.index.is_listed_twice()
+
     def others(self, selection: Selection) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
-        for place in self.ids():
-            lob = self.prefix + place
-            row = self._asked.execute("SELECT 1 FROM lob WHERE id = ?", (lob,)).fetchone()
-            if row is None and selection.takes(place):
-                yield lob
+        places = self.ids()
+        while batch := list(islice(places, _AT_ONCE)):
+            ids = [self.prefix + place for place in batch]
+            sql = f"SELECT id FROM lob WHERE id IN ({', '.join('?' * len(ids))})"  # noqa: S608 -- marks
+            asked = {lob for (lob,) in self._asked.execute(sql, ids)}
+            for place, lob in zip(batch, ids, strict=True):
+                if lob not in asked and selection.takes(place):
+                    yield lob
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
@@ -225,20 +256,40 @@ def _likeness(listed: _Listed) -> _Likeness | None:
 
 def _shared(likeness: _Likeness) -> RunShared:
     schema, table, cell, folder, extension, listed, algorithm = likeness
-    media_type = (listed or "").strip()
     return RunShared(
         schema=schema,
         table=table,
         cell=cell,
         extension=extension,
         media_type=listed or DEFAULT,
-        recorded=media_type if media_type != DEFAULT and is_media_type(media_type) else None,
+        recorded=_media_type(listed),
         digest=None,
         proof=algorithm,
         is_measured=False,
         holding=0,
         folders=tuple(folder.split("/")) if folder else (),
     )
+
+
+def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
+    """Return a LOB with digest and media type of the file that it is in METS."""
+    digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
+    media_type = _media_type(file.media_type)
+    return LobRef(
+        cell=lob.cell,
+        size=lob.size,
+        extension=lob.extension,
+        media_type=lob.media_type,
+        extents=lob.extents,
+        proofs=Proofs(whole=digest),
+        recorded=None if media_type is None else Recorded(media_type=media_type),
+    )
+
+
+def _media_type(listed: str | None) -> str | None:
+    """Return a media type in METS, None when it is not one or says nothing."""
+    said = (listed or "").strip()
+    return said if said != DEFAULT and is_media_type(said) else None
 
 
 Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
@@ -320,8 +371,25 @@ class PackagedArchive(Archive):
 
         Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
         """
-        for lob in super().lobs(tallies, read):
-            yield lob if lob.entries else self._listed(lob)
+        for batch in together(super().lobs(tallies, read)):
+            plain = {lob.place.id: files[0] for lob in batch if (files := self._alone(lob))}
+            known = self._lobs.listed_alone(plain)
+            for lob in batch:
+                if lob.entries:
+                    yield lob
+                    continue
+                file = known.get(lob.place.id)
+                if file is not None and len(lob.extents) == 1 and lob.size == file.size:
+                    yield with_proof(lob, file)
+                else:
+                    yield self._listed(lob)
+
+    def _alone(self, lob: LobRef) -> list[tuple[str, ...]]:
+        """Return the file that a LOB is, if it lies in one of the package, outside the archive."""
+        if lob.entries or len(lob.extents) > 1 or not isinstance(lob.extents[0], FileExtent):
+            return []
+        file = self._file(lob.extents[0])
+        return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef:
         """Return a LOB with its proofs and format from METS."""

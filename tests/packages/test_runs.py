@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -11,16 +13,19 @@ from typing import Any
 
 import pytest
 
+from bench.data import make_stored
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.files import reading
+from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, LobRef, LobRun
 from metspack.packages import source as packages_source
 from metspack.packages.index import Index, MetsTables
 from metspack.packages.package import Package
 from metspack.packages.source import PackagedLobs
+from metspack.restoring import roundtrip
 from tests.conftest import CHECKOUT
 from tests.packages.forge import md5
 
@@ -110,12 +115,77 @@ def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "package"
 
 
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of an archive with 36 LOBs of six bytes."""
+    folder = tmp_path_factory.mktemp("archived")
+    make_stored(folder / "loose.siard", 36, 6)
+    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18))
+    build.build(folder / "loose.siard", folder / "package", options)
+    return folder / "package"
+
+
 @pytest.fixture(params=DAMAGES)
 def damaged(loose: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    package = tmp_path / "package"
-    shutil.copytree(loose, package)
+    return _damaged(loose, tmp_path / "package", request.param)
+
+
+def _part_beside(package: Path) -> None:
+    shutil.copy(_path(package), _path(package).with_name("record19.bin.0"))
+
+
+def _another_byte(package: Path) -> None:
+    _path(package).write_bytes(b"wrong!")
+
+
+def _two_files(package: Path) -> None:
+    """Let a zip file stand beside the segment's folder, as if it were that."""
+    with zipfile.ZipFile(package / "loose_lobseg_1.zip", "w") as packed:
+        packed.writestr("content/schema0/table0/lob2/record19.bin", b"packed")
+
+
+def _in_cells(old: str, new: str) -> Callable[[Path], None]:
+    """Return a change of what the table says of a LOB."""
+
+    def damage(package: Path) -> None:
+        archive = package / "loose.siard"
+        with zipfile.ZipFile(archive) as source:
+            entries = [(each, source.read(each)) for each in source.infolist()]
+        assert any(re.search(old.encode(), data) for _, data in entries)
+        with zipfile.ZipFile(archive, "w") as target:
+            for each, data in entries:
+                target.writestr(each, re.sub(old.encode(), new.encode(), data, count=1))
+
+    return damage
+
+
+OF_ARCHIVES: Mapping[str, Callable[[Path], None]] = {
+    **DAMAGES,
+    "part beside": _part_beside,
+    "another byte": _another_byte,
+    "packed beside": _two_files,
+    "another length": _in_cells('(record19.bin" length)="6"', r'\1="9"'),
+    "no length": _in_cells('(record19.bin") length="6"', r"\1"),
+    "another digest": _in_cells(
+        'digest="[0-9A-F]{32}"( digestType="MD5" file="[^"]*record19)', f'digest="{"0" * 32}"\\1'
+    ),
+    "another LOB": _in_cells("record19.bin", "record20.bin"),
+    "no LOB": _in_cells("record19.bin", "record99.bin"),
+    "another folder": _in_cells(
+        "loose_lobseg_1/(content/schema0/table0/lob2/record19)", r"./loose_lobseg_1/\1"
+    ),
+}
+
+
+@pytest.fixture(params=OF_ARCHIVES)
+def damaged_archived(archived: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return _damaged(archived, tmp_path / "package", request.param)
+
+
+def _damaged(good: Path, package: Path, damage: str) -> Path:
+    shutil.copytree(good, package)
     before = (package / _CHILD).read_bytes()
-    DAMAGES[request.param](package)
+    OF_ARCHIVES[damage](package)
     _describe_anew(package, before)
     return package
 
@@ -172,6 +242,27 @@ def test_files_are_indexed_alike_in_odd_packages(damaged: Path, monkeypatch: pyt
 
 def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     together, apart = _both_ways(monkeypatch, Package, "listed_files", lambda: _lobs(damaged), nothing={})
+    assert together == apart
+
+
+def _proof(path: Path) -> tuple[list[str], object]:
+    with Package(path) as package:
+        proof = roundtrip.proven(package)
+        return [each.message for each in proof], proof.summary
+
+
+def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = _proof(damaged_archived)
+    monkeypatch.setattr(Resolver, "stated_files", lambda *_: None)
+    named_alone = _proof(damaged_archived)
+    monkeypatch.setattr(Package, "listed_files", lambda *_: {})
+    assert together == named_alone == _proof(damaged_archived)
+
+
+def test_lobs_of_archives_are_found_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _both_ways(
+        monkeypatch, Package, "listed_files", lambda: _lobs(damaged_archived), nothing={}
+    )
     assert together == apart
 
 
