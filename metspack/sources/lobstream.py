@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.containers import zipreader
-from metspack.digests import Hashers
+from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium
@@ -72,6 +72,19 @@ class OpenHoldings(Closable):
             stamped = zip(run.sizes, *stamps, strict=True)
             root = self._holdings.roots[shared.holding]
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
+
+    def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
+        """Yield the same as ``small_contents``, but None as well for what has not its digests."""
+        shared = run.shared
+        stated = [
+            (digest_function(name), values)
+            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
+            if name in OCTETS
+        ]
+        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        for number, data in enumerate(self.small_contents(run)):
+            is_proven = data is not None and all(digest(data) == values[number] for digest, values in stated)
+            yield data if is_known and is_proven else None
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)
