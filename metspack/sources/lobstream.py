@@ -52,6 +52,12 @@ class OpenHoldings(Closable):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
         return entries.contents(self._holdings.roots[extent.root], extent)
 
+    def small(self, extent: Extent) -> bytes | memoryview | None:
+        """Return the bytes of one zip entry, as ``small_contents`` does those of many; None of a file."""
+        if not isinstance(extent, ZipExtent):
+            return None
+        return zipreader.small_contents(self._medium(extent.archive), extent, what=extent.name)
+
     def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield the bytes of each LOB of a run, None for one that ``contents`` has to look at.
 
