@@ -63,6 +63,13 @@ class LobCell:
     digest: Digest | None
 
 
+SMALL = 1 << 20
+"""The most bytes of a LOB that goes together with others."""
+
+LONGEST = 1_000
+"""The most LOBs that go together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRun:
     """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.

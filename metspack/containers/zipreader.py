@@ -42,7 +42,7 @@ from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.tempdb import Closable
-from metspack.model import Budgets, Extent, ExtentColumns, LobRun, ZipExtent
+from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
@@ -117,11 +117,18 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
                 block = memoryview(medium.pread(_stretch(offsets[number:], lengths[number:]), base))
             except OSError:
                 block = memoryview(b"")
-        head = block[at : at + length]
-        start = _start(head, *row)
-        if start is None:  # as when lengths stand behind the data
-            start = _checked_start(medium, head, run.extent(number))
-        yield None if start is None else _proven(head[start:], *row)
+        yield _small(medium, block[at : at + length], *row)
+
+
+def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | None:
+    """Return the bytes of one entry as ``small_contents`` does."""
+    length = min(LOCAL.size + len(extent.name) + _SLACK + extent.compressed, extent.limit - extent.offset)
+    try:
+        head = memoryview(medium.pread(length, extent.offset))
+    except OSError:
+        return None
+    own = extent.limit, extent.compressed, extent.crc, extent.method, extent.flags
+    return _small(medium, head, extent.size, extent.name, extent.offset, *own)
 
 
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
@@ -133,6 +140,14 @@ def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
             break
         stretch = max(stretch, end)
     return stretch
+
+
+def _small(medium: Medium, head: memoryview, *row: Any) -> bytes | memoryview | None:
+    """Return the bytes of an entry from what begins with it; ``row`` is its size and its extent's columns."""
+    start = _start(head, *row)
+    if start is None:  # as when lengths stand behind the data
+        start = _checked_start(medium, head, *row)
+    return None if start is None else _proven(head[start:], *row)
 
 
 def _start(head: memoryview, size: int, *extent: Any) -> int | None:
@@ -152,11 +167,14 @@ def _start(head: memoryview, size: int, *extent: Any) -> int | None:
     return start if is_plain else None
 
 
-def _checked_start(medium: Medium, head: memoryview, extent: Extent) -> int | None:
+def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) -> int | None:
     """Return where data begins, by all that its local header and descriptor may say; None if they lie."""
+    name, offset, limit, compressed, crc, method, flags = extent
+    where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
     try:
-        if isinstance(extent, ZipExtent) and len(head) >= LOCAL.size:
-            place = _span(medium, bytes(head), extent, extent.name)
+        if len(head) >= LOCAL.size:
+            found = ZipExtent(**where, compressed=compressed, size=size, crc=crc)
+            place = _span(medium, bytes(head), found, name)
             return place.data - place.start
     except (OSError, SourceError, struct.error):
         pass

@@ -86,10 +86,30 @@ class ZipWriter:
 
         ``when`` is of ``moment``; ``most`` is the bytes that ``contents`` has at most, None when that is not
         known: sizes of 4 GiB and more need room in front of them. Raises TargetError when there are more.
+        A tuple of one block is written at once, with the same bytes.
         """
+        is_whole = most is not None and isinstance(contents, tuple) and len(contents) == 1
+        if is_whole and self._put_whole(name, b"".join(contents), method, when):
+            return
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
         self._put(_Central(_new(name, method, when)), contents, name, most)
+
+    def _put_whole(self, name: str, data: bytes, method: int, when: tuple[int, int]) -> bool:
+        """Append an entry of which all is known; return False where its size or offset needs ZIP64 fields."""
+        offset = self.file.size
+        if max(len(data), offset) >= MAX32 >> 1:
+            return False
+        flags = 0 if name.isascii() else UTF8
+        raw = encoded(name, flags)
+        packed = data if method != DEFLATED else b"".join(_packed((data,), method))
+        common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw), 0)
+        self.file.write(LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common) + raw)
+        self.file.write(packed)
+        attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
+        fields = (_UNIX | _OLDEST, _OLDEST, *common, 0, 0, 0, attributes, offset)
+        self._list(WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields) + raw)
+        return True
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""

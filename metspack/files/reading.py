@@ -149,6 +149,46 @@ def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> 
         os.close(descriptor)
 
 
+def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Status | None]:
+    """Return the status of each regular file in one folder, None of what is not one or cannot be looked at.
+
+    No link is followed below ``root``. Raises OSError when the folder cannot be opened.
+    """
+    found: list[Status | None] = []
+    folder = opened_folder(root, folders)
+    try:
+        for name in names:
+            try:
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except OSError:
+                found.append(None)
+            else:
+                found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
+    finally:
+        os.close(folder)
+    return found
+
+
+def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return those of the names that anything has in one folder, be it a link.
+
+    No link is followed below ``root``. Raises OSError when the folder cannot be opened.
+    """
+    folder = opened_folder(root, folders)
+    try:
+        return [name for name in names if _is_there(folder, name)]
+    finally:
+        os.close(folder)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except OSError:
+        return False
+    return True
+
+
 def _status(found: os.stat_result) -> Status:
     return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
 

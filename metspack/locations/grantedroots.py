@@ -209,6 +209,21 @@ class Granted:
             device=found.st_dev,
         )
 
+    def files(self, spot: Spot, names: Sequence[str], suffixes: Sequence[str]) -> list[reading.Status] | None:
+        """Return the status of files with these names in the folder of a spot, when all are plain to see.
+
+        None when one is not a regular file, has beside it what is called so with a suffix, or the folder is
+        divided or cannot be looked into.
+        """
+        if len(list(self.places(spot))) > 1:
+            return None
+        folder = self.roots[spot.root], spot.path[:-1]
+        with suppress(OSError):
+            found = [each for each in reading.statuses(*folder, names) if each is not None]
+            beside = reading.names_there(*folder, [name + each for name in names for each in suffixes])
+            return found if len(found) == len(names) and not beside else None
+        return None
+
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
         """Return those of the names that exist in the folder of a spot."""
         found: list[str] = []

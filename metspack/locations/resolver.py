@@ -19,9 +19,10 @@ from types import MappingProxyType
 
 from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
+from metspack.files.reading import Status
 from metspack.files.tempdb import Closable
 from metspack.locations import Convention
-from metspack.locations.candidates import Candidates
+from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.locations.grantedroots import FolderNames, Granted, Mapped, Spot
 from metspack.locations.mappingtxt import read_mapping
@@ -31,7 +32,7 @@ from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
 from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.metadata import Table
-from metspack.uris import PLAIN, Repair
+from metspack.uris import PLAIN, Repair, are_plain
 
 __all__ = [
     "EntrySearch",
@@ -65,6 +66,16 @@ class Resolution:
     convention: Convention
     repairs: tuple[Repair, ...]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesTogether:
+    """Files of one folder below the granted root with a number: their names, and the status of each."""
+
+    root: int
+    folders: tuple[str, ...]
+    names: Sequence[str]
+    statuses: Sequence[Status]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +201,45 @@ class Resolver(Closable):
             if named is not None:
                 return named
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
+
+    def stated_files(
+        self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
+    ) -> FilesTogether | None:
+        """Return where the LOBs of many cells of one column or field lie, and count them.
+
+        None unless all lie as files in one folder where the statement says: then ``resolved`` tells of each.
+        ``path`` is that of the cells, ``files`` and ``lengths`` are their attributes.
+        """
+        column = self._column_of(table, path)
+        folder, _, name = files[0].rpartition("/")
+        before = f"{folder}/" if folder else ""
+        names = [file[len(before) :] for file in files]
+        # Some conventions look for a folder called like the last name of a cell, if that has no dot.
+        are_alike = all("." in each and "/" not in each for each in names)
+        if not are_alike or not are_plain(files) or files != [before + each for each in names]:
+            return None
+        first = next(column.candidates.of(files[0], []), None)
+        if first is None or not first.stated or first.place.inside or first.repairs:
+            return None
+        spot = self._only_spot(first)
+        if spot is None or spot.path[-1] != name:
+            return None
+        found = self._sources.granted.files(spot, names, FIRST_SUFFIXES)
+        fits = column.candidates.fits
+        if found is None or not all(map(fits, (each[0] for each in found), lengths)):
+            return None
+        column.counts[first.convention, False] += len(files)
+        return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
+
+    def _only_spot(self, candidate: Candidate) -> Spot | None:
+        """Return the spot of a candidate's place, None when mappings or packed segments give it others."""
+        granted = self._sources.granted
+        try:
+            spot = granted.spot(candidate.place)
+        except SourceError:
+            return None
+        is_mapped = next(granted.mapped(candidate.place), None) is not None
+        return None if is_mapped or self._packed.is_near(spot.root, spot.path) else spot
 
     def advice(self, table: Table, cell: LobCell) -> str:
         """Return what makes a LOB found that is on a drive or an absolute path, "" when that is not known.

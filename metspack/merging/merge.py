@@ -9,23 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import groupby, repeat
 from pathlib import Path
 
 from metspack.building import manifests, placing, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
-from metspack.digests import Hashers
+from metspack.containers.ipwriter import Folder
+from metspack.digests import Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import tempdb, writing
+from metspack.files import reading, tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
 from metspack.merging.ips import GivenIp, check_fixity, read_ips
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
+from metspack.model import SMALL
 from metspack.packages.index import MetsTables
-from metspack.packages.lobs import StatedFixity
+from metspack.packages.lobs import StatedFixity, together
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -201,30 +204,78 @@ class _MergeWork:
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
-    def _copy_data(self, target: Path, wholes: Wholes) -> Iterator[PlacedFile]:
+    def _copy_data(self, target: Path, wholes: Wholes) -> Iterator[Placed]:
         """Copy the data files, verifying each; yield them as METS is to list them."""
-        algorithms = filetable.algorithms(self.options.algorithm)
-        made: set[Path] = set()
-        for file in self.found.files():
-            hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-            whole = wholes.start_file(file, self.options.algorithm)
-            place = target / file.path
-            if place.parent not in made:
-                writing.make_directories(place.parent)
-                made.add(place.parent)
-            source = file.container.folder.joinpath(*file.names)
-            with writing.NewFile(place) as copy:
-                for block in file.container.ip.blocks(file.names):
-                    hashers.update(block)
-                    whole.update(block)
-                    copy.write(block)
-                    self.progress.advance(len(block))
-                check_fixity(str(source), file.said, hashers)
-            placed = filetable.placed_file(
-                file.id, file.path, file.media_type, hashers, self.options.algorithm
-            )
-            yield replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
+        buffer = memoryview(bytearray(SMALL + 1))
+        with closing(Folder(target)) as folder:
+            for likeness, alike in groupby(self.found.files(), _likeness):
+                for files in together(alike):
+                    if likeness is None:
+                        yield from (self._copy_one(file, folder, wholes) for file in files)
+                    else:
+                        wholes.end()
+                        yield from self._copy_together(files, folder, wholes, buffer)
         wholes.end()
+
+    def _copy_together(
+        self, files: Sequence[DataFile], folder: Folder, wholes: Wholes, buffer: memoryview
+    ) -> Iterator[Placed]:
+        """Copy small files of one folder; what is wrong with one is told by copying it by itself."""
+        first = files[0]
+        said = [file.said.digest.value for file in files if file.said.digest is not None]
+        names = dict.fromkeys((*filetable.algorithms(self.options.algorithm), *first.said.algorithms))
+        functions = [digest_function(each) for each in names]
+        at = list(names).index(first.said.algorithms[0])
+        own = [file.path.rpartition("/")[2] for file in files]
+        contents = reading.small_files(first.container.folder, first.names[:-1], own, repeat(None), buffer)
+        digests: list[list[str]] = []
+        start = 0
+
+        def placed(stop: int) -> Iterator[PlacedRun]:
+            if start < stop:
+                found = dict(zip(names, zip(*digests, strict=True), strict=True))
+                copied = files[start:stop]
+                yield PlacedRun(
+                    id=[file.id for file in copied],
+                    path=[file.path for file in copied],
+                    size=[file.said.size or 0 for file in copied],
+                    media_type=[file.media_type for file in copied],
+                    checksum=found[self.options.algorithm],
+                    md5=found["MD5"],
+                    sha256=found["SHA-256"],
+                )
+
+        for number, (data, file) in enumerate(zip(contents, files, strict=True)):
+            if data is not None and len(data) == file.said.size:
+                found = [digest(data) for digest in functions]
+                if found[at] == said[number]:
+                    folder.put_small(file.path, data)
+                    digests.append(found)
+                    self.progress.advance(len(data))
+                    continue
+            yield from placed(number)
+            digests.clear()
+            start = number + 1
+            yield self._copy_one(file, folder, wholes)
+        yield from placed(len(files))
+
+    def _copy_one(self, file: DataFile, folder: Folder, wholes: Wholes) -> PlacedFile:
+        algorithms = filetable.algorithms(self.options.algorithm)
+        hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+        whole = wholes.start_file(file, self.options.algorithm)
+        source = file.container.folder.joinpath(*file.names)
+
+        def blocks() -> Iterator[bytes]:
+            for block in file.container.ip.blocks(file.names):
+                hashers.update(block)
+                whole.update(block)
+                yield block
+                self.progress.advance(len(block))
+            check_fixity(str(source), file.said, hashers)
+
+        folder.put(file.path, blocks(), file.said.size or 0)
+        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.options.algorithm)
+        return replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
 
     def _left_out(self) -> Iterator[str]:
         if number := self.found.left_out:
@@ -232,6 +283,16 @@ class _MergeWork:
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
                 f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
             )
+
+
+def _likeness(file: DataFile) -> tuple[int, str, str] | None:
+    """Return container, folder and algorithm, which files that are copied together have in common."""
+    said = file.said
+    if file.part_of or file.format is not None or file.container.ip.tree.is_packed:
+        return None
+    if said.size is None or said.size > SMALL or not said.algorithms:
+        return None
+    return file.container.number, file.path.rpartition("/")[0], said.algorithms[0]
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
@@ -18,6 +21,7 @@ from metspack.mets import links
 from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
+from metspack.packages.lobs import ListedFile, together
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard import tables
@@ -212,10 +216,23 @@ CREATE TABLE inside (
     schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER, length INTEGER, algorithm TEXT,
     digest TEXT, archive TEXT, start INTEGER, entries TEXT
 );
+CREATE TABLE wanted (lob TEXT);
 CREATE TABLE nowhere (lob TEXT, archive TEXT, reason TEXT);
 CREATE TABLE astray (lob TEXT, archive TEXT, reason TEXT)
 """
+_ALONE = """
+SELECT w.lob, c.length, c.algorithm, c.digest FROM wanted w CROSS JOIN cell c ON c.lob = w.lob
+WHERE NOT EXISTS (SELECT 1 FROM astray a WHERE a.lob = w.lob) GROUP BY w.rowid HAVING count(*) = 1
+"""
 _BATCH = 2_000
+
+
+class CellFacts(NamedTuple):
+    """Length and digest that a cell gives its LOB, None where it gives none."""
+
+    length: int | None
+    algorithm: str | None
+    digest: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,12 +268,32 @@ class CellTable(Closable):
         """Read the cells of one archive, by its names from the root; raises ``SourceError``."""
         with opened_archive(self._package, path, self._budgets) as archive:
             for table in _read_tables(self._package, archive, path):
-                for cell in cells(archive, table):
-                    lob = self._meant(archive, path, table, cell)
-                    if lob is not None:
+                for batch in together(cells(archive, table)):
+                    for lob, cell in self._meant_by(archive, path, table, batch):
                         self._put("cell", lob, *_values(cell))
         for name in tuple(self._waiting):
             self._flush(name)
+
+    def _meant_by(
+        self, archive: Archive, path: tuple[str, ...], table: Table, batch: Sequence[LobCell]
+    ) -> Iterator[tuple[str, LobCell]]:
+        """Yield the LOB that each of many cells names; those whose LOB is not found are left out."""
+        prefix = self._package.index.prefix(path)
+        lobs = [f"{prefix}{cell.place.id}" for cell in batch]
+        listed = {} if self._is_listed_twice else self._package.listed_files(lobs)
+        each_with = zip(lobs, batch, map(listed.get, lobs), strict=True)
+        for _, alike in groupby(each_with, lambda each: _folder_of(*each[1:])):
+            group = list(alike)
+            found = _named_together(archive, path, table, [(cell, file) for _, cell, file in group])
+            for (lob, cell, file), is_found in zip(group, found, strict=True):
+                if is_found or (file is not None and _names(archive, path, table, cell, file)):
+                    yield lob, cell
+                elif (other := self._meant(archive, path, table, cell)) is not None:
+                    yield other, cell
+
+    @cached_property
+    def _is_listed_twice(self) -> bool:
+        return self._package.index.is_listed_twice()
 
     def _meant(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
         """Return the LOB that a cell names; None for one in the archive, and for one that was not found."""
@@ -305,6 +342,13 @@ class CellTable(Closable):
         with tempdb.explained("the cells of the archive"):
             self._database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608 -- our tables
 
+    def alone(self, lobs: Iterable[str]) -> dict[str, CellFacts]:
+        """Return what cells say of those of many LOBs that one cell names, the one with their id or not."""
+        with tempdb.explained("the cells of the archive"):
+            self._database.execute("DELETE FROM wanted")
+            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
+        return {lob: CellFacts(*said) for lob, *said in self._database.execute(_ALONE)}
+
     def of_lob(self, lob: str) -> list[LobCell]:
         """Return the cells that name a LOB; usually one."""
         sql = f"SELECT {_PLACE_COLUMNS} FROM cell WHERE lob = ?"  # noqa: S608 -- a constant
@@ -327,6 +371,41 @@ class CellTable(Closable):
     def close(self) -> None:
         """Drop the database."""
         self._database.close()
+
+
+def _folder_of(cell: LobCell, file: ListedFile | None) -> tuple[str, str] | None:
+    """Return column and folder of a cell whose LOB METS lists as one file, None for others."""
+    return None if file is None else (cell.place.cell, cell.file.rpartition("/")[0])
+
+
+def _named_together(
+    archive: Archive, path: tuple[str, ...], table: Table, group: Sequence[tuple[LobCell, ListedFile | None]]
+) -> list[bool]:
+    """Return for each cell of a column whether it is seen at once to name the file of its LOB in METS."""
+    cell, file = group[0]
+    if file is None or archive.container is None:
+        return [False] * len(group)
+    files = [each.file for each, _ in group]
+    found = archive.resolver.stated_files(table, cell.place.cell, files, [each.length for each, _ in group])
+    if found is None:
+        return [False] * len(group)
+    above = "/".join([*(() if found.root else path[:-1]), *found.folders, ""])
+    return [
+        file is not None and file.path == above + name
+        for name, (_, file) in zip(found.names, group, strict=True)
+    ]
+
+
+def _names(archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell, file: ListedFile) -> bool:
+    """Return whether a cell names the file of its LOB in METS, and no other; False also for what is odd."""
+    if archive.container is None:
+        return False
+    try:
+        found = archive.resolver.resolved(table, cell)
+    except MetspackError:
+        return False
+    names = [from_root(path, archive, each) for each in found.extents if isinstance(each, FileExtent)]
+    return len(found.extents) == 1 and names == [tuple(file.path.split("/"))]
 
 
 def _first(found: Meant) -> str:

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from metspack.containers.ipreader import SUFFIXES
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
-from metspack.layouts.names import SEGMENT_GROUP
-from metspack.mets import is_mets_name, links, reader
+from metspack.layouts.names import SEGMENT_GROUP, SIARD
+from metspack.mets import PLAIN_METS, is_mets_name, links, reader
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.packages import ByObjid
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
@@ -33,9 +35,11 @@ from metspack.packages.metsfiles import (
     is_aside,
     is_representation,
     located,
+    plain_files,
     size_of,
     split_lob,
 )
+from metspack.siard import metadata
 
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:
@@ -62,6 +66,8 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
 
 _PACKS = tuple(os.fsdecode(each) for each in SUFFIXES)
 _BATCH = 2_000
+_ONE_BY_ONE = {"groupid", "format_name", "format_version", "format_registry", "format_key"}
+_OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
 CREATE TABLE entry (
@@ -146,8 +152,12 @@ class MetsTables(tempdb.Closable):
         Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
         """
         document = _Document(number, path[:-1])
-        for fact in reader.read(blocks, self.budgets):
-            self._take(document, fact)
+        for each in condensed(blocks, self.budgets):
+            if not isinstance(each, Run):
+                self._take(document, each)
+            elif not self._take_run(document, each):
+                for fact in each.facts():
+                    self._take(document, fact)
         for sql in tuple(self._waiting):
             self._flush(sql)
         self.execute("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
@@ -204,6 +214,53 @@ class MetsTables(tempdb.Closable):
             self._mptr(document, fact)
         elif isinstance(fact, reader.Root):
             document.objid = (fact.objid or "").strip()
+
+    def _take_run(self, document: _Document, run: Run) -> bool:
+        """Take facts that are alike all at once; return False for those that go one by one."""
+        fact = run.fact
+        if isinstance(fact, reader.Fptr):
+            document.pointed = run.columns["fileid"][-1].strip()
+            return True
+        if not _ONE_BY_ONE.isdisjoint(run.columns) or (files := plain_files(run)) is None:
+            return False
+        names = "\n".join(run.columns["href"]).lower()
+        if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):
+            return False
+        is_lob = not is_aside(fact.groups, None)
+        is_child = "child" in "\n".join(fact.groups).casefold()
+        is_below = document.number > 1
+        folder = "".join(f"{each}/" for each in document.folder)
+        media = run.columns.get("mimetype") or repeat(fact.mimetype)
+        self._flush(_PUT_ENTRY)
+        with tempdb.explained("the index of the package"):
+            self._database.executemany(
+                _PUT_ENTRY,
+                (
+                    (
+                        document.number,
+                        "file",
+                        xml_id,
+                        xml_id if is_lob and is_below else None,
+                        False,
+                        None,
+                        seq,
+                        size,
+                        files.algorithm,
+                        digest,
+                        kind,
+                        None,
+                        folder + href,
+                        None,
+                        is_child,
+                        line,
+                        xml_id if is_lob and not is_below else None,
+                    )
+                    for (xml_id, _, line, size, digest, href, seq), kind in zip(
+                        files.rows, media, strict=False
+                    )
+                ),
+            )
+        return True
 
     def _mptr(self, document: _Document, fact: links.Mptr) -> None:
         href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
@@ -315,6 +372,7 @@ class Index(MetsTables):
             self._follow(name)
             self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
             self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+            self.execute("CREATE TABLE wanted (lob TEXT)")
         except BaseException:
             self.close()
             raise
@@ -372,6 +430,19 @@ class Index(MetsTables):
             self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
             for table in ("entry", "whole")
         )
+
+    def want(self, lobs: Iterable[str]) -> None:
+        """Fill the table ``wanted`` with ids of LOBs, in their order, for a query about many."""
+        with tempdb.explained("the index of the package"):
+            self._database.execute("DELETE FROM wanted")
+            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
+
+    def is_listed_twice(self) -> bool:
+        """Return whether two LOBs lie, whole or with a part, in one file as METS lists them."""
+        sql = (
+            "SELECT 1 FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL GROUP BY path HAVING count(*) > 1"
+        )
+        return self.row(f"{sql} LIMIT 1") is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
         """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""

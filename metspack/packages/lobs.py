@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import Digest, Format, ZipExtent
+from metspack.model import LONGEST, Digest, Format, ZipExtent
 from metspack.sizes import counted
 
 
@@ -54,6 +56,20 @@ class HeldPart:
     def source(self) -> str:
         """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
+
+
+class ListedFile(NamedTuple):
+    """A LOB that is one file of its own, which METS lists once, with a size: the usual one.
+
+    ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
+    """
+
+    lob: str
+    path: str
+    size: int
+    algorithm: str | None
+    digest: str | None
+    media_type: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,3 +233,23 @@ class Selection:
 
 def _holds(start: str, lob: str) -> bool:
     return lob == start or lob.startswith(f"{start}.")
+
+
+Item = TypeVar("Item")
+
+
+def together(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield cells or LOBs many at a time; those before a ``SourceError`` come before it is raised."""
+    batch: list[Item] = []
+    try:
+        for each in items:
+            batch.append(each)
+            if len(batch) == LONGEST:
+                yield batch
+                batch = []
+    except SourceError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import Budgets, Digest
 from metspack.packages.files import open_part
 from metspack.packages.index import Index, Row
-from metspack.packages.lobs import HeldLob, HeldPart, HeldSegment, HeldWhole, Inside, Mapped
+from metspack.packages.lobs import HeldLob, HeldPart, HeldSegment, HeldWhole, Inside, ListedFile, Mapped
 from metspack.packages.metsfiles import format_in, is_representation
 from metspack.packages.splitlobs import chained
 
@@ -45,6 +45,13 @@ FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
 _MAPPED = """
 SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE p.lob = ? ORDER BY p.id
+"""
+# One row for each LOB that is asked for and is one file, of which nothing else is said anywhere.
+_ALONE = """
+SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media FROM wanted w CROSS JOIN entry e ON e.lob = w.lob
+WHERE NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob)
+GROUP BY w.rowid HAVING count(*) = 1 AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
+AND e.path IS NOT NULL AND e.size IS NOT NULL AND e.format IS NULL
 """
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
@@ -143,6 +150,16 @@ class Package(Closable):
                 )
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
+
+    def listed_files(self, lobs: Iterable[str]) -> dict[str, ListedFile]:
+        """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.
+
+        Of others, and of those that are packed or have a format, ``lob`` tells all.
+        """
+        if not self.index.files.are_unpacked:
+            return {}
+        self.index.want(lobs)
+        return {row[0]: ListedFile(*row) for row in self.index.rows(_ALONE)}
 
     def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
         named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]

@@ -7,21 +7,25 @@ the one pass that copies them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.files.byteranges import HeldMedium
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
-from metspack.mediatypes import DEFAULT
+from metspack.mediatypes import DEFAULT, is_media_type
 from metspack.mets import links
 from metspack.model import (
+    LONGEST,
+    SMALL,
     Budgets,
     Digest,
     Extent,
@@ -31,20 +35,22 @@ from metspack.model import (
     LobRef,
     LobRun,
     Proofs,
+    Recorded,
+    RunShared,
     ZipExtent,
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants
 from metspack.packages.files import open_part
 from metspack.packages.formats import Kinds
-from metspack.packages.lobs import HeldLob, HeldPart, Selection
+from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, Tallies, extension_of
-from metspack.sources.lobfolder import cell_key
+from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
@@ -52,6 +58,7 @@ from metspack.uris import shown
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
 ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
 KEEPING = "what is known of the LOBs"
+_AT_ONCE = 500
 
 
 class ListedLobs:
@@ -111,13 +118,41 @@ class ListedLobs:
         with tempdb.explained(KEEPING):
             self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
 
+    def listed_alone(self, files: Mapping[str, tuple[str, ...]]) -> dict[str, ListedFile]:
+        """Return what METS lists of LOBs by places, where it is their file alone, which is in no other LOB.
+
+        Digests are of known algorithms. Those returned are asked for; of others ``held`` tells all.
+        """
+        if self._is_listed_twice:
+            return {}
+        listed = self.package.listed_files([self.prefix + place for place in files])
+        found = {
+            place: file
+            for place, path in files.items()
+            if (file := listed.get(self.prefix + place)) is not None
+            and file.path == "/".join(path)
+            and file.algorithm in OCTETS
+        }
+        with tempdb.explained(KEEPING):
+            self._asked.executemany(
+                "INSERT OR IGNORE INTO lob VALUES (?)", ((self.prefix + place,) for place in found)
+            )
+        return found
+
+    @cached_property
+    def _is_listed_twice(self) -> bool:
+        return self.package.index.is_listed_twice()
+
     def others(self, selection: Selection) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
-        for place in self.ids():
-            lob = self.prefix + place
-            row = self._asked.execute("SELECT 1 FROM lob WHERE id = ?", (lob,)).fetchone()
-            if row is None and selection.takes(place):
-                yield lob
+        places = self.ids()
+        while batch := list(islice(places, _AT_ONCE)):
+            ids = [self.prefix + place for place in batch]
+            sql = f"SELECT id FROM lob WHERE id IN ({', '.join('?' * len(ids))})"  # noqa: S608 -- marks
+            asked = {lob for (lob,) in self._asked.execute(sql, ids)}
+            for place, lob in zip(batch, ids, strict=True):
+                if lob not in asked and selection.takes(place):
+                    yield lob
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
@@ -185,13 +220,76 @@ class ListedLobs:
 
 def place_of(lob: str) -> LobPlace:
     """Return the place in a database that an id is; raises ``SourceError`` when it is not one."""
+    schema, table, row, cell = _row_of(lob)
+    return LobPlace(schema=schema, table=table, cell=cell, row=row)
+
+
+_Row = tuple[int, int, int, str]
+"""The place of a LOB in the order of LOBs: schema, table, row and cell."""
+
+_Listed = tuple[str, _Row, ListedFile | None]
+"""A LOB, its place and, when it is one file and nothing else, that."""
+
+
+def _row_of(lob: str) -> _Row:
     found = _PLACE.fullmatch(lob)
     if found is None or not int(found[4]):
         raise SourceError(
             f"LOB {lob[:200]!r}: its id is not a place in a database, so it has no path in a restored tree",
             hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
         )
-    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
+    return int(found[1]), int(found[2]), int(found[4]), found[3]
+
+
+_Likeness = tuple[int, int, str, str, str, str | None, str]
+"""Schema, table, cell, folder, extension, media type and algorithm that LOBs have in common."""
+
+
+def _likeness(listed: _Listed) -> _Likeness | None:
+    """Return what a LOB may have in common with others, None for one that is read by itself."""
+    _, (schema, table, _, cell), file = listed
+    if file is None or file.size > SMALL or file.algorithm not in OCTETS:
+        return None
+    folder, _, name = file.path.rpartition("/")
+    return schema, table, cell, folder, extension_of(name), file.media_type, file.algorithm
+
+
+def _shared(likeness: _Likeness) -> RunShared:
+    schema, table, cell, folder, extension, listed, algorithm = likeness
+    return RunShared(
+        schema=schema,
+        table=table,
+        cell=cell,
+        extension=extension,
+        media_type=listed or DEFAULT,
+        recorded=_media_type(listed),
+        digest=None,
+        proof=algorithm,
+        is_measured=False,
+        holding=0,
+        folders=tuple(folder.split("/")) if folder else (),
+    )
+
+
+def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
+    """Return a LOB with digest and media type of the file that it is in METS."""
+    digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
+    media_type = _media_type(file.media_type)
+    return LobRef(
+        cell=lob.cell,
+        size=lob.size,
+        extension=lob.extension,
+        media_type=lob.media_type,
+        extents=lob.extents,
+        proofs=Proofs(whole=digest),
+        recorded=None if media_type is None else Recorded(media_type=media_type),
+    )
+
+
+def _media_type(listed: str | None) -> str | None:
+    """Return a media type in METS, None when it is not one or says nothing."""
+    said = (listed or "").strip()
+    return said if said != DEFAULT and is_media_type(said) else None
 
 
 Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
@@ -282,8 +380,39 @@ class PackagedArchive(Archive):
 
         Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
         """
+        waiting: list[LobRef] = []
         for each in super().lob_runs(tallies, read):
-            yield each if each.entries or isinstance(each, LobRun) else self._listed(each)
+            if isinstance(each, LobRun):
+                yield from self._all_listed(waiting)
+                waiting.clear()
+                yield each
+                continue
+            waiting.append(each)
+            if len(waiting) == LONGEST:
+                yield from self._all_listed(waiting)
+                waiting.clear()
+        yield from self._all_listed(waiting)
+
+    def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef]:
+        """Yield LOBs, those outside the archive with their proofs from METS."""
+        plain = {lob.place.id: files[0] for lob in lobs if (files := self._alone(lob))}
+        known = self._lobs.listed_alone(plain)
+        for lob in lobs:
+            if lob.entries:
+                yield lob
+                continue
+            file = known.get(lob.place.id)
+            if file is not None and len(lob.extents) == 1 and lob.size == file.size:
+                yield with_proof(lob, file)
+            else:
+                yield self._listed(lob)
+
+    def _alone(self, lob: LobRef) -> list[tuple[str, ...]]:
+        """Return the file that a LOB is, if it lies in one of the package, outside the archive."""
+        if lob.entries or len(lob.extents) > 1 or not isinstance(lob.extents[0], FileExtent):
+            return []
+        file = self._file(lob.extents[0])
+        return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef:
         """Return a LOB with its proofs and format from METS."""
@@ -350,11 +479,47 @@ class PackagedLobs(LooseLobs):
         self.stem = _name(package) or self.stem
 
     def lob_runs(self) -> Iterator[LobRun | LobRef]:
-        """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``."""
-        with closing(self._sorted()) as ids:
-            for lob in ids:
-                self._lobs.take(lob)
-                yield self._lobs.reference(self.package.lob(lob), 0, self._entries)
+        """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``.
+
+        Those that are alike come together; no other LOB lies in the file of one that is in a run.
+        """
+        are_apart = not self.package.index.is_listed_twice()
+        with closing(self._sorted()) as places:
+            while batch := list(islice(places, LONGEST)):
+                found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
+                plain = [(lob, place, found.get(lob)) for lob, place in batch]
+                for likeness, alike in groupby(plain, _likeness):
+                    if likeness is None:
+                        yield from (self._reference(lob) for lob, _, _ in alike)
+                    else:
+                        yield from self._run(_shared(likeness), list(alike))
+
+    def _reference(self, lob: str) -> LobRef:
+        return self._lobs.reference(self.package.lob(lob), 0, self._entries)
+
+    def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef]:
+        """Yield LOBs as one run, or one by one when a file is not as METS says, which is told then."""
+        files = [file for _, _, file in rows if file is not None]
+        names = [file.path.rpartition("/")[2] for file in files]
+        try:
+            found = reading.statuses(self.package.root, shared.folders or (), names)
+        except OSError:
+            found = []
+        stamps = [each for each in found if each is not None]
+        sizes = [file.size for file in files]
+        if [each[0] for each in stamps] != sizes:
+            yield from (self._reference(lob) for lob, _, _ in rows)
+            return
+        _, *own = map(list, zip(*stamps, strict=True))
+        yield LobRun(
+            shared=shared,
+            rows=[place[2] for _, place, _ in rows],
+            files=[file.path for file in files],
+            sizes=sizes,
+            digests=(),
+            proofs=[file.digest or "" for file in files],
+            extents=[names, *own],
+        )
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         return self._packed.entries(0, names)
@@ -367,17 +532,22 @@ class PackagedLobs(LooseLobs):
         """Yield the ids of the LOBs that METS lists."""
         return self.package.ids()
 
-    def _sorted(self) -> Generator[str, None, None]:
+    def _sorted(self) -> Generator[tuple[str, _Row], None, None]:
         columns = "schema, place_table, place_row, cell"
         with closing(tempdb.create()) as places, tempdb.explained(KEEPING):
             places.execute(f"CREATE TABLE place ({columns}, id)")
             places.execute("BEGIN")
-            for lob in filter(self.selection.takes, self.package.ids()):
-                place = place_of(lob)
-                row = (place.schema, place.table, place.row, cell_key(place.cell), lob)
-                places.execute("INSERT INTO place VALUES (?, ?, ?, ?, ?)", row)
-            for (lob,) in places.execute(f"SELECT id FROM place ORDER BY {columns}"):  # noqa: S608 -- a constant
-                yield lob
+            places.executemany(
+                "INSERT INTO place VALUES (?, ?, ?, ?, ?)",
+                (
+                    (schema, table, row, cell_key(cell), lob)
+                    for lob in filter(self.selection.takes, self.package.ids())
+                    for schema, table, row, cell in (_row_of(lob),)
+                ),
+            )
+            sql = f"SELECT id, {columns} FROM place ORDER BY {columns}"  # noqa: S608 -- a constant
+            for lob, schema, table, row, cell in places.execute(sql):
+                yield lob, (schema, table, row, cell_of(cell))
 
     def unnamed(self) -> Iterator[LobRef]:
         """Yield nothing: without an archive no cell is missing."""

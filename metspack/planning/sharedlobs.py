@@ -27,11 +27,11 @@ _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
 _Place = tuple[int, str]
-"""Where bytes begin: the offset of an entry and "", or the length of a file's name and the name."""
+"""Where bytes begin: the offset in a zip or tar file and "", or the length of a file's name and the name."""
 
 
 class _Holder(NamedTuple):
-    """A zip file by its number, or a folder by its root and names."""
+    """A zip file by its number, or a folder or a tar file by its root and names."""
 
     number: int
     folders: tuple[str, ...] | None
@@ -47,7 +47,8 @@ class _Holder(NamedTuple):
         if self.folders is None:
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
             return _ENTRY.pack(b"z", self.number, offset)
-        return f"f{self.number}/{'/'.join((*self.folders, name))}".encode(*_NAMES)
+        within = f"/{name}" if name else f"\0{offset}"
+        return f"f{self.number}/{'/'.join(self.folders)}{within}".encode(*_NAMES)
 
 
 def _sorting(place: _Place) -> bytes:
@@ -152,7 +153,10 @@ class Sharing(tempdb.Scratch):
         if isinstance(extent, ZipExtent):
             holder, place = _Holder(extent.archive, None), (extent.offset, "")
         else:
-            holder, place = _Holder(extent.root, extent.path[:-1]), (len(extent.path[-1]), extent.path[-1])
+            *_, name = extent.path
+            holder, place = _Holder(extent.root, extent.path[:-1]), (len(name), name)
+            if extent.offset is not None:  # packed as it is, in one file with others
+                holder, place = _Holder(extent.root, extent.path), (extent.offset, "")
         key = holder.bytes(place)
         said = _said(
             container, lob.cell.length, *((digest.algorithm, digest.value) if digest else (None, None))

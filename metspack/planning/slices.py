@@ -209,12 +209,11 @@ class Slice:
         )
 
     def add_run(self, run: LobRun) -> None:
-        """Append LOBs that go together; raises ``TargetError``."""
+        """Append LOBs that are alike; raises ``TargetError``."""
         self._flush()
         shared = tuple(getattr(run.shared, name) for name in _SHARED)
-        self._file.write(
-            _run_line(shared, (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents))
-        )
+        columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
+        self._file.write(_run_line(shared, columns))
 
     def _flush(self) -> None:
         shared = self._shared

@@ -21,7 +21,7 @@ from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
 from metspack.layouts.interface import FolderStyle
 from metspack.mets.filetable import Placements
-from metspack.model import Budgets, LobPlace, LobRef
+from metspack.model import Budgets, LobPlace, LobRef, LobRun
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import slices
@@ -109,6 +109,12 @@ class _RestoreTally:
     unnamed: int = 0
     columns: set[Column] = field(default_factory=set)
 
+    def take_run(self, run: LobRun) -> None:
+        """Count LOBs that lie in files of their own."""
+        self.lobs += len(run)
+        self.columns.add(column_of(run.lob(0).place))
+        self.bytes += sum(run.sizes)
+
 
 def restore_files(
     path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
@@ -131,8 +137,11 @@ def restore_files(
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
         with slices.Slice(slices.path(staging.work, 0)) as found:
-            for lob in _find_lobs(source, sharing, progress, tally):
-                found.add(lob)
+            for each in _find_lobs(source, sharing, progress, tally):
+                if isinstance(each, LobRun):
+                    found.add_run(each)
+                else:
+                    found.add(each)
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -151,10 +160,16 @@ def restore_files(
 
 def _find_lobs(
     source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally
-) -> Iterator[LobRef]:
+) -> Iterator[LobRun | LobRef]:
     """Yield the LOBs to be restored; raises ``SourceError`` when a selected LOB is not found."""
     missing = set(source.selection.only)
     for lob in _read_selected(source, progress, tally):
+        if isinstance(lob, LobRun):
+            tally.take_run(lob)
+            for number in range(len(lob)) if missing else ():
+                missing.difference_update(source.selection.met(lob.lob(number).place.id))
+            yield lob
+            continue
         missing.difference_update(source.selection.met(lob.place.id))
         if sharing.is_first(lob, ""):
             tally.lobs += 1
@@ -168,12 +183,12 @@ def _find_lobs(
             raise _absent(source, each)
 
 
-def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRef]:
+def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRun | LobRef]:
     if isinstance(source, PackagedArchive):
         progress.stage("Reading tables", source.weight())
         yield from source.lobs(read=progress.advance)
     else:
-        yield from source.lobs()
+        yield from source.lob_runs()
     for lob in source.unnamed():
         tally.unnamed += 1
         yield lob

@@ -28,7 +28,7 @@ from metspack.layouts.interface import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import LobCell, LobRef, ZipExtent
+from metspack.model import LobCell, LobRef, LobRun, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
 from metspack.planning import assignment, slices
@@ -241,9 +241,24 @@ class _RestoreWork:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
-            for lob, _ in slices.entries(slices.path(self.staging.work, number)):
-                name = self._entry(lob.cell)
-                yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
+            for each in slices.runs(slices.path(self.staging.work, number)):
+                for lob, blocks in self._contents(each, holdings):
+                    yield Added(name=self._entry(lob.cell), blocks=blocks, size=lob.size, method=method)
+
+    def _contents(
+        self, each: LobRun | slices.Entry, holdings: OpenHoldings
+    ) -> Iterator[tuple[LobRef, Iterable[bytes]]]:
+        """Yield LOBs with their bytes, which are proven when these have been read."""
+        if not isinstance(each, LobRun):
+            yield each[0], self._proven(each[0], holdings)
+            return
+        for number, data in enumerate(holdings.proven_contents(each)):
+            lob = each.lob(number)
+            if data is None:
+                yield lob, self._proven(lob, holdings)
+            else:
+                self.progress.advance(len(data))
+                yield lob, (bytes(data),)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""

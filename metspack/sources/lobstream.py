@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.containers import zipreader
-from metspack.digests import Hashers
+from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium
@@ -53,6 +53,12 @@ class OpenHoldings(Closable):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
         return entries.contents(self._holdings.roots[extent.root], extent)
 
+    def small(self, extent: Extent) -> bytes | memoryview | None:
+        """Return the bytes of one zip entry, as ``small_contents`` does those of many; None of a file."""
+        if not isinstance(extent, ZipExtent):
+            return None
+        return zipreader.small_content(self._medium(extent.archive), extent)
+
     def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield the bytes of each LOB of a run, None for one that ``contents`` has to look at.
 
@@ -67,6 +73,19 @@ class OpenHoldings(Closable):
             stamped = zip(run.sizes, *stamps, strict=True)
             root = self._holdings.roots[shared.holding]
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
+
+    def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
+        """Yield the same as ``small_contents``, but None as well for what has not its digests."""
+        shared = run.shared
+        stated = [
+            (digest_function(name), values)
+            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
+            if name in OCTETS
+        ]
+        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        for number, data in enumerate(self.small_contents(run)):
+            is_proven = data is not None and all(digest(data) == values[number] for digest, values in stated)
+            yield data if is_known and is_proven else None
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)

@@ -12,7 +12,7 @@ from metspack.inspecting.verification import Fault, Verdict, Verification, Verif
 from metspack.model import LobRef
 from metspack.sources import opening
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import PART_DIGEST
+from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES, Row, Sample
 from tests.siard.forging import Table, column, siard
@@ -175,3 +175,24 @@ def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
 def test_every_lob_of_a_real_archive_is_proven(parts: tuple[str, ...], lobs: int) -> None:
     faults, counts = verified(shared("data", "siard", *parts))
     assert (faults, counts.algorithms["MD5"], counts.unmeasured) == ([], lobs, 0)
+
+
+def test_small_lobs_are_verified_alike_at_once_and_in_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "é😀".encode()
+    path = archive(
+        tmp_path,
+        a=(b"abc", f"length='3' {md5(b'abc')}"),
+        b=(b"abc", f"length='3' {md5(b'other')}"),
+        c=(text, f"length='2' {md5(text)}"),
+        d=(b"abc", "length='2'"),
+        e=(b"crc", "length='3'"),
+        f=(b"", f"length='0' {md5(b'')}"),
+        g=(b"nothing", ""),
+    )
+    path.write_bytes(path.read_bytes().replace(b"crc", b"???"))
+    at_once = verified(path)
+    monkeypatch.setattr(OpenHoldings, "small", lambda *_: None)
+    assert at_once == verified(path)
+    assert [each.fault for each in at_once[0]] == [Fault.DIGEST, Fault.LENGTH, Fault.UNREADABLE]

@@ -20,6 +20,7 @@ from metspack.building.options import PackageOptions
 from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
+from metspack.merging import merge
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
@@ -100,6 +101,41 @@ def test_the_manifests_are_those_of_the_files(made: Path, tmp_path: Path) -> Non
         if "/" in path and not path.endswith("/")
     }
     assert lines == [f"{hashlib.sha256(files[path]).hexdigest()}  {path}" for path in sorted(files)]
+
+
+def _as_link(file: Path) -> None:
+    file.rename(file.with_name("kept"))
+    file.symlink_to("kept")
+
+
+_CHANGES: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda _file: None,
+    "another byte": lambda file: file.write_bytes(file.read_bytes()[:-1] + b"!"),
+    "longer": lambda file: file.write_bytes(file.read_bytes() + b"!"),
+    "gone": lambda file: file.unlink(),
+    "a link": _as_link,
+}
+
+
+@pytest.mark.parametrize("change", _CHANGES)
+@pytest.mark.parametrize("checksum", ["MD5", "SHA-512"])
+def test_files_are_copied_alike_together_and_one_by_one(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, checksum: str
+) -> None:
+    file = max((each for each in out.rglob("*.bin") if each.name.endswith("record4.bin")), key=str)
+    _CHANGES[change](file)
+
+    def outcome(name: str) -> object:
+        try:
+            result = put_together(out, target=tmp_path / name, checksum=checksum)
+        except SourceError as error:
+            return error.message, error.hint
+        return replace(result, target=out), tree(tmp_path / name)
+
+    together = outcome("together")
+    monkeypatch.setattr(merge, "_likeness", lambda _file: None)
+    assert together == outcome("one by one")
+    assert (change == "nothing") is (tmp_path / "together").exists()
 
 
 def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,3 +110,16 @@ def test_lobs_that_come_together_are_first_as_one_by_one(
         assert (together.count, together.copies) == (alone.count, alone.copies)
         assert list(together.words()) == list(alone.words())
         assert all(together.first(lob.place.id) == alone.first(lob.place.id) for _, lob in lobs)
+
+
+def test_what_lies_in_one_tar_file_at_several_offsets_is_not_shared() -> None:
+    first = lob(1)
+    (extent,) = first.extents
+    assert isinstance(extent, FileExtent)
+    packed = [
+        replace(lob(row), extents=(replace(extent, offset=offset),))
+        for row, offset in enumerate((512, 1024, 512), start=1)
+    ]
+    with Sharing() as sharing:
+        assert [sharing.is_first(each, "") for each in packed] == [True, True, False]
+        assert sharing.first("s0.t0.c1.r3") == "s0.t0.c1.r1"

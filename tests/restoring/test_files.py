@@ -21,6 +21,7 @@ from metspack.building.build import BuildOptions, Built
 from metspack.building.convert import convert_package
 from metspack.building.inplace import describe_in_place
 from metspack.building.options import PackageOptions
+from metspack.containers.ipwriter import FORMS
 from metspack.errors import SourceError, TargetError
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
@@ -341,12 +342,15 @@ def test_an_entry_whose_usual_name_is_taken_gets_the_next_that_is_free(
     assert again.sha256 == hashlib.sha256((tmp_path / "Back.siard").read_bytes()).hexdigest()
 
 
-def test_a_package_without_an_archive_gives_its_files(northwind: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pack", [None, *FORMS])
+def test_a_package_without_an_archive_gives_its_files(
+    pack: str | None, northwind: Path, tmp_path: Path
+) -> None:
     with zipfile.ZipFile(northwind) as archive:
         for name in archive.namelist():
             if "/lob" in name:
                 archive.extract(name, tmp_path / "loose")
-    built(tmp_path / "loose", tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=9_000)))
+    built(tmp_path / "loose", tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=9_000), pack=pack))
     restore_files(tmp_path / "package", tmp_path / "files")
     expected = tree(tmp_path / "loose")
     assert {name: tree(tmp_path / "files")[name] for name in expected} == expected

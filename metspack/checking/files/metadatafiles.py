@@ -95,8 +95,7 @@ INSERT INTO apart_object SELECT path, line, document, algorithm, digest FROM (
 WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = p.path AND e.algorithm = p.algorithm)
 AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
     WHERE l.path = p.path AND f.algorithm = p.algorithm)
-AND (p.path, p.algorithm) NOT IN (
-    SELECT c.path, c.algorithm FROM cell c WHERE NOT c.inside AND c.algorithm IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = p.path AND c.algorithm = p.algorithm AND NOT c.inside)
 ORDER BY p.document, p.line
 """
 # Where no location leads anywhere they may be meant from another folder, of files that nothing else tells.

@@ -24,55 +24,8 @@ from metspack.mets import PLAIN_METS, is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.model import Digest, Finding
-from metspack.packages.metsfiles import split_lob
+from metspack.packages.metsfiles import plain_files, split_lob
 from metspack.uris import Repair
-
-_DIGITS = re.compile(r"[0-9]*")
-_LONGEST_SIZE = 18
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainRun:
-    """What a run of files has in common, and a row for each: ID, GROUPID, line, size, digest, href, SEQ."""
-
-    algorithm: str
-    rows: Iterator[tuple[str, str | None, int, int, str, str, str | None]]
-
-
-def plain_files(run: Run) -> PlainRun | None:
-    """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
-    ids, hrefs = run.columns.get("id"), run.columns.get("href")
-    sizes = _sizes(run.columns.get("size", ()))
-    algorithm, found = _digests(run)
-    if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
-        return None
-    groups = run.columns.get("groupid") or repeat(None)
-    places = run.columns.get("seq") or repeat(None)
-    return PlainRun(
-        algorithm=algorithm,
-        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, places, strict=False),
-    )
-
-
-def _sizes(texts: Sequence[str]) -> Iterable[int] | None:
-    lengths = set(map(len, texts)) or {0}
-    if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
-        return None
-    return map(int, texts)
-
-
-def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
-    """Return the algorithm of all CHECKSUMs and their values; None when one is not as it should be."""
-    kinds, values = run.columns.get("checksum_type", ()), run.columns.get("checksum", ())
-    algorithm = digests.algorithm_name(kinds[0]) if kinds and kinds.count(kinds[0]) == len(kinds) else None
-    text = "".join(values)
-    if algorithm is None or set(map(len, values)) != {2 * digests.OCTETS[algorithm]}:
-        return None, ()
-    if not _HEXADECIMAL.fullmatch(text):
-        return None, ()
-    return algorithm, values if text == text.lower() else [each.lower() for each in values]
-
 
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"

@@ -1,0 +1,289 @@
+"""LOBs that are alike are read together, with the same result as one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.data import make_stored
+from metspack.building import build
+from metspack.building.build import BuildOptions
+from metspack.errors import SourceError
+from metspack.files import reading
+from metspack.locations.resolver import Resolver
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits, LobRef, LobRun
+from metspack.packages import source as packages_source
+from metspack.packages.index import Index, MetsTables
+from metspack.packages.package import Package
+from metspack.packages.source import PackagedLobs
+from metspack.restoring import roundtrip
+from tests.conftest import CHECKOUT
+from tests.packages.forge import md5
+
+GOLDEN = sorted((CHECKOUT / "samples" / "northwind" / "golden").iterdir())
+SOFTWARE = Software(name="metspack", version="metspack 0")
+_TABLES = ("mets", "entry", "whole", "mptr", "mapped")
+_CHILD = "loose_lobseg_1/mets.xml"
+_TENTH = "s0.t0.c2.r20"
+
+
+def _exchange(old: str, new: str) -> Callable[[Path], None]:
+    def damage(package: Path) -> None:
+        mets = package / _CHILD
+        text = mets.read_text(encoding="utf-8")
+        assert old in text
+        mets.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return damage
+
+
+def _of_file(old: str, new: str) -> Callable[[Path], None]:
+    """Return a change of the entry of one LOB in the middle of others."""
+
+    def damage(package: Path) -> None:
+        mets = package / _CHILD
+        before, found, after = mets.read_text(encoding="utf-8").partition(f'ID="{_TENTH}"')
+        assert found
+        assert old in after
+        mets.write_text(before + found + after.replace(old, new, 1), encoding="utf-8")
+
+    return damage
+
+
+def _path(package: Path) -> Path:
+    return package / "loose_lobseg_1/content/schema0/table0/lob2/record19.bin"
+
+
+def _as_link(package: Path) -> None:
+    kept = package / "kept"
+    _path(package).rename(kept)
+    _path(package).symlink_to(kept)
+
+
+def _as_folder(package: Path) -> None:
+    _path(package).unlink()
+    _path(package).mkdir()
+
+
+DAMAGES: Mapping[str, Callable[[Path], None]] = {
+    "nothing": lambda _package: None,
+    "id in spaces": _exchange(f'ID="{_TENTH}"', f'ID=" {_TENTH} "'),
+    "no id": _exchange(f'ID="{_TENTH}" ', ""),
+    "id of another": _exchange(f'ID="{_TENTH}"', 'ID="s0.t0.c2.r2"'),
+    "id that is no place": _exchange(f'ID="{_TENTH}"', 'ID="x"'),
+    "digest in capitals": _of_file('CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="md5"'),
+    "unknown algorithm": _of_file('CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="CRC32"'),
+    "no size": _of_file(' SIZE="6"', ""),
+    "another size": _of_file(' SIZE="6"', ' SIZE="7"'),
+    "size in words": _of_file(' SIZE="6"', ' SIZE="six"'),
+    "media type": _of_file('MIMETYPE="application/octet-stream"', 'MIMETYPE=" image/png "'),
+    "no media type": _of_file(' MIMETYPE="application/octet-stream"', ""),
+    "part without a map": _exchange(f'ID="{_TENTH}"', f'ID="{_TENTH}.p0" GROUPID="{_TENTH}" SEQ="0"'),
+    "same file": _of_file("record19.bin", "record18.bin"),
+    "file of another segment": _of_file("content/schema0", "../loose_lobseg_0/content/schema0"),
+    "file outside": _of_file("content/schema0", "../../content/schema0"),
+    "file that is a METS": _of_file("record19.bin", "mets.xml"),
+    "file that is an archive": _of_file("record19.bin", "record19.siard"),
+    "link": _as_link,
+    "folder": _as_folder,
+    "gone": lambda package: _path(package).unlink(),
+    "shorter": lambda package: os.truncate(_path(package), 3),
+    "no folder": lambda package: shutil.rmtree(_path(package).parent),
+}
+
+
+@pytest.fixture(scope="module")
+def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of 36 LOBs in two columns, without an archive."""
+    folder = tmp_path_factory.mktemp("runs")
+    for row in range(30):
+        for column in (2, 3)[: 2 if row < 6 else 1]:
+            file = folder / f"loose/content/schema0/table0/lob{column}/record{row}.bin"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(b"lob %02d" % row)
+    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18))
+    build.build(folder / "loose", folder / "package", options)
+    return folder / "package"
+
+
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of an archive with 36 LOBs of six bytes."""
+    folder = tmp_path_factory.mktemp("archived")
+    make_stored(folder / "loose.siard", 36, 6)
+    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18))
+    build.build(folder / "loose.siard", folder / "package", options)
+    return folder / "package"
+
+
+@pytest.fixture(params=DAMAGES)
+def damaged(loose: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return _damaged(loose, tmp_path / "package", request.param)
+
+
+def _part_beside(package: Path) -> None:
+    shutil.copy(_path(package), _path(package).with_name("record19.bin.0"))
+
+
+def _another_byte(package: Path) -> None:
+    _path(package).write_bytes(b"wrong!")
+
+
+def _two_files(package: Path) -> None:
+    """Let a zip file stand beside the segment's folder, as if it were that."""
+    with zipfile.ZipFile(package / "loose_lobseg_1.zip", "w") as packed:
+        packed.writestr("content/schema0/table0/lob2/record19.bin", b"packed")
+
+
+def _in_cells(old: str, new: str) -> Callable[[Path], None]:
+    """Return a change of what the table says of a LOB."""
+
+    def damage(package: Path) -> None:
+        archive = package / "loose.siard"
+        with zipfile.ZipFile(archive) as source:
+            entries = [(each, source.read(each)) for each in source.infolist()]
+        assert any(re.search(old.encode(), data) for _, data in entries)
+        with zipfile.ZipFile(archive, "w") as target:
+            for each, data in entries:
+                target.writestr(each, re.sub(old.encode(), new.encode(), data, count=1))
+
+    return damage
+
+
+OF_ARCHIVES: Mapping[str, Callable[[Path], None]] = {
+    **DAMAGES,
+    "part beside": _part_beside,
+    "another byte": _another_byte,
+    "packed beside": _two_files,
+    "another length": _in_cells('(record19.bin" length)="6"', r'\1="9"'),
+    "no length": _in_cells('(record19.bin") length="6"', r"\1"),
+    "another digest": _in_cells(
+        'digest="[0-9A-F]{32}"( digestType="MD5" file="[^"]*record19)', f'digest="{"0" * 32}"\\1'
+    ),
+    "another LOB": _in_cells("record19.bin", "record20.bin"),
+    "no LOB": _in_cells("record19.bin", "record99.bin"),
+    "another folder": _in_cells(
+        "loose_lobseg_1/(content/schema0/table0/lob2/record19)", r"./loose_lobseg_1/\1"
+    ),
+}
+
+
+@pytest.fixture(params=OF_ARCHIVES)
+def damaged_archived(archived: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return _damaged(archived, tmp_path / "package", request.param)
+
+
+def _damaged(good: Path, package: Path, damage: str) -> Path:
+    shutil.copytree(good, package)
+    before = (package / _CHILD).read_bytes()
+    OF_ARCHIVES[damage](package)
+    _describe_anew(package, before)
+    return package
+
+
+def _describe_anew(package: Path, before: bytes) -> None:
+    """Let the parent say size and digest of the child's METS as it is now."""
+    after = (package / _CHILD).read_bytes()
+    parent = package / "mets.xml"
+    text = parent.read_text(encoding="utf-8").replace(md5(before), md5(after))
+    parent.write_text(text.replace(f'SIZE="{len(before)}"', f'SIZE="{len(after)}"'), encoding="utf-8")
+
+
+def _tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    with Package(path) as package:
+        index: Index = package.index
+        return {name: list(index.rows(f"SELECT * FROM {name} ORDER BY id")) for name in _TABLES}  # noqa: S608
+
+
+def _both_ways(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, made: Callable[[], Any], *, nothing: object
+) -> tuple[Any, Any]:
+    together = made()
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, lambda *_: nothing)
+        return together, made()
+
+
+def _lobs(path: Path) -> tuple[list[LobRef], str, list[str]]:
+    """Return the LOBs up to the first that cannot be read, what is said of that, and the remarks."""
+    found: list[LobRef] = []
+    with packages_source.opened(path) as source:
+        try:
+            found.extend(source.lobs())
+        except SourceError as error:
+            return found, f"{error.message} {error.hint}", []
+        return found, "", list(source.remarks())
+
+
+@pytest.mark.parametrize("package", GOLDEN, ids=lambda path: path.name)
+def test_files_are_indexed_alike_in_golden_packages(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _both_ways(
+        monkeypatch, MetsTables, "_take_run", lambda: _tables(package), nothing=False
+    )
+    assert together == apart
+
+
+def test_files_are_indexed_alike_in_odd_packages(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _both_ways(
+        monkeypatch, MetsTables, "_take_run", lambda: _tables(damaged), nothing=False
+    )
+    assert together == apart
+    assert len(together["entry"]) > 36
+
+
+def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _both_ways(monkeypatch, Package, "listed_files", lambda: _lobs(damaged), nothing={})
+    assert together == apart
+
+
+def _proof(path: Path) -> tuple[list[str], object]:
+    with Package(path) as package:
+        proof = roundtrip.proven(package)
+        return [each.message for each in proof], proof.summary
+
+
+def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = _proof(damaged_archived)
+    monkeypatch.setattr(Resolver, "stated_files", lambda *_: None)
+    named_alone = _proof(damaged_archived)
+    monkeypatch.setattr(Package, "listed_files", lambda *_: {})
+    assert together == named_alone == _proof(damaged_archived)
+
+
+def test_lobs_of_archives_are_found_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _both_ways(
+        monkeypatch, Package, "listed_files", lambda: _lobs(damaged_archived), nothing={}
+    )
+    assert together == apart
+
+
+def test_plain_lobs_come_together(loose: Path) -> None:
+    with packages_source.opened(loose) as source:
+        assert isinstance(source, PackagedLobs)
+        runs = list(source.lob_runs())
+        lengths = [len(each) for each in runs if isinstance(each, LobRun)]
+        assert sum(lengths) == 36
+        assert lengths == [1] * 12 + [6, 18]  # row by row, and then from segment to segment
+        flat = chain.from_iterable(
+            map(each.lob, range(len(each))) for each in runs if isinstance(each, LobRun)
+        )
+        assert list(flat) == list(source.lobs())
+
+
+def test_what_is_no_regular_file_has_no_status(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"1")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "folder").mkdir()
+    first, *others = reading.statuses(tmp_path, (), ["file", "link", "folder", "nothing"])
+    assert first is not None
+    assert first[0] == 1
+    assert others == [None, None, None]
