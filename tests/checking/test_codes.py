@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import ALL_CODES, Code, Level, check
+from metspack.checking.archives.lobsearch import Finder
 from metspack.model import Severity
 from metspack.reporting import model as reporting
 from tests.findings import ordered
+from tests.laws import spread
 from tests.packages.cases import HERE, KINDS, Case, cases
 
 # Permission cannot be taken from the administrator, 64 MB of METS are no test data, archives in other forms
@@ -29,6 +31,20 @@ def test_a_case_gives_exactly_the_codes_in_its_name(case: Case, tmp_path: Path) 
     assert gravest is KINDS[case.kind], shown
     for each in found:
         assert each.path, shown
+
+
+OF_CELLS = [each for each in cases() if any(code[0] in "SZ" for code in each.codes)]
+
+
+@pytest.mark.parametrize("case", spread(OF_CELLS, 5), ids=lambda case: case.id)
+def test_cells_that_go_together_give_the_findings_of_each_by_itself(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = case.made(tmp_path)
+    roots = [package.with_name(each) for each in case.roots]
+    together = ordered(check(package, Level(case.level), roots=roots))
+    monkeypatch.setattr(Finder, "find_all", lambda *_: None)
+    assert ordered(check(package, Level(case.level), roots=roots)) == together
 
 
 def test_no_code_is_declared_twice() -> None:
