@@ -28,6 +28,7 @@ from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
+from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
 _DATA = "data"
@@ -190,7 +191,7 @@ class DataFiles:
         if listed is not None:
             *row, line = listed
             said = stated(*row, by=f"{container.mets} line {line}")
-            hashers = Hashers(said.algorithms)
+            hashers = ThreadedHashers(said.algorithms)
             mets = container.folder.joinpath(*below)
             self._add(number, read_mets(self._tables, container.ip, below, hashers)[0], mets)
             check_fixity(str(mets), said, hashers)
@@ -250,7 +251,7 @@ class DataFiles:
 
 def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
     """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
-    hashers = Hashers(said.algorithms)
+    hashers = ThreadedHashers(said.algorithms)
     for block in container.ip.blocks(names):
         hashers.update(block)
         yield block

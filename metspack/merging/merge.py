@@ -17,7 +17,7 @@ from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
-from metspack.digests import Hashers, digest_function
+from metspack.digests import digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading, tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
@@ -29,6 +29,7 @@ from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.model import SMALL
 from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity, together
+from metspack.processes import ThreadedHashers
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -261,7 +262,7 @@ class _MergeWork:
 
     def _copy_one(self, file: DataFile, folder: Folder, wholes: Wholes) -> PlacedFile:
         algorithms = filetable.algorithms(self.options.algorithm)
-        hashers = Hashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+        hashers = ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
         whole = wholes.start_file(file, self.options.algorithm)
         source = file.container.folder.joinpath(*file.names)
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from metspack.digests import OCTETS, Hashers
+from metspack.digests import OCTETS
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
@@ -23,6 +23,7 @@ from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
 from metspack.packages.lobs import ListedFile, together
 from metspack.packages.package import Package
+from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import tables
 from metspack.siard.metadata import Table
@@ -103,7 +104,7 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
     for file, digest in package.index.digests_of(path):
         if digest.algorithm not in OCTETS:
             continue
-        name, hashers = "/".join(file), Hashers((digest.algorithm,))
+        name, hashers = "/".join(file), ThreadedHashers((digest.algorithm,))
         try:
             place = uncompressed(package.root, file, package.index.files.inside(file))
             with Medium((place,)) as medium:

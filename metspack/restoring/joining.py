@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from metspack.digests import OCTETS, Hashers
+from metspack.digests import OCTETS
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
@@ -19,6 +19,7 @@ from metspack.packages.files import Inflated, open_part
 from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.packages.proofs import Evidence, Proving
+from metspack.processes import ThreadedHashers
 from metspack.restoring.lobfile import ArchivedLob, LobFile, found
 from metspack.sizes import ByteRange
 
@@ -128,7 +129,7 @@ def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
             f"({part.source}); expected one of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    hashers = Hashers([] if digest is None else [digest.algorithm])
+    hashers = ThreadedHashers([] if digest is None else [digest.algorithm])
     for block in medium.chunks():
         hashers.update(block)
     if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:

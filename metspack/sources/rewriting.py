@@ -22,6 +22,7 @@ from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.layouts.interface import FolderUse
 from metspack.model import CellRun, Digest, LobCell, number_of
+from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
@@ -118,11 +119,7 @@ def rewrite(
             if moved.is_innermost:
                 noted = _with_fields_noted(noted, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
-                spliced_table,
-                table=table,
-                budgets=archive.budgets,
-                value=noted,
-                version=version,
+                spliced_table, table=table, budgets=archive.budgets, value=noted, version=version
             )
         if upgrade is not None:
             splices[table.path] = _upgraded(table, splices.get(table.path))
@@ -145,7 +142,7 @@ def copy(
     container = archive.container
     if container is None or archive.prefix or (seals and container.hollow()[0]):
         return _sealed_copy(archive, target, algorithms, work)
-    hashers, sealed = Hashers(algorithms), Hashers({each.algorithm for each in archive.metadata.digests})
+    hashers, sealed = ThreadedHashers(algorithms), _seals(archive)
     with writing.NewFile(target) as file:
         end = sealed_size(archive) if seals else 0
         for start, stop, hashing in ((0, end, (hashers, sealed)), (end, container.size, (hashers,))):
@@ -157,6 +154,10 @@ def copy(
         writing.remove(target)
         return _sealed_copy(archive, target, algorithms, work)
     return hashers
+
+
+def _seals(archive: Archive) -> Hashers:
+    return ThreadedHashers({digest.algorithm for digest in archive.metadata.digests})
 
 
 def _sealed_copy(archive: Archive, target: Path, algorithms: Iterable[str], work: Path) -> Hashers:
@@ -263,11 +264,11 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         _add(writer, archive, changes)
-        seals = Hashers({digest.algorithm for digest in archive.metadata.digests})
+        seals = _seals(archive)
         _hash(seals, writer)
         _write_header(writer, archive, changes, seals)
         writer.finish(b"" if archive.container is None else archive.container.comment)
-        hashers = Hashers(algorithms)
+        hashers = ThreadedHashers(algorithms)
         _hash(hashers, writer)
         writer.file.close()
     except BaseException:
@@ -363,7 +364,7 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
     container = archive.container
     if container is None or archive.prefix:
         return
-    hashers = Hashers({digest.algorithm for digest in archive.metadata.digests})
+    hashers = _seals(archive)
     for block in raw_bytes(container.medium, str(container.path), 0, sealed_size(archive)):
         hashers.update(block)
         read(len(block))
