@@ -235,6 +235,14 @@ class LobRun:
         )
 
 
+@unique
+class LinkMode(Enum):
+    """Treatment of LOBs that are whole files: ``COPY``, or ``HARDLINK``, another name of the same file."""
+
+    COPY = "copy"
+    HARDLINK = "hardlink"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The limits of a segment; None is no limit. A segment may reach its limits exactly.

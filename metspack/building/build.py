@@ -11,6 +11,7 @@ from metspack import layouts
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
+from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
@@ -24,7 +25,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
-from metspack.model import Limits, Segment
+from metspack.model import Limits, LinkMode, Segment
 from metspack.planning import assignment, planfile
 from metspack.planning.assignment import Column, Course
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
@@ -32,6 +33,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.siard.upgrade import Upgrade
+from metspack.sizes import counted
 from metspack.sources import opening, rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
@@ -54,8 +56,9 @@ class BuildOptions(PackageOptions):
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
-    that is a folder one file. ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None leaves its
-    version.
+    that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
+    of such a file is one of the package. ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None
+    leaves its version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -71,6 +74,7 @@ class BuildOptions(PackageOptions):
     mapping_uri: str | None = None
     lob_manifest: bool = False
     pack: str | None = None
+    link_mode: LinkMode = LinkMode.COPY
     jobs: int | None = 1
 
 
@@ -78,7 +82,8 @@ class BuildOptions(PackageOptions):
 class Built:
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
-    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
+    ``linked`` of the ``files`` are hard links, None where none was to be.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
     ``unopened`` are the archives that no reader of their version of SIARD opens.
     """
@@ -95,6 +100,7 @@ class Built:
     warnings: tuple[str, ...]
     readers: Readership | None = None
     unopened: tuple[str, ...] = ()
+    linked: int | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -162,6 +168,11 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
+        if is_packed and options.link_mode is LinkMode.HARDLINK:
+            raise ConfigError(
+                "--link-mode hardlink cannot be combined with --pack",
+                hint="The file of a packed IP holds the bytes of its LOBs: leave one of the two out.",
+            )
         self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
             check_style(self.style, self.version)
@@ -195,8 +206,9 @@ class BuildWork:
                 assignment.keep_columns(self.archive, self.stays, departures)
                 if self.options.siard_version is not None:
                     self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+            links = self._links(staging, course)
             files, size = self.needed(course)
-            check_space(staging, files=files, bytes_=size)
+            check_space(staging, files=files - links.lobs, bytes_=size - links.bytes)
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
@@ -229,10 +241,31 @@ class BuildWork:
             layout=self.layout.name,
             split=course.split,
             kept=self.kept,
-            warnings=(*self.warnings, *remarked, *missed, *checked),
+            warnings=(*self.warnings, *remarked, *missed, *checked, *_words_on(links, course)),
             readers=self._readers(course),
             unopened=self._unopened(),
+            linked=links.lobs if self._is_linking else None,
         )
+
+    @property
+    def _is_linking(self) -> bool:
+        return self.options.link_mode is LinkMode.HARDLINK
+
+    def _links(self, staging: Partial, course: Course) -> Links:
+        """Return the LOBs that are to be hard-linked.
+
+        Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
+        """
+        if not self._is_linking:
+            return Links()
+        found = planned_links(staging.work, range(len(course.segments)), staging.device())
+        if course.lobs and not found.lobs:
+            raise ConfigError(
+                "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
+                "segment",
+                hint="Leave --link-mode hardlink out.",
+            )
+        return found
 
     def _unopened(self) -> tuple[str, ...]:
         """Return the path of the archive when readers of its version do not open it."""
@@ -319,6 +352,7 @@ class BuildWork:
                 accepted=self.options.accepted,
                 identify=self.options.identify,
                 prefix=self.prefix,
+                links=self._is_linking,
             )
             for numbers in course.tasks()
         )
@@ -454,6 +488,17 @@ class BuildWork:
         """Yield what the paths of each segment in the manifests begin with, and its number."""
         for spot in spots:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
+
+
+def _words_on(links: Links, course: Course) -> Iterator[str]:
+    """Yield a warning on what hard links mean, where there are any."""
+    if links.lobs:
+        others = course.lobs - links.lobs
+        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+        yield (
+            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
+            "such a file is an edit of the package too"
+        )
 
 
 def division(options: BuildOptions, version: str | None) -> Division:

@@ -1,4 +1,4 @@
-"""Copying a segment's LOBs to their place while hashing them: each byte is read once.
+"""Copying or linking a segment's LOBs to their place while hashing them: each byte is read once.
 
 A segment is placed knowing only its own slice of the plan, so segments can be placed in any order
 and by any number of processes with the same result.
@@ -7,20 +7,73 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
-from metspack.containers.ipwriter import Destination
+from metspack.containers.ipwriter import Destination, Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
-from metspack.files import writing
+from metspack.errors import SourceError, TargetError
+from metspack.files import reading, writing
+from metspack.files.byteranges import Stamp
 from metspack.layouts import Layout
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
-from metspack.model import LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import FileExtent, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.planning import slices
 from metspack.planning.slices import Entry
-from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """LOBs that are hard-linked: their number, and their bytes."""
+
+    lobs: int = 0
+    bytes: int = 0
+
+
+def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
+    """Return the LOBs of some segments that can be hard-linked: those that are whole files.
+
+    ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
+    another device.
+    """
+    lobs = size = 0
+    for number in segments:
+        for each in slices.runs(slices.path(work, number)):
+            if isinstance(each, LobRun):
+                if each.shared.folders is None:
+                    continue
+                devices = each.extents[-1]
+                if devices.count(device) != len(devices):
+                    odd = next(at for at, found in enumerate(devices) if found != device)
+                    raise _is_elsewhere(each.lob(odd))
+                lobs += len(each)
+                size += sum(each.sizes)
+            elif each[1] is None and (extent := _whole_file(each[0])) is not None:
+                if extent.device != device:
+                    raise _is_elsewhere(each[0])
+                lobs += 1
+                size += extent.size
+    return Links(lobs=lobs, bytes=size)
+
+
+def _is_elsewhere(lob: LobRef) -> TargetError:
+    return TargetError(
+        f"{what(lob)} lies on another file system than the target, and a hard link cannot lead there",
+        hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, and they "
+        "are copied.",
+    )
+
+
+def _whole_file(lob: LobRef) -> FileExtent | None:
+    """Return the file that a LOB is, None for one that is in parts, or in another file."""
+    extent = lob.extents[0]
+    is_whole = len(lob.extents) == 1 and extent.size == lob.size
+    return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
 
 
 class Placing:
@@ -32,6 +85,7 @@ class Placing:
     files get those of the manifests as well. ``identifying`` identifies formats, None
     for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
     taken and proven, but for those of runs that are as their cells say; ``joined`` as well with one in parts.
+    ``links``: what is a whole file becomes a hard link in folders, and is read and proven all the same.
     """
 
     def __init__(
@@ -47,8 +101,10 @@ class Placing:
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
         prefix: str = "",
+        links: bool = False,
     ) -> None:
         self._holdings = holdings
+        self._links = links
         self._layout = layout
         self._prefix = prefix
         self._checksum = checksum
@@ -111,19 +167,44 @@ class Placing:
                     sha256=own["SHA-256"],
                 )
 
-        for number, data in enumerate(self._holdings.small_contents(run)):
+        links = self._link_folder(segment) if shared.folders is not None else None
+        contents = self._holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+        for number, data in enumerate(contents):
             if data is not None:
                 found = [digest(data) for digest in functions]
                 if all(found[at] == values[number] for at, values in expected):
-                    segment.put_small(paths[number], data)
+                    if links is None:
+                        segment.put_small(paths[number], data)
                     digests.append(found)
                     self._moved(len(data))
                     continue
             yield from placed(number)
             digests.clear()
             start = number + 1
+            if links is not None:
+                links.take_back(paths[number])
             yield self._place_one(run.lob(number), None, segment)
         yield from placed(len(run))
+
+    def _link_folder(self, segment: Destination) -> Folder | None:
+        """Return the segment if whole files are linked into it."""
+        return segment if self._links and isinstance(segment, Folder) else None
+
+    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
+        """Link the files of a run to their places and return their bytes, which are read there.
+
+        What is hashed is then what lies in the package, whatever becomes of the name in the source.
+        """
+        shared, names = run.shared, run.extents[0]
+        try:
+            with self._holdings.open_folder(shared.holding, shared.folders or ()) as folder:
+                for path, name in zip(paths, names, strict=True):
+                    segment.link(path, folder, name)
+        except OSError:  # each by itself tells why
+            return repeat(None, len(run))
+        folder_path = segment.root / paths[0].rpartition("/")[0]
+        here = (path.rpartition("/")[2] for path in paths)
+        return self._holdings.linked_contents(run, folder_path, here, writing.sync_file)
 
     def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
         lob_id = self._prefix + lob.place.id
@@ -147,9 +228,25 @@ class Placing:
 
     def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         passage = self._passage(lob, (*self._of_file, *self._of_whole))
-        segment.put(path, self._passing(passage), lob.size)
+        folder, file = self._link_folder(segment), _whole_file(lob)
+        if folder is None or file is None:
+            segment.put(path, self._passing(passage), lob.size)
+        else:
+            self._link(passage, file, path, folder)
         self._ended(passage)
         return passage
+
+    def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
+        """Link a file, read it where it was found, and make sure that it is this one that was linked."""
+        try:
+            with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
+                folder.link(path, source, file.path[-1])
+            for _ in self._passing(passage):  # tells as well why there is nothing to link
+                pass
+            _check_link(file, folder, path)
+        except BaseException:
+            folder.take_back(path)
+            raise
 
     def _passing(
         self,
@@ -181,6 +278,22 @@ class Placing:
             self._ended(passage)
             self._joined(passage)
         return hashers
+
+
+def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
+    """Put a file that was linked on disk; raises ``SourceError`` unless it is the one that was read."""
+    found = Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
+    try:
+        with reading.opening(folder.root, path.split("/")) as descriptor:
+            is_same = Stamp.of(descriptor) == found
+            writing.sync_file(descriptor)
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise SourceError(
+            f"the file {where(file)} was changed while it was read",
+            hint="Wait until nothing else writes to it and start again.",
+        )
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

@@ -48,7 +48,8 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS.
+    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
+    ``links``: LOBs that are whole files are hard-linked.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -63,6 +64,7 @@ class SegmentTask:
     accepted: frozenset[str] = frozenset()
     identify: bool = False
     prefix: str = ""
+    links: bool = False
 
     @property
     def number(self) -> int:
@@ -218,6 +220,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 ended=proven.note_lob,
                 joined=proven.note_whole,
                 prefix=task.prefix,
+                links=task.links,
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _open_target(task, spot) as target:

@@ -111,12 +111,15 @@ def small_files(
     names: Iterable[str],
     stamps: Iterable[Status | None],
     buffer: memoryview,
+    *,
+    seen: Callable[[int], object] | None = None,
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
 
     Odd is what is not a regular file, cannot be read, does not fit, or has not this status (None for any),
     before it was read and afterwards: who needs to know more looks at it with ``opened``. No link is followed
-    below ``root``. What is yielded is there until the next is asked for.
+    below ``root``. What is yielded is there until the next is asked for. ``seen`` is called with the open
+    descriptor of each file that is not odd.
     """
     try:
         folder = opened_folder(root, folders)
@@ -126,14 +129,20 @@ def small_files(
     try:
         for name, stamp in zip(names, stamps, strict=False):
             try:
-                yield _small(folder, name, stamp, buffer)
+                yield _small(folder, name, stamp, buffer, seen)
             except OSError:
                 yield None
     finally:
         os.close(folder)
 
 
-def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> memoryview | None:
+def _small(
+    folder: int,
+    name: str,
+    stamp: Status | None,
+    buffer: memoryview,
+    seen: Callable[[int], object] | None,
+) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
         before = os.fstat(descriptor)
@@ -143,6 +152,8 @@ def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> 
             return None
         size = os.readv(descriptor, (buffer,))
         is_same = size == before.st_size and (stamp is None or _status(os.fstat(descriptor)) == stamp)
+        if is_same and seen is not None:
+            seen(descriptor)
         return buffer[:size] if is_same else None
     finally:
         os.close(descriptor)

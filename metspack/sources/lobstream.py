@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +74,26 @@ class OpenHoldings(Closable):
             stamped = zip(run.sizes, *stamps, strict=True)
             root = self._holdings.roots[shared.holding]
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
+
+    def linked_contents(
+        self, run: LobRun, folder: Path, names: Iterable[str], seen: Callable[[int], object]
+    ) -> Iterator[memoryview | None]:
+        """Yield the bytes of each LOB of a run of files as ``small_contents`` does, by other names of them.
+
+        ``names`` are those in ``folder``; None comes as well where one is that of another file. ``seen`` is
+        called with the descriptor of each file that was read.
+        """
+        stamped = zip(run.sizes, *run.extents[1:], strict=True)
+        yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
+
+    @contextmanager
+    def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
+        """Give the descriptor of a folder below a granted root for the length of a block; raises OSError."""
+        descriptor = reading.opened_folder(self._holdings.roots[root], folders)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)

@@ -134,6 +134,7 @@ def tell(
             "split_lobs": made.split,
             "kept_inside": made.kept,
             "readers": made.readers.document() if made.readers else [],
+            **({} if made.linked is None else {"hard_linked": made.linked}),
         },
         readers=made.readers,
         split=made.split,

@@ -107,6 +107,19 @@ For = Annotated[
     ),
 ]
 
+LinkModeOption = Annotated[
+    str,
+    option(
+        "--link-mode MODE",
+        "Make LOBs that are whole files copies (copy; the default), or other names of the same files "
+        "(hardlink), which are read and proven all the same: a later edit of such a file is an edit of the "
+        "package. The files must lie on the file system of the package; parts of LOBs and LOBs inside a zip "
+        "file are copied in any case.",
+        SAFETY,
+        choice=choices.link_modes,
+    ),
+]
+
 SiardVersion = Annotated[
     str | None,
     option(
