@@ -40,6 +40,7 @@ SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
     "metspack.building.build": "one build from source to publication, in its order",
+    "metspack.building.manifests": "every list of checksums: those written, and those trusted",
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",

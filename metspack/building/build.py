@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,8 +58,10 @@ class BuildOptions(PackageOptions):
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
-    of such a file is one of the package. ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None
-    leaves its version.
+    of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
+    ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
+    their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
+    1.0 as 2.2; None leaves its version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -75,6 +78,8 @@ class BuildOptions(PackageOptions):
     lob_manifest: bool = False
     pack: str | None = None
     link_mode: LinkMode = LinkMode.COPY
+    trust_checksums: tuple[str, ...] = ()
+    spot_check: str | None = None
     jobs: int | None = 1
 
 
@@ -83,7 +88,8 @@ class Built:
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where none was to be.
+    ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
+    ``manifests.TrustedTotals``, None where all checksums were computed.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
     ``unopened`` are the archives that no reader of their version of SIARD opens.
     """
@@ -101,6 +107,7 @@ class Built:
     readers: Readership | None = None
     unopened: tuple[str, ...] = ()
     linked: int | None = None
+    trusted: Mapping[str, int] | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -157,7 +164,16 @@ class BuildWork:
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
         check_reader(options)
-        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
+        self.dialect = building_options.dialect(
+            options,
+            self.name,
+            self.objid,
+            self.archive,
+            self.version,
+            trusted=manifests.trusted_sources(
+                options.trust_checksums, options.spot_check, has_cells=self.archive is not None
+            ),
+        )
         manifests.check(
             self.layout,
             options.dialect,
@@ -207,6 +223,7 @@ class BuildWork:
                 if self.options.siard_version is not None:
                     self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
             links = self._links(staging, course)
+            trusted = self._trust(staging, course)
             files, size = self.needed(course)
             check_space(staging, files=files - links.lobs, bytes_=size - links.bytes)
             journal.record(
@@ -245,6 +262,7 @@ class BuildWork:
             readers=self._readers(course),
             unopened=self._unopened(),
             linked=links.lobs if self._is_linking else None,
+            trusted=trusted,
         )
 
     @property
@@ -266,6 +284,26 @@ class BuildWork:
                 hint="Leave --link-mode hardlink out.",
             )
         return found
+
+    def _trust(self, staging: Partial, course: Course) -> dict[str, int] | None:
+        """Write what is known of the LOBs, if checksums are to be trusted; returns the numbers of them."""
+        options = self.options
+        if not options.trust_checksums:
+            return None
+        cells = manifests.CELLS in options.trust_checksums
+        paths = [Path(each) for each in options.trust_checksums if each != manifests.CELLS]
+        added = segments.digest_for_cells(options.algorithm) if options.add_digests else options.algorithm
+        with manifests.ChecksumLists(paths) as lists:
+            trust = manifests.Trust(
+                lists=lists,
+                cells=cells,
+                share=manifests.share(options.spot_check or manifests.SPOT_CHECK),
+                algorithms=tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, options.algorithm, added))),
+                roots=tuple(os.fsencode(each.resolve()) for each in self.source.holdings().roots),
+            )
+            totals = trust.write(staging.work, course)
+            self.warnings += totals.words(options.trust_checksums, lists)
+        return totals.numbers()
 
     def _unopened(self) -> tuple[str, ...]:
         """Return the path of the archive when readers of its version do not open it."""
@@ -353,6 +391,7 @@ class BuildWork:
                 identify=self.options.identify,
                 prefix=self.prefix,
                 links=self._is_linking,
+                trusts=bool(self.options.trust_checksums),
             )
             for numbers in course.tasks()
         )

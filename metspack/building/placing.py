@@ -7,7 +7,7 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -20,11 +20,13 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.layouts import Layout
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
-from metspack.model import FileExtent, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
+
+NOTHING_KNOWN = KnownDigests(values={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
                     raise _is_elsewhere(each.lob(odd))
                 lobs += len(each)
                 size += sum(each.sizes)
-            elif each[1] is None and (extent := _whole_file(each[0])) is not None:
+            elif each[1] is None and (extent := whole_file(each[0])) is not None:
                 if extent.device != device:
                     raise _is_elsewhere(each[0])
                 lobs += 1
@@ -69,7 +71,7 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
     )
 
 
-def _whole_file(lob: LobRef) -> FileExtent | None:
+def whole_file(lob: LobRef) -> FileExtent | None:
     """Return the file that a LOB is, None for one that is in parts, or in another file."""
     extent = lob.extents[0]
     is_whole = len(lob.extents) == 1 and extent.size == lob.size
@@ -118,20 +120,26 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
+    def place(
+        self,
+        found: Iterable[LobRun | Entry],
+        segment: Destination,
+        known: Iterable[KnownDigests] = repeat(NOTHING_KNOWN),
+    ) -> Iterator[Placed]:
         """Place LOBs and parts in a segment, yielding files once they are written, those of a run together.
 
+        ``known`` are digests of each of ``found`` that are not computed.
         Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
         where writing fails.
         """
-        for each in found:
+        for each, taken in zip(found, known, strict=False):
             if not isinstance(each, LobRun):
-                yield self._place_one(*each, segment)
+                yield self._place_one(*each, segment, taken)
             elif self._is_plain(each.shared):
-                yield from self._place_run(each, segment)
+                yield from self._place_run(each, segment, taken)
             else:
                 for number in range(len(each)):
-                    yield self._place_one(each.lob(number), None, segment)
+                    yield self._place_one(each.lob(number), None, segment, taken, number)
 
     def _is_plain(self, shared: RunShared) -> bool:
         """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
@@ -139,7 +147,7 @@ class Placing:
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
         return self._identifying is None and not is_asked and known
 
-    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
+    def _place_run(self, run: LobRun, segment: Destination, known: KnownDigests) -> Iterator[Placed]:
         """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
         shared = run.shared
         media_type = shared.media_type if shared.recorded is None else shared.recorded
@@ -168,29 +176,38 @@ class Placing:
                 )
 
         links = self._link_folder(segment) if shared.folders is not None else None
-        contents = self._holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+        columns = [known.values.get(name) for name in names] if known.values else []
+        if links is None:
+            contents = self._holdings.small_contents(run)
+        else:
+            contents = self._link_run(run, paths, links, _all_known(columns, known.compared))
         for number, data in enumerate(contents):
             if data is not None:
-                found = [digest(data) for digest in functions]
-                if all(found[at] == values[number] for at, values in expected):
+                if columns:
+                    found = _taken(functions, columns, number, data, known.compared)
+                else:
+                    found = [digest(data) for digest in functions]
+                if found and all(found[at] == values[number] for at, values in expected):
                     if links is None:
                         segment.put_small(paths[number], data)
                     digests.append(found)
-                    self._moved(len(data))
+                    self._moved(run.sizes[number])
                     continue
             yield from placed(number)
             digests.clear()
             start = number + 1
             if links is not None:
                 links.take_back(paths[number])
-            yield self._place_one(run.lob(number), None, segment)
+            yield self._place_one(run.lob(number), None, segment, known, number)
         yield from placed(len(run))
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it."""
         return segment if self._links and isinstance(segment, Folder) else None
 
-    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
+    def _link_run(
+        self, run: LobRun, paths: Sequence[str], segment: Folder, unread: Collection[int]
+    ) -> Iterator[memoryview | None]:
         """Link the files of a run to their places and return their bytes, which are read there.
 
         What is hashed is then what lies in the package, whatever becomes of the name in the source.
@@ -204,13 +221,16 @@ class Placing:
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
-        return self._holdings.linked_contents(run, folder_path, here, writing.sync_file)
+        return self._holdings.linked_contents(run, folder_path, here, seen=writing.sync_file, unread=unread)
 
-    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
+    def _place_one(
+        self, lob: LobRef, part: Part | None, segment: Destination, known: KnownDigests, number: int = 0
+    ) -> PlacedFile:
         lob_id = self._prefix + lob.place.id
         path = self._layout.lob_path(lob.place, lob.extension)
         if part is None:
-            whole = self._place_whole(lob, path, segment)
+            is_compared = number in known.compared
+            whole = self._place_whole(lob, path, segment, known.of(number), is_compared=is_compared)
             return placed_file(
                 lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
             )
@@ -223,16 +243,23 @@ class Placing:
             sequence=part.number,
         )
 
-    def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
-        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying)
+    def _passage(
+        self, lob: LobRef, algorithms: tuple[str, ...], known: Mapping[str, str] | None = None
+    ) -> Passage:
+        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying, known=known)
 
-    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
-        passage = self._passage(lob, (*self._of_file, *self._of_whole))
-        folder, file = self._link_folder(segment), _whole_file(lob)
+    def _place_whole(
+        self, lob: LobRef, path: str, segment: Destination, known: Mapping[str, str], *, is_compared: bool
+    ) -> Passage:
+        algorithms = (*self._of_file, *self._of_whole)
+        passage = self._passage(lob, algorithms, None if is_compared else known)
+        folder, file = self._link_folder(segment), whole_file(lob)
         if folder is None or file is None:
             segment.put(path, self._passing(passage), lob.size)
         else:
             self._link(passage, file, path, folder)
+        if is_compared:
+            _compare(passage, known)
         self._ended(passage)
         return passage
 
@@ -241,6 +268,9 @@ class Placing:
         try:
             with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
+            if passage.is_known:
+                passage.skip()
+                self._moved(file.size)
             for _ in self._passing(passage):  # tells as well why there is nothing to link
                 pass
             _check_link(file, folder, path)
@@ -278,6 +308,39 @@ class Placing:
             self._ended(passage)
             self._joined(passage)
         return hashers
+
+
+def _all_known(columns: Sequence[Sequence[str | None] | None], compared: Collection[int]) -> Collection[int]:
+    """Return the LOBs of a run of which every digest is known, but for those that are compared."""
+    if not columns or None in columns:
+        return ()
+    rows = enumerate(zip(*(column or () for column in columns), strict=True))
+    return {number for number, row in rows if None not in row}.difference(compared)
+
+
+def _taken(
+    functions: Sequence[Callable[[bytes | memoryview], str]],
+    columns: Sequence[Sequence[str | None] | None],
+    number: int,
+    data: bytes | memoryview,
+    compared: Collection[int],
+) -> list[str]:
+    """Return the digests of a LOB, those known as they are; none when one is compared and differs."""
+    known = [None if column is None else column[number] for column in columns]
+    if number not in compared:
+        return [value or digest(data) for value, digest in zip(known, functions, strict=True)]
+    found = [digest(data) for digest in functions]
+    return found if all(value in {None, own} for value, own in zip(known, found, strict=True)) else []
+
+
+def _compare(passage: Passage, known: Mapping[str, str]) -> None:
+    """Raise ``SourceError`` unless the known digests of a LOB are those of its bytes."""
+    for name, value in known.items():
+        if (found := passage.hashers.digest(name).value) != value:
+            raise SourceError(
+                f"{what(passage.lob)} has the {name} {found}, but the checksum to be trusted is {value}",
+                hint="It is wrong, or the LOB was changed; without --trust-checksums all are computed.",
+            )
 
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:

@@ -163,7 +163,7 @@ def test_a_link_that_somebody_removes_meanwhile_is_missed(
 def test_a_run_whose_links_are_odd_goes_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = lob_folder(tmp_path / "source", [b"one", b"two", b"three"])
     expected = place_files(source, tmp_path / "copied", links=False)
-    monkeypatch.setattr(OpenHoldings, "linked_contents", lambda *_: iter([b"one", None, b"three"]))
+    monkeypatch.setattr(OpenHoldings, "linked_contents", lambda *_, **_named: iter([b"one", None, b"three"]))
     assert place_files(source, tmp_path / "linked", links=True) == expected
     assert tree(tmp_path / "linked") == tree(tmp_path / "copied")
     assert {path.stat().st_nlink for path in (source / COLUMN).iterdir()} == {2}

@@ -322,6 +322,8 @@ class ArchiveGroup(Group):
         ),
     ] = False
     link_mode: common.LinkModeOption = "copy"
+    trust_checksums: common.TrustChecksums = None
+    spot_check: common.SpotCheck = None
 
 
 @dataclass(frozen=True, kw_only=True)
