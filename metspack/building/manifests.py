@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import BinaryIO
 
 from metspack.building import placing
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, algorithm_name, is_manifest
@@ -180,6 +181,11 @@ _LINE = re.compile(rb"(?P<mark>\\?)(?P<value>[0-9A-Fa-f]+)(?: [ *]|[ \t]+)(?P<pa
 _TAGGED = re.compile(  # as md5sum --tag and BSD write it
     rb"(?P<mark>\\?)(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<path>[^\r\n]+)\) ?= (?P<value>[0-9A-Fa-f]+)\r?\n?"
 )
+_PLAIN_LINES = {
+    name: re.compile(rb"^([0-9a-f]{%d})  ([^/\n][^\n]*)\n" % digits, re.MULTILINE)
+    for digits, name in _ALGORITHMS.items()
+}
+_NOT_PLAIN = (b"\r", b"\\", b"%", b"//", b"/.", b"/\n", b"  .")
 _ESCAPES = {rb"\\": b"\\", rb"\n": b"\n", rb"\r": b"\r"}
 _BAGS_ESCAPES = {b"%0A": b"\n", b"%0D": b"\r", b"%25": b"%"}  # RFC 8493, 2.1.3
 _LONGEST = 1 << 16
@@ -255,13 +261,10 @@ class ChecksumLists(tempdb.Scratch):
             with open(reading.opened(path), "rb", closefd=True) as file:
                 is_mets = file.read(_LONGEST).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
                 file.seek(0)
-                lines = iter(lambda: file.readline(_LONGEST), b"")
-                blocks = iter(lambda: file.read(reading.BLOCK), b"")
-                rows = _of_mets(blocks) if is_mets else _of_lines(path, lines)
-                self._database.executemany(
-                    "INSERT INTO unsorted VALUES (?, ?, ?)",
-                    ((os.path.normpath(os.path.join(base, name)), *digest) for name, *digest in rows),
-                )
+                if is_mets:
+                    self._put(base, _of_mets(iter(lambda: file.read(reading.BLOCK), b"")))
+                else:
+                    self._read_lines(path, base, file)
         except (OSError, MetspackError) as error:
             if isinstance(error, ConfigError):
                 raise
@@ -271,40 +274,76 @@ class ChecksumLists(tempdb.Scratch):
                 hint="Name a list as md5sum or sha256sum writes it, a BagIt manifest, a METS, or siard.",
             ) from error
 
+    def _read_lines(self, path: Path, base: bytes, file: BinaryIO) -> None:
+        number = 1
+        while block := file.read(_LONGEST):
+            block += file.readline(_LONGEST)
+            plain = _plain_lines(block)
+            if plain is None:
+                lines = block.splitlines(keepends=True)
+                self._put(base, _of_lines(path, enumerate(lines, number)))
+                number += len(lines)
+                continue
+            algorithm, found = plain
+            number += len(found)
+            start = os.path.join(base, b"")
+            self._database.executemany(
+                "INSERT INTO unsorted VALUES (?, ?, CAST(? AS TEXT))",
+                ((start + name, algorithm, value) for value, name in found),
+            )
+
+    def _put(self, base: bytes, rows: Iterable[tuple[bytes, str, str]]) -> None:
+        self._database.executemany(
+            "INSERT INTO unsorted VALUES (?, ?, ?)",
+            ((os.path.normpath(os.path.join(base, name)), *digest) for name, *digest in rows),
+        )
+
     def _sort(self) -> None:
         do = self._database.execute
+        columns = "path BLOB, algorithm TEXT, value TEXT, PRIMARY KEY (path, algorithm)"
+        do(f"CREATE TABLE listed ({columns}) WITHOUT ROWID")
+        kept = do("INSERT OR IGNORE INTO listed SELECT * FROM unsorted ORDER BY path, algorithm").rowcount
+        (read,) = do("SELECT count(*) FROM unsorted").fetchone()
         two = "SELECT path, algorithm FROM unsorted GROUP BY 1, 2 HAVING count(DISTINCT value) > 1 LIMIT 1"
-        for path, algorithm in do(two):
+        for path, algorithm in do(two) if kept < read else ():
             raise ConfigError(
                 f"the lists have two {algorithm} checksums of {shown(os.fsdecode(path))}",
                 hint="Find out which is right: neither can be trusted.",
             )
-        columns = "path BLOB, algorithm TEXT, value TEXT, PRIMARY KEY (path, algorithm)"
-        do(f"CREATE TABLE listed ({columns}) WITHOUT ROWID")
-        do("INSERT OR IGNORE INTO listed SELECT * FROM unsorted ORDER BY path, algorithm")
         do("DROP TABLE unsorted")
-        do("CREATE TABLE used (path BLOB PRIMARY KEY) WITHOUT ROWID")
+        do("CREATE TABLE used (path BLOB)")
+        do("CREATE TABLE asked (number INTEGER PRIMARY KEY, path BLOB)")
 
-    def of(self, path: bytes) -> list[tuple[str, str]]:
-        """Return the checksums of a file with their algorithms; it is then one of the source's."""
-        found = self._database.execute(
-            "SELECT algorithm, value FROM listed WHERE path = ?", (path,)
+    def of(self, paths: Sequence[bytes]) -> list[tuple[int, str, str]]:
+        """Return the checksums of files that the source has: number of the file from 0, algorithm, value."""
+        database = self._database
+        database.execute("DELETE FROM asked")
+        database.executemany("INSERT INTO asked VALUES (?, ?)", enumerate(paths))
+        database.execute("INSERT INTO used SELECT path FROM asked")
+        return database.execute(
+            "SELECT number, algorithm, value FROM asked CROSS JOIN listed USING (path)"
         ).fetchall()
-        if found:
-            self._database.execute("INSERT OR IGNORE INTO used VALUES (?)", (path,))
-        return found
 
     def unused(self) -> tuple[int, str]:
         """Return how many files of the lists were not asked for, and the first of them."""
-        sql = "SELECT count(DISTINCT path), min(path) FROM listed WHERE path NOT IN (SELECT path FROM used)"
+        sql = "SELECT count(*), min(path) FROM (SELECT path FROM listed EXCEPT SELECT path FROM used)"
         number, first = self._database.execute(sql).fetchone()
         return number, os.fsdecode(first or b"")
 
 
-def _of_lines(path: Path, lines: Iterable[bytes]) -> Iterator[tuple[bytes, str, str]]:
-    """Yield path, algorithm and checksum of each line of a list."""
+def _plain_lines(block: bytes) -> tuple[str, list[tuple[bytes, bytes]]] | None:
+    """Return the algorithm and the value and path of each line; None unless all are as md5sum writes most."""
+    algorithm = _ALGORITHMS.get(block.find(b" "))
+    if algorithm is None or any(each in block for each in _NOT_PLAIN):
+        return None
+    found: list[tuple[bytes, bytes]] = _PLAIN_LINES[algorithm].findall(block)
+    return (algorithm, found) if len(found) == block.count(b"\n") and block.endswith(b"\n") else None
+
+
+def _of_lines(path: Path, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[bytes, str, str]]:
+    """Yield path, algorithm and checksum of each line of a list; lines come with their numbers."""
     is_bags = is_manifest(path.name) and (path.parent / "bagit.txt").exists()
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         if not line.strip():
             continue
         found = _TAGGED.fullmatch(line) or _LINE.fullmatch(line)
@@ -472,15 +511,14 @@ class Trust:
         columns: dict[str, list[str | None]] = {name: [None] * number for name in self.algorithms}
         if stated is not None:
             columns[stated] = list(values) if self.cells else [None] * number
-        for at, file in enumerate(files):
-            for name, value in self.lists.of(file):
-                if name == stated and values[at] != value:
-                    raise SourceError(
-                        f"{what(lob(at))} has the {name} {values[at]} in its cell, but {value} in the list",
-                        hint="Leave the list out: then the LOB itself tells which is right.",
-                    )
-                if name in columns:
-                    columns[name][at] = value
+        for at, name, value in self.lists.of(files) if files else ():
+            if name == stated and values[at] != value:
+                raise SourceError(
+                    f"{what(lob(at))} has the {name} {values[at]} in its cell, but {value} in the list",
+                    hint="Leave the list out: then the LOB itself tells which is right.",
+                )
+            if name in columns:
+                columns[name][at] = value
         compared = []
         for at, row in enumerate(zip(*columns.values(), strict=True)):
             known = len(row) - row.count(None)

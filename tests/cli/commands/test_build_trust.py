@@ -9,9 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from metspack.building import manifests
 from metspack.building.manifests import ChecksumLists
 from metspack.digests import Hashers
+from metspack.errors import ConfigError
 from metspack.files import reading
 from tests import segmented_folders, siards
 from tests.cli.commands.test_build_links import archive_with_lobs_beside
@@ -170,8 +174,32 @@ def test_what_md5sum_writes_of_strange_names_is_read(tmp_path: Path) -> None:
         (tmp_path / "sums").write_bytes(written.stdout)
         with ChecksumLists([tmp_path / "sums"]) as lists:
             assert lists.unused() == (1, str(tmp_path / name))
-            assert lists.of(os.fsencode(tmp_path / name)) == [("MD5", siards.md5(b"strange"))]
+            found = lists.of([os.fsencode(tmp_path / "other"), os.fsencode(tmp_path / name)])
+            assert found == [(1, "MD5", siards.md5(b"strange"))]
             assert lists.unused() == (0, "")
+
+
+NAMES = st.text("aZ./ \\\\%*é\r", min_size=1, max_size=5)
+
+
+@given(st.lists(st.tuples(st.sampled_from("0a"), NAMES), max_size=4), st.sampled_from([32, 64]))
+def test_lines_read_together_or_one_by_one_are_the_same(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], digits: int
+) -> None:
+    path = tmp_path_factory.mktemp("lists") / "sums"
+    path.write_bytes("".join(f"{digit * digits}  {name}\n" for digit, name in lines).encode())
+
+    def found() -> object:
+        try:
+            with ChecksumLists([path]) as lists:
+                return list(lists._database.execute("SELECT * FROM listed"))
+        except ConfigError as error:
+            return error.message
+
+    together = found()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(manifests, "_plain_lines", lambda _block: None)
+        assert found() == together
 
 
 def test_a_bags_manifest_is_read(metspack: Commands, tmp_path: Path) -> None:
