@@ -347,7 +347,8 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
     """Put a file that was linked on disk; raises ``SourceError`` unless it is the one that was read."""
     found = Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
     try:
-        with reading.opening(folder.root, path.split("/")) as descriptor:
+        place = folder.root / path
+        with reading.opening(folder.root, path.split("/")) as descriptor, writing.explained(place):
             is_same = Stamp.of(descriptor) == found
             writing.sync_file(descriptor)
     except OSError:

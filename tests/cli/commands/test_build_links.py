@@ -249,6 +249,35 @@ def test_what_is_linked_is_on_disk_before_the_package_appears(
     assert (source.parent / "lob0.bin").stat().st_ino in synchronised
 
 
+def test_a_linked_file_that_cannot_be_put_on_disk_is_an_error(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = archive_with_lobs_beside(tmp_path / "source", (b"one",))
+    inode = (source.parent / "lob0.bin").stat().st_ino
+
+    def fail(descriptor: int) -> None:
+        if os.fstat(descriptor).st_ino == inode:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    outcome = metspack("build", source, "-o", tmp_path / "out", *HARDLINK, "-j", "1")
+    assert (outcome.code, "Input/output error" in outcome.err) == (4, True), outcome
+    assert (source.parent / "lob0.bin").stat().st_nlink == 1
+
+
+def test_lobs_of_an_unpacked_archive_are_files_too(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "Northwind"
+    with zipfile.ZipFile(northwind) as archive:
+        archive.extractall(source)
+    for name, mode in (("copied", ()), ("linked", HARDLINK)):
+        outcome = metspack("build", source, "-o", tmp_path / name, "-j", "1", *mode)
+        assert outcome.code == 0, outcome
+    assert tree(tmp_path / "copied") == tree(tmp_path / "linked")
+    assert {path.stat().st_nlink for path in (tmp_path / "linked").rglob("record*")} == {2}
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system than ``tmp_path``."""
