@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from metspack.merging.merge import Merged
     from metspack.mets.dialects.csip.package import CsipOptions
     from metspack.mets.dialects.csip.terms import Agents
-    from metspack.model import Budgets, Finding, Limits, Segment, Severity
+    from metspack.model import Budgets, Finding, Limits, LinkMode, Segment, Severity
     from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
     from metspack.resources import __version__
@@ -60,6 +60,7 @@ __all__ = [
     "Into",
     "Level",
     "Limits",
+    "LinkMode",
     "Merged",
     "MetspackError",
     "PackageOptions",
@@ -105,7 +106,7 @@ _HOMES = {
     "merging.merge": ("Merged",),
     "mets.dialects.csip.package": ("CsipOptions",),
     "mets.dialects.csip.terms": ("Agents",),
-    "model": ("Budgets", "Finding", "Limits", "Segment", "Severity"),
+    "model": ("Budgets", "Finding", "Limits", "LinkMode", "Segment", "Severity"),
     "planning.division": ("Split",),
     "packages.lobs": ("Disagreement",),
     "restoring.shards.writing": ("Shard", "ShardFile"),

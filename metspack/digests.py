@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -96,13 +96,19 @@ def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
 
 
 class Hashers:
-    """Several digests over one stream of bytes, in the order they were named."""
+    """Several digests over one stream of bytes, in the order they were named; ``known`` ones as they are."""
 
-    __slots__ = ("_hashers", "size")
+    __slots__ = ("_hashers", "_known", "size")
 
-    def __init__(self, algorithms: Iterable[str]) -> None:
-        self._hashers = {algorithm: hasher(algorithm) for algorithm in algorithms}
+    def __init__(self, algorithms: Iterable[str], known: Mapping[str, str] | None = None) -> None:
+        self._known = known or {}
+        self._hashers = {each: hasher(each) for each in algorithms if each not in self._known}
         self.size = 0
+
+    @property
+    def computes(self) -> bool:
+        """Whether there are digests that are not known."""
+        return bool(self._hashers)
 
     def update(self, block: bytes) -> None:
         """Add the next bytes."""
@@ -112,14 +118,17 @@ class Hashers:
 
     def copy(self) -> Hashers:
         """Return a copy, which goes on from the bytes so far on its own."""
-        other = Hashers(())
+        other = Hashers((), self._known)
         other.size = self.size
         other._hashers = {name: each.copy() for name, each in self._hashers.items()}
         return other
 
     def digest(self, algorithm: str) -> Digest:
         """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
-        return Digest(algorithm=algorithm, value=self._hashers[algorithm].hexdigest())
+        value = self._known.get(algorithm)
+        if value is None:
+            value = self._hashers[algorithm].hexdigest()
+        return Digest(algorithm=algorithm, value=value)
 
 
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros

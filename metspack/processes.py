@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from queue import SimpleQueue
@@ -264,8 +264,8 @@ class ThreadedHashers(Hashers):
 
     __slots__ = ("_threads",)
 
-    def __init__(self, algorithms: Iterable[str]) -> None:
-        super().__init__(algorithms)
+    def __init__(self, algorithms: Iterable[str], known: Mapping[str, str] | None = None) -> None:
+        super().__init__(algorithms, known)
         self._threads: tuple[BlockThread, ...] = ()
 
     def update(self, block: bytes) -> None:

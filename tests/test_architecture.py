@@ -40,6 +40,7 @@ SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
     "metspack.building.build": "one build from source to publication, in its order",
+    "metspack.building.manifests": "every list of checksums: those written, and those trusted",
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",
@@ -48,6 +49,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
     "metspack.files.reading": "every way of opening, reading and hashing a file that follows no link",
+    "metspack.files.writing": "every way of writing, linking and removing a file",
     "metspack.layouts.readers": "one table of readers, and all that follows from it",
     "metspack.locations.grantedroots": "the one judge of what lies in a granted folder, alone or in a run",
     "metspack.locations.resolver": "from a cell to its bytes, and advice where there are none",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from metspack import layouts
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
+from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
@@ -24,7 +26,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
-from metspack.model import Limits, Segment
+from metspack.model import Limits, LinkMode, Segment
 from metspack.planning import assignment, planfile
 from metspack.planning.assignment import Column, Course
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
@@ -32,6 +34,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.siard.upgrade import Upgrade
+from metspack.sizes import counted
 from metspack.sources import opening, rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
@@ -54,8 +57,11 @@ class BuildOptions(PackageOptions):
     ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
-    that is a folder one file. ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None leaves its
-    version.
+    that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
+    of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
+    ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
+    their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
+    1.0 as 2.2; None leaves its version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -71,6 +77,9 @@ class BuildOptions(PackageOptions):
     mapping_uri: str | None = None
     lob_manifest: bool = False
     pack: str | None = None
+    link_mode: LinkMode = LinkMode.COPY
+    trust_checksums: tuple[str, ...] = ()
+    spot_check: str | None = None
     jobs: int | None = 1
 
 
@@ -78,7 +87,9 @@ class BuildOptions(PackageOptions):
 class Built:
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
-    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive.
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
+    ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
+    ``manifests.TrustedTotals``, None where all checksums were computed.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
     ``unopened`` are the archives that no reader of their version of SIARD opens.
     """
@@ -95,6 +106,8 @@ class Built:
     warnings: tuple[str, ...]
     readers: Readership | None = None
     unopened: tuple[str, ...] = ()
+    linked: int | None = None
+    trusted: Mapping[str, int] | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -151,7 +164,16 @@ class BuildWork:
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
         check_reader(options)
-        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
+        self.dialect = building_options.dialect(
+            options,
+            self.name,
+            self.objid,
+            self.archive,
+            self.version,
+            trusted=manifests.trusted_sources(
+                options.trust_checksums, options.spot_check, has_cells=self.archive is not None
+            ),
+        )
         manifests.check(
             self.layout,
             options.dialect,
@@ -162,6 +184,11 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
+        if is_packed and options.link_mode is LinkMode.HARDLINK:
+            raise ConfigError(
+                "--link-mode hardlink cannot be combined with --pack",
+                hint="The file of a packed IP holds the bytes of its LOBs: leave one of the two out.",
+            )
         self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
             check_style(self.style, self.version)
@@ -195,8 +222,10 @@ class BuildWork:
                 assignment.keep_columns(self.archive, self.stays, departures)
                 if self.options.siard_version is not None:
                     self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+            links = self._links(staging, course)
+            trusted = self._trust(staging, course)
             files, size = self.needed(course)
-            check_space(staging, files=files, bytes_=size)
+            check_space(staging, files=files - links.lobs, bytes_=size - links.bytes)
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
@@ -229,10 +258,52 @@ class BuildWork:
             layout=self.layout.name,
             split=course.split,
             kept=self.kept,
-            warnings=(*self.warnings, *remarked, *missed, *checked),
+            warnings=(*self.warnings, *remarked, *missed, *checked, *_words_on(links, course)),
             readers=self._readers(course),
             unopened=self._unopened(),
+            linked=links.lobs if self._is_linking else None,
+            trusted=trusted,
         )
+
+    @property
+    def _is_linking(self) -> bool:
+        return self.options.link_mode is LinkMode.HARDLINK
+
+    def _links(self, staging: Partial, course: Course) -> Links:
+        """Return the LOBs that are to be hard-linked.
+
+        Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
+        """
+        if not self._is_linking:
+            return Links()
+        found = planned_links(staging.work, range(len(course.segments)), staging.device())
+        if course.lobs and not found.lobs:
+            raise ConfigError(
+                "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
+                "segment",
+                hint="Leave --link-mode hardlink out.",
+            )
+        return found
+
+    def _trust(self, staging: Partial, course: Course) -> dict[str, int] | None:
+        """Write what is known of the LOBs, if checksums are to be trusted; returns the numbers of them."""
+        options = self.options
+        if not options.trust_checksums:
+            return None
+        cells = manifests.CELLS in options.trust_checksums
+        paths = [Path(each) for each in options.trust_checksums if each != manifests.CELLS]
+        added = segments.digest_for_cells(options.algorithm) if options.add_digests else options.algorithm
+        with manifests.ChecksumLists(paths) as lists:
+            trust = manifests.Trust(
+                lists=lists,
+                cells=cells,
+                share=manifests.share(options.spot_check or manifests.SPOT_CHECK),
+                algorithms=tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, options.algorithm, added))),
+                roots=tuple(os.fsencode(each.resolve()) for each in self.source.holdings().roots),
+            )
+            totals = trust.write(staging.work, course)
+            self.warnings += totals.words(options.trust_checksums, lists)
+        return totals.numbers()
 
     def _unopened(self) -> tuple[str, ...]:
         """Return the path of the archive when readers of its version do not open it."""
@@ -319,6 +390,8 @@ class BuildWork:
                 accepted=self.options.accepted,
                 identify=self.options.identify,
                 prefix=self.prefix,
+                links=self._is_linking,
+                trusts=bool(self.options.trust_checksums),
             )
             for numbers in course.tasks()
         )
@@ -454,6 +527,17 @@ class BuildWork:
         """Yield what the paths of each segment in the manifests begin with, and its number."""
         for spot in spots:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
+
+
+def _words_on(links: Links, course: Course) -> Iterator[str]:
+    """Yield a warning on what hard links mean, where there are any."""
+    if links.lobs:
+        others = course.lobs - links.lobs
+        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+        yield (
+            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
+            "such a file is an edit of the package too"
+        )
 
 
 def division(options: BuildOptions, version: str | None) -> Division:

@@ -117,13 +117,19 @@ def layout(dialect: str, given: Layout | None, version: str | None) -> Layout:
 
 
 def dialect(
-    options: PackageOptions, name: str, objid: str, archive: Archive | None, version: str | None = None
+    options: PackageOptions,
+    name: str,
+    objid: str,
+    archive: Archive | None,
+    version: str | None = None,
+    *,
+    trusted: str = "",
 ) -> Dialect:
     """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
 
     ``objid`` is the parent's, "" while it is not known; ``version`` is that of SIARD in which the archive is
-    written, None for its own. Raises ``ConfigError`` for what the dialect cannot
-    say: now, not after an hour of copying.
+    written, None for its own; ``trusted`` is as in ``PackageFacts``. Raises ``ConfigError`` for what the
+    dialect cannot say: now, not after an hour of copying.
     """
     package = PackageFacts(
         name=name,
@@ -137,6 +143,7 @@ def dialect(
         mets_profile=options.mets_profile,
         href_style=options.href_style,
         registry=pronom.registry() if options.identify else None,
+        trusted=trusted,
         options=options.dialect_options,
     )
     chosen = dialects.named(options.dialect).of(package)

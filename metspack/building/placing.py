@@ -1,4 +1,4 @@
-"""Copying a segment's LOBs to their place while hashing them: each byte is read once.
+"""Copying or linking a segment's LOBs to their place while hashing them: each byte is read once.
 
 A segment is placed knowing only its own slice of the plan, so segments can be placed in any order
 and by any number of processes with the same result.
@@ -7,21 +7,76 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
-from metspack.containers.ipwriter import Destination
+from metspack.containers.ipwriter import Destination, Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
-from metspack.files import writing
+from metspack.errors import SourceError, TargetError
+from metspack.files import reading, writing
+from metspack.files.byteranges import Stamp
 from metspack.layouts import Layout
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
-from metspack.model import LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.processes import ThreadedHashers
-from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
+
+NOTHING_KNOWN = KnownDigests(values={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """LOBs that are hard-linked: their number, and their bytes."""
+
+    lobs: int = 0
+    bytes: int = 0
+
+
+def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
+    """Return the LOBs of some segments that can be hard-linked: those that are whole files.
+
+    ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
+    another device.
+    """
+    lobs = size = 0
+    for number in segments:
+        for each in slices.runs(slices.path(work, number)):
+            if isinstance(each, LobRun):
+                if each.shared.folders is None:
+                    continue
+                devices = each.extents[-1]
+                if devices.count(device) != len(devices):
+                    odd = next(at for at, found in enumerate(devices) if found != device)
+                    raise _is_elsewhere(each.lob(odd))
+                lobs += len(each)
+                size += sum(each.sizes)
+            elif each[1] is None and (extent := whole_file(each[0])) is not None:
+                if extent.device != device:
+                    raise _is_elsewhere(each[0])
+                lobs += 1
+                size += extent.size
+    return Links(lobs=lobs, bytes=size)
+
+
+def _is_elsewhere(lob: LobRef) -> TargetError:
+    return TargetError(
+        f"{what(lob)} lies on another file system than the target, and a hard link cannot lead there",
+        hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, and they "
+        "are copied.",
+    )
+
+
+def whole_file(lob: LobRef) -> FileExtent | None:
+    """Return the file that a LOB is, None for one that is in parts, or in another file."""
+    extent = lob.extents[0]
+    is_whole = len(lob.extents) == 1 and extent.size == lob.size
+    return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
 
 
 class Placing:
@@ -33,6 +88,7 @@ class Placing:
     files get those of the manifests as well. ``identifying`` identifies formats, None
     for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
     taken and proven, but for those of runs that are as their cells say; ``joined`` as well with one in parts.
+    ``links``: what is a whole file becomes a hard link in folders, and is read and proven all the same.
     """
 
     def __init__(
@@ -48,8 +104,10 @@ class Placing:
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
         prefix: str = "",
+        links: bool = False,
     ) -> None:
         self._holdings = holdings
+        self._links = links
         self._layout = layout
         self._prefix = prefix
         self._checksum = checksum
@@ -63,20 +121,26 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
+    def place(
+        self,
+        found: Iterable[LobRun | Entry],
+        segment: Destination,
+        known: Iterable[KnownDigests] = repeat(NOTHING_KNOWN),
+    ) -> Iterator[Placed]:
         """Place LOBs and parts in a segment, yielding files once they are written, those of a run together.
 
+        ``known`` are digests of each of ``found`` that are not computed.
         Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
         where writing fails.
         """
-        for each in found:
+        for each, taken in zip(found, known, strict=False):
             if not isinstance(each, LobRun):
-                yield self._place_one(*each, segment)
+                yield self._place_one(*each, segment, taken)
             elif self._is_plain(each.shared):
-                yield from self._place_run(each, segment)
+                yield from self._place_run(each, segment, taken)
             else:
                 for number in range(len(each)):
-                    yield self._place_one(each.lob(number), None, segment)
+                    yield self._place_one(each.lob(number), None, segment, taken, number)
 
     def _is_plain(self, shared: RunShared) -> bool:
         """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
@@ -84,7 +148,7 @@ class Placing:
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
         return self._identifying is None and not is_asked and known
 
-    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
+    def _place_run(self, run: LobRun, segment: Destination, known: KnownDigests) -> Iterator[Placed]:
         """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
         shared = run.shared
         media_type = shared.media_type if shared.recorded is None else shared.recorded
@@ -112,25 +176,62 @@ class Placing:
                     sha256=own["SHA-256"],
                 )
 
-        for number, data in enumerate(self._holdings.small_contents(run)):
+        links = self._link_folder(segment) if shared.folders is not None else None
+        columns = [known.values.get(name) for name in names] if known.values else []
+        if links is None:
+            contents = self._holdings.small_contents(run)
+        else:
+            contents = self._link_run(run, paths, links, _all_known(columns, known.compared))
+        for number, data in enumerate(contents):
             if data is not None:
-                found = [digest(data) for digest in functions]
-                if all(found[at] == values[number] for at, values in expected):
-                    segment.put_small(paths[number], data)
+                if columns:
+                    found = _taken(functions, columns, number, data, known.compared)
+                else:
+                    found = [digest(data) for digest in functions]
+                if found and all(found[at] == values[number] for at, values in expected):
+                    if links is None:
+                        segment.put_small(paths[number], data)
                     digests.append(found)
-                    self._moved(len(data))
+                    self._moved(run.sizes[number])
                     continue
             yield from placed(number)
             digests.clear()
             start = number + 1
-            yield self._place_one(run.lob(number), None, segment)
+            if links is not None:
+                links.take_back(paths[number])
+            yield self._place_one(run.lob(number), None, segment, known, number)
         yield from placed(len(run))
 
-    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
+    def _link_folder(self, segment: Destination) -> Folder | None:
+        """Return the segment if whole files are linked into it."""
+        return segment if self._links and isinstance(segment, Folder) else None
+
+    def _link_run(
+        self, run: LobRun, paths: Sequence[str], segment: Folder, unread: Collection[int]
+    ) -> Iterator[memoryview | None]:
+        """Link the files of a run to their places and return their bytes, which are read there.
+
+        What is hashed is then what lies in the package, whatever becomes of the name in the source.
+        """
+        shared, names = run.shared, run.extents[0]
+        try:
+            with self._holdings.open_folder(shared.holding, shared.folders or ()) as folder:
+                for path, name in zip(paths, names, strict=True):
+                    segment.link(path, folder, name)
+        except OSError:  # each by itself tells why
+            return repeat(None, len(run))
+        folder_path = segment.root / paths[0].rpartition("/")[0]
+        here = (path.rpartition("/")[2] for path in paths)
+        return self._holdings.linked_contents(run, folder_path, here, seen=writing.sync_file, unread=unread)
+
+    def _place_one(
+        self, lob: LobRef, part: Part | None, segment: Destination, known: KnownDigests, number: int = 0
+    ) -> PlacedFile:
         lob_id = self._prefix + lob.place.id
         path = self._layout.lob_path(lob.place, lob.extension)
         if part is None:
-            whole = self._place_whole(lob, path, segment)
+            is_compared = number in known.compared
+            whole = self._place_whole(lob, path, segment, known.of(number), is_compared=is_compared)
             return placed_file(
                 lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
             )
@@ -143,14 +244,40 @@ class Placing:
             sequence=part.number,
         )
 
-    def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
-        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying)
+    def _passage(
+        self, lob: LobRef, algorithms: tuple[str, ...], known: Mapping[str, str] | None = None
+    ) -> Passage:
+        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying, known=known)
 
-    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
-        passage = self._passage(lob, (*self._of_file, *self._of_whole))
-        segment.put(path, self._passing(passage), lob.size)
+    def _place_whole(
+        self, lob: LobRef, path: str, segment: Destination, known: Mapping[str, str], *, is_compared: bool
+    ) -> Passage:
+        algorithms = (*self._of_file, *self._of_whole)
+        passage = self._passage(lob, algorithms, None if is_compared else known)
+        folder, file = self._link_folder(segment), whole_file(lob)
+        if folder is None or file is None:
+            segment.put(path, self._passing(passage), lob.size)
+        else:
+            self._link(passage, file, path, folder)
+        if is_compared:
+            _compare(passage, known)
         self._ended(passage)
         return passage
+
+    def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
+        """Link a file, read it where it was found, and make sure that it is this one that was linked."""
+        try:
+            with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
+                folder.link(path, source, file.path[-1])
+            if passage.is_known:
+                passage.skip()
+                self._moved(file.size)
+            for _ in self._passing(passage):  # tells as well why there is nothing to link
+                pass
+            _check_link(file, folder, path)
+        except BaseException:
+            folder.take_back(path)
+            raise
 
     def _passing(
         self,
@@ -182,6 +309,56 @@ class Placing:
             self._ended(passage)
             self._joined(passage)
         return hashers
+
+
+def _all_known(columns: Sequence[Sequence[str | None] | None], compared: Collection[int]) -> Collection[int]:
+    """Return the LOBs of a run of which every digest is known, but for those that are compared."""
+    if not columns or None in columns:
+        return ()
+    rows = enumerate(zip(*(column or () for column in columns), strict=True))
+    return {number for number, row in rows if None not in row}.difference(compared)
+
+
+def _taken(
+    functions: Sequence[Callable[[bytes | memoryview], str]],
+    columns: Sequence[Sequence[str | None] | None],
+    number: int,
+    data: bytes | memoryview,
+    compared: Collection[int],
+) -> list[str]:
+    """Return the digests of a LOB, those known as they are; none when one is compared and differs."""
+    known = [None if column is None else column[number] for column in columns]
+    if number not in compared:
+        return [value or digest(data) for value, digest in zip(known, functions, strict=True)]
+    found = [digest(data) for digest in functions]
+    return found if all(value in {None, own} for value, own in zip(known, found, strict=True)) else []
+
+
+def _compare(passage: Passage, known: Mapping[str, str]) -> None:
+    """Raise ``SourceError`` unless the known digests of a LOB are those of its bytes."""
+    for name, value in known.items():
+        if (found := passage.hashers.digest(name).value) != value:
+            raise SourceError(
+                f"{what(passage.lob)} has the {name} {found}, but the checksum to be trusted is {value}",
+                hint="It is wrong, or the LOB was changed; without --trust-checksums all are computed.",
+            )
+
+
+def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
+    """Put a file that was linked on disk; raises ``SourceError`` unless it is the one that was read."""
+    found = Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
+    try:
+        place = folder.root / path
+        with reading.opening(folder.root, path.split("/")) as descriptor, writing.explained(place):
+            is_same = Stamp.of(descriptor) == found
+            writing.sync_file(descriptor)
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise SourceError(
+            f"the file {where(file)} was changed while it was read",
+            hint="Wait until nothing else writes to it and start again.",
+        )
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

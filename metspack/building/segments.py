@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import placing
-from metspack.building.placing import Placing
+from metspack.building import manifests, placing
+from metspack.building.placing import NOTHING_KNOWN, Placing
 from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, writing
@@ -48,7 +49,8 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS.
+    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
+    ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -63,6 +65,8 @@ class SegmentTask:
     accepted: frozenset[str] = frozenset()
     identify: bool = False
     prefix: str = ""
+    links: bool = False
+    trusts: bool = False
 
     @property
     def number(self) -> int:
@@ -218,11 +222,13 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 ended=proven.note_lob,
                 joined=proven.note_whole,
                 prefix=task.prefix,
+                links=task.links,
             )
             for spot in task.segments:
                 with closing(Placements()) as placements, _open_target(task, spot) as target:
                     found = slices.runs(slices.path(task.work, spot.number))
-                    for placed in placer.place(found, target.lobs):
+                    taken = manifests.known(task.work, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
+                    for placed in placer.place(found, target.lobs, taken):
                         placements.add(placed)
                         if isinstance(placed, PlacedFile) and placed.part_of:
                             proven.note_part(placed, spot.objid)

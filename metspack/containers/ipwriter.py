@@ -52,28 +52,46 @@ class Folder(Closable):
     def __init__(self, root: Path) -> None:
         writing.make_directories(root.parent)
         writing.make_directory(root)
-        self._root = root
+        self.root = root
         self._made: set[str] = set()
         self._open: tuple[str, writing.OpenFolder] | None = None
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
         """Write a file, on disk when this returns."""
         self._make(path.rpartition("/")[0])
-        with writing.NewFile(self._root / path) as file:
+        with writing.NewFile(self.root / path) as file:
             file.write_all(blocks, size)
 
     def put_small(self, path: str, data: bytes | memoryview) -> None:
         """Write a file of these bytes, on disk when this returns; the folder of the last stays open."""
+        folder, name = self._enter(path)
+        folder.write(name, data)
+
+    def link(self, path: str, folder: int, file: str) -> bool:
+        """Make a hard link to a file of another open folder; its content need not be on disk.
+
+        Return False when there is no such file. Raises ``TargetError`` when it cannot be linked.
+        """
+        here, name = self._enter(path)
+        return here.link(name, folder, file)
+
+    def take_back(self, path: str) -> None:
+        """Remove what was put here; what is already gone is fine. Raises ``TargetError``."""
+        folder, name = self._enter(path)
+        folder.take_back(name)
+
+    def _enter(self, path: str) -> tuple[writing.OpenFolder, str]:
+        """Return the folder of a file, made and opened where it is another than the last, and its name."""
         folder, _, name = path.rpartition("/")
         if self._open is None or self._open[0] != folder:
             self.close()
             self._make(folder)
-            self._open = folder, writing.OpenFolder(self._root / folder)
-        self._open[1].write(name, data)
+            self._open = folder, writing.OpenFolder(self.root / folder)
+        return self._open[1], name
 
     def _make(self, folder: str) -> None:
         if folder not in self._made:
-            writing.make_directories(self._root / folder)
+            writing.make_directories(self.root / folder)
             self._made.add(folder)
 
     def close(self) -> None:

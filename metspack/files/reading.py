@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
@@ -112,12 +112,17 @@ def small_files(
     names: Iterable[str],
     stamps: Iterable[Status | None],
     buffer: memoryview,
+    *,
+    seen: Callable[[int], object] | None = None,
+    unread: Collection[int] = frozenset(),
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
 
     Odd is what is not a regular file, cannot be read, does not fit, or has not this status (None for any),
     before it was read and afterwards: who needs to know more looks at it with ``opened``. No link is followed
-    below ``root``. What is yielded is there until the next is asked for.
+    below ``root``. What is yielded is there until the next is asked for. ``seen`` is called with the open
+    descriptor of each file that is not odd. Those ``unread``, by number, are only looked at: b"" stands for
+    their bytes.
     """
     try:
         folder = opened_folder(root, folders)
@@ -125,25 +130,37 @@ def small_files(
         yield from (None for _ in names)
         return
     try:
-        for name, stamp in zip(names, stamps, strict=False):
+        for number, (name, stamp) in enumerate(zip(names, stamps, strict=False)):
             try:
-                yield _small(folder, name, stamp, buffer)
+                yield _small(folder, name, stamp, buffer[:0] if number in unread else buffer, seen)
             except OSError:
                 yield None
     finally:
         os.close(folder)
 
 
-def _small(folder: int, name: str, stamp: Status | None, buffer: memoryview) -> memoryview | None:
+def _small(
+    folder: int,
+    name: str,
+    stamp: Status | None,
+    buffer: memoryview,
+    seen: Callable[[int], object] | None,
+) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
         before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode) or before.st_size >= len(buffer):
+        if not stat.S_ISREG(before.st_mode) or (stamp is not None and _status(before) != stamp):
             return None
-        if stamp is not None and _status(before) != stamp:
+        if not buffer:
+            if seen is not None:
+                seen(descriptor)
+            return buffer
+        if before.st_size >= len(buffer):
             return None
         size = os.readv(descriptor, (buffer,))
         is_same = size == before.st_size and (stamp is None or _status(os.fstat(descriptor)) == stamp)
+        if is_same and seen is not None:
+            seen(descriptor)
         return buffer[:size] if is_same else None
     finally:
         os.close(descriptor)

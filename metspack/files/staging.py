@@ -64,6 +64,11 @@ class Partial:
                 self.discard()
             raise
 
+    def device(self) -> int:
+        """Return the device of its file system, as ``FileExtent.device``."""
+        with writing.explained(self.root):
+            return os.stat(self.root).st_dev
+
     def free(self) -> int:
         """Return the free bytes of its file system."""
         with writing.explained(self.root):

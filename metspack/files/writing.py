@@ -55,6 +55,14 @@ _HINTS = {
 }
 
 
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+_NOT_LINKABLE = {*_NO_LINKS, errno.EXDEV, errno.EACCES}
+_NOT_LINKED = (
+    "Only files of the target's own file system and mount can be linked, and only by their owner or who may "
+    "write to them: leave --link-mode hardlink out, and LOBs are copied."
+)
+
+
 class NewFile:
     """A file that did not exist before: written once from start to end, on disk when closed.
 
@@ -181,6 +189,27 @@ class OpenFolder:
             with explained(self.path / name):
                 raise error from None
 
+    def link(self, name: str, folder: int, file: str) -> bool:
+        """Make ``name`` a hard link to a file of another open folder, itself where it is a symbolic link.
+
+        Return False when there is no such file. Raises ``TargetError`` when it cannot be linked.
+        """
+        try:
+            os.link(file, name, src_dir_fd=folder, dst_dir_fd=self._descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise TargetError(
+                f"cannot make {self.path / name} a hard link: {error.strerror or error}",
+                hint=_NOT_LINKED if error.errno in _NOT_LINKABLE else _HINTS.get(error.errno or 0, ""),
+            ) from error
+        return True
+
+    def take_back(self, name: str) -> None:
+        """Remove a name that this run made; one that is already gone is fine."""
+        with explained(self.path / name), suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._descriptor)
+
     def close(self) -> None:
         """Close the folder."""
         os.close(self._descriptor)
@@ -239,7 +268,9 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+def sync_file(descriptor: int) -> None:
+    """Put the content of an open file on disk, which somebody else may have written a moment ago."""
+    os.fsync(descriptor)
 
 
 def put(staged: Path, target: Path) -> None:

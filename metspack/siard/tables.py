@@ -18,7 +18,8 @@ from metspack.uris import shown
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
-_PIECE = 1 << 18
+_BLOCK = 1 << 18  # its cells are held together
+_PIECE = 1 << 16
 _REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
@@ -72,8 +73,8 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     The cells of one piece are held together, so its size bounds the memory.
     """
     for block in blocks:
-        for start in range(0, len(block), _PIECE):
-            yield block[start : start + _PIECE], False
+        for start in range(0, len(block), _BLOCK):
+            yield block[start : start + _BLOCK], False
     yield b"", True
 
 
@@ -119,10 +120,12 @@ class CellReader:
 
         Raises ``SourceError`` as ``cell_runs`` does.
         """
-        self._fed += len(block)
         self._see(block, final=final)
         try:
-            safexml.feed_block(self._parser, block, final=final)
+            for start in range(0, len(block), _PIECE):
+                self._parse(block[start : start + _PIECE])
+            if final:
+                safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
             self._runs()  # a cell before it that cannot be understood comes first
             self._see(b"", final=True)
@@ -134,13 +137,18 @@ class CellReader:
         except SourceError:
             self._runs()
             raise
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(block):
+        return self._runs()
+
+    def _parse(self, piece: bytes) -> None:
+        """Give the parser some bytes, so few that what one tag takes is soon seen."""
+        self._fed += len(piece)
+        safexml.feed_block(self._parser, piece, final=False)
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(piece):
             raise SourceError(
                 f"{self._table.path} line {self._parser.CurrentLineNumber}: "
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
                 hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
             )
-        return self._runs()
 
     def _see(self, block: bytes, *, final: bool) -> None:
         """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,6 +89,32 @@ class OpenHoldings(Closable):
             is_proven = data is not None and all(digest(data) == values[number] for digest, values in stated)
             yield data if is_known and is_proven else None
 
+    def linked_contents(
+        self,
+        run: LobRun,
+        folder: Path,
+        names: Iterable[str],
+        *,
+        seen: Callable[[int], object],
+        unread: Collection[int],
+    ) -> Iterator[memoryview | None]:
+        """Yield the bytes of each LOB of a run of files as ``small_contents`` does, by other names of them.
+
+        ``names`` are those in ``folder``; None comes as well where one is that of another file. ``seen`` is
+        called with the descriptor of each file that was read, or only looked at, as those ``unread`` are.
+        """
+        stamped = zip(run.sizes, *run.extents[1:], strict=True)
+        yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen, unread=unread)
+
+    @contextmanager
+    def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
+        """Give the descriptor of a folder below a granted root for the length of a block; raises OSError."""
+        descriptor = reading.opened_folder(self._holdings.roots[root], folders)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)
         if medium is None:
@@ -158,7 +186,7 @@ class Passage:
     ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` tells whether the
     cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
     ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could; what the
-    source has recorded, if it was not to.
+    source has recorded, if it was not to. ``known`` digests are not computed.
     """
 
     def __init__(
@@ -168,12 +196,14 @@ class Passage:
         algorithms: tuple[str, ...],
         accepted: frozenset[str] = frozenset(),
         identifying: Identifying | None = None,
+        *,
+        known: Mapping[str, str] | None = None,
     ) -> None:
         expected = lob.cell.digest
         self.lob = lob
         self._proofs = lob.proofs or Proofs()
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
-        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
+        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)), known)
         self.is_part_digest = False
         recorded = lob.recorded if identifying is None else None
         self.media_type = lob.media_type if recorded is None else recorded.media_type
@@ -216,6 +246,17 @@ class Passage:
             if self._probe is not None:
                 self._probe.take(given)
             yield given
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing remains to be told by the bytes of the LOB."""
+        asks = (self._lengths, self._probe, self._last)
+        return not self.hashers.computes and asks == (None, None, None)
+
+    def skip(self) -> None:
+        """Take the bytes as read, of which all is known."""
+        self._blocks = iter(())
+        self.hashers.size = self.lob.size
 
     def end(self) -> None:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError, TargetError
+from metspack.files.writing import OpenFolder
 from metspack.layouts import lobseg
 from metspack.mets.filetable import PlacedFile, Placements, one_by_one
 from metspack.model import LobRun
@@ -23,6 +25,7 @@ from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
 from tests.trees import tree
@@ -56,6 +59,115 @@ def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str
     assert together == alone
     assert sum(moved) == sum(others) == sum(each.size for each in alone)
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+
+
+def place_files(source: Path, segment: Path, *, links: bool, together: bool = True) -> list[PlacedFile]:
+    """Place the LOBs of a folder as ``place_all`` does those of an archive, by copying or by hard links."""
+    with LooseLobs(source) as lobs, OpenHoldings(lobs.holdings()) as shelf:
+        placing = Placing(
+            shelf, lobseg.LAYOUT, checksum="MD5", moved=ignore, ended=ended, joined=fail, links=links
+        )
+        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in lobs.lobs())
+        planned = segment.with_suffix(".jsonl")
+        with slices.Slice(planned) as written:
+            for lob in lobs.lobs():
+                written.add(lob)
+        with Folder(segment) as folder:
+            return list(one_by_one(placing.place(slices.runs(planned) if together else alone, folder)))
+
+
+def ignore(_bytes: int) -> None:
+    pass
+
+
+def lob_folder(root: Path, contents: Sequence[bytes]) -> Path:
+    column = root / COLUMN
+    column.mkdir(parents=True)
+    for number, data in enumerate(contents):
+        (column / f"record{number}.bin").write_bytes(data)
+    return root
+
+
+COLUMN = "content/schema0/table0/lob1"
+
+
+@given(st.lists(st.binary(max_size=20) | st.just(b"12" * (1 << 20)), max_size=6))
+def test_linked_or_copied_together_or_one_by_one_lobs_are_placed_alike(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[bytes]
+) -> None:
+    root = tmp_path_factory.mktemp("links")
+    source = lob_folder(root / "source", [b"first", *contents])
+    copied = place_files(source, root / "copied", links=False)
+    linked = place_files(source, root / "linked", links=True)
+    alone = place_files(source, root / "alone", links=True, together=False)
+    assert copied == linked == alone
+    assert tree(root / "copied") == tree(root / "linked") == tree(root / "alone")
+    for path in (source / COLUMN).iterdir():
+        assert path.stat().st_nlink == 3
+        assert all(path.samefile(root / name / COLUMN / path.name) for name in ("linked", "alone"))
+
+
+@pytest.mark.parametrize("size", [3, 2 << 20])
+@pytest.mark.parametrize("change", ["other", "rewritten", "gone", "link", "folder"])
+def test_a_file_that_is_not_the_one_that_was_found_is_not_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, size: int
+) -> None:
+    source = lob_folder(tmp_path / "source", [b"a" * size, b"b" * size])
+    file = source / COLUMN / "record1.bin"
+    runs = slices.runs
+
+    def changed(place: Path) -> Iterator[LobRun | Entry]:
+        if change == "rewritten":
+            os.utime(file, ns=(0, 0))
+        elif change == "folder":
+            file.parent.rename(tmp_path / "away")
+        else:
+            file.rename(tmp_path / "away")
+        if change == "other":
+            file.write_bytes(b"c" * size)
+        elif change == "link":
+            file.symlink_to(tmp_path / "away")
+        yield from runs(place)
+
+    monkeypatch.setattr(slices, "runs", changed)
+    with pytest.raises(SourceError, match=r"record[01]\.bin'? (was changed since|cannot be read)"):
+        place_files(source, tmp_path / "segment", links=True)
+    assert not (tmp_path / "segment" / COLUMN / "record1.bin").exists()
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("size", [3, 2 << 20])
+def test_a_file_swapped_while_it_is_linked_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, *, together: bool
+) -> None:
+    source = lob_folder(tmp_path / "source", [b"a" * size])
+    other = tmp_path / "other"
+    other.write_bytes(b"b" * size)
+    link = os.link
+    monkeypatch.setattr(
+        os, "link", lambda _file, name, *, dst_dir_fd, **_: link(other, name, dst_dir_fd=dst_dir_fd)
+    )
+    with pytest.raises(SourceError, match=r"record0\.bin' was changed while it was read"):
+        place_files(source, tmp_path / "segment", links=True, together=together)
+    assert not list((tmp_path / "segment").rglob("record*"))
+
+
+def test_a_link_that_somebody_removes_meanwhile_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = lob_folder(tmp_path / "source", [b"data"])
+    monkeypatch.setattr(OpenFolder, "link", lambda *_: True)
+    with pytest.raises(SourceError, match="was changed while it was read"):
+        place_files(source, tmp_path / "segment", links=True)
+
+
+def test_a_run_whose_links_are_odd_goes_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = lob_folder(tmp_path / "source", [b"one", b"two", b"three"])
+    expected = place_files(source, tmp_path / "copied", links=False)
+    monkeypatch.setattr(OpenHoldings, "linked_contents", lambda *_, **_named: iter([b"one", None, b"three"]))
+    assert place_files(source, tmp_path / "linked", links=True) == expected
+    assert tree(tmp_path / "linked") == tree(tmp_path / "copied")
+    assert {path.stat().st_nlink for path in (source / COLUMN).iterdir()} == {2}
 
 
 def ended(passage: Passage) -> None:

@@ -200,6 +200,18 @@ def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch
     assert read() == [None]
 
 
+def test_of_small_files_those_that_were_read_are_seen(root: Path) -> None:
+    seen: list[int] = []
+
+    def look(descriptor: int) -> None:
+        seen.append(os.fstat(descriptor).st_ino)
+
+    names, buffer = ["file", "missing"], memoryview(bytearray(99))
+    found = reading.small_files(root, ("a", "b"), names, [None, None], buffer, seen=look)
+    assert [data is None for data in found] == [False, True]
+    assert seen == [(root / "a" / "b" / "file").stat().st_ino]
+
+
 def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:
     asked = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
     found = hashed(root, "file/lost", "a", "b", asked=asked)

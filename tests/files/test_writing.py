@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from metspack import processes
 from metspack.errors import SourceError, TargetError
 from metspack.files import writing
-from metspack.files.writing import Journal, NewFile
+from metspack.files.writing import Journal, NewFile, OpenFolder
 from tests.laws import law
-from tests.trees import put_in_the_way
+from tests.trees import names, put_in_the_way
 
 
 @pytest.fixture(autouse=True)
@@ -166,6 +166,31 @@ def test_a_disk_that_is_full_at_any_block_is_explained_and_leaves_no_file(
     with pytest.raises(TargetError, match="No space left"):
         write_file()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_gets_a_name_in_another_folder(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for path in (source, target):
+        path.mkdir()
+    (source / "file").write_bytes(b"data")
+    (source / "symbolic").symlink_to("file")
+    folder = os.open(source, os.O_RDONLY)
+    with OpenFolder(target) as opened:
+        assert opened.link("name", folder, "file")
+        assert opened.link("other", folder, "symbolic")
+        assert not opened.link("none", folder, "missing")
+        with pytest.raises(
+            TargetError, match=r"cannot make .*/target/name a hard link: File exists"
+        ) as refused:
+            opened.link("name", folder, "file")
+        assert refused.value.hint.startswith("Nothing is overwritten")
+        assert (target / "name").samefile(source / "file")
+        assert (target / "other").readlink() == Path("file")  # the link itself: nothing is followed
+        opened.take_back("name")
+        opened.take_back("name")
+    os.close(folder)
+    assert names(target) == {"other"}
+    assert (source / "file").stat().st_nlink == 1
 
 
 def test_a_file_can_be_discarded_twice_and_after_closing(tmp_path: Path) -> None:

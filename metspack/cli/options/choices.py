@@ -121,6 +121,14 @@ def forms() -> Iterable[Any]:
 
 
 @Choice
+def link_modes() -> Iterable[Any]:
+    """The ways in which LOBs that are whole files come into a package."""
+    from metspack.model import LinkMode  # noqa: PLC0415
+
+    return LinkMode
+
+
+@Choice
 def accepted() -> Iterable[Any]:
     """The exceptions that are accepted on request."""
     from metspack.sources.lobstream import ACCEPTABLE  # noqa: PLC0415

@@ -107,6 +107,40 @@ For = Annotated[
     ),
 ]
 
+LinkModeOption = Annotated[
+    str,
+    option(
+        "--link-mode MODE",
+        "Make LOBs that are whole files copies (copy; the default), or other names of the same files "
+        "(hardlink), which are read and proven all the same: a later edit of such a file is an edit of the "
+        "package. The files must lie on the file system of the package; parts of LOBs and LOBs inside a zip "
+        "file are copied in any case.",
+        SAFETY,
+        choice=choices.link_modes,
+    ),
+]
+
+TrustChecksums = Annotated[
+    list[str] | None,
+    option(
+        "--trust-checksums WHAT",
+        "Take checksums of LOBs instead of computing them: siard (the digests in cells), or a list as md5sum "
+        "or sha256sum writes it, a BagIt manifest or a METS, whose paths begin in its own folder. METS and "
+        "manifests need MD5 and SHA-256; what is not known is computed. Repeatable.",
+        SAFETY,
+    ),
+]
+SpotCheck = Annotated[
+    str | None,
+    option(
+        "--spot-check SHARE",
+        "Percentage of the LOBs with trusted checksums that are read and compared all the same, always the "
+        "same ones (1%; 0% for none). Requires --trust-checksums.",
+        SAFETY,
+        show_default="1%",
+    ),
+]
+
 SiardVersion = Annotated[
     str | None,
     option(

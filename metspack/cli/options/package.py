@@ -308,7 +308,7 @@ class DescriptionGroup(ProofGroup, MetsGroup, NameGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveGroup(Group):
-    """Locations and digests in the archive whose LOBs were moved."""
+    """Locations and digests in the archive whose LOBs were moved; how its LOBs come into the package."""
 
     lob_folder_style: common.FolderStyleOption = None
     siard_version: common.SiardVersion = None
@@ -321,6 +321,9 @@ class ArchiveGroup(Group):
             SAFETY,
         ),
     ] = False
+    link_mode: common.LinkModeOption = "copy"
+    trust_checksums: common.TrustChecksums = None
+    spot_check: common.SpotCheck = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,6 +382,7 @@ OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
 PUTS_ASIDE: Mapping[str, set[str]] = {
     "plan": _DIVIDING,
     "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *OF_DIALECTS, "dialect"},
+    "pack": {"link_mode"},
     "reader": {"layout", "lob_folder_style"},
     "lob_folder_style": {"reader"},
     "preset": {"max_files", "max_bytes"},

@@ -184,7 +184,8 @@ class PackageFacts:
     """What a dialect describes a package by: what was asked for, and the archive's ``metadata`` if any.
 
     ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
-    dialect. ``registry`` is what formats are told by, None when nobody asked.
+    dialect. ``registry`` is what formats are told by, None when nobody asked; ``trusted`` says whose digests
+    of LOBs were not calculated but taken, "" where all were calculated.
     """
 
     name: str
@@ -196,6 +197,7 @@ class PackageFacts:
     mets_profile: str | None = None
     href_style: str = HREF_STYLES[0]
     registry: Registry | None = None
+    trusted: str = ""
     options: DialectOptions | None = None
 
     @property

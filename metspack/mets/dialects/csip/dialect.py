@@ -77,6 +77,7 @@ class Csip(CsipPackage, Dialect):
             checksum_type=package.checksum_type,
             software=package.software,
             registry=package.registry,
+            trusted=package.trusted,
             descriptive=None if wanted.descriptive is None else descriptive.read_given(wanted.descriptive),
             documentation=wanted.documentation,
             schemas=wanted.schemas,

@@ -73,7 +73,8 @@ RELOCATION = Action(
 class CsipDocuments:
     """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime.
 
-    ``registry`` is what formats were told by, None when nobody asked.
+    ``registry`` is what formats were told by, None when nobody asked; ``trusted`` whose digests of LOBs were
+    taken and not calculated, "" for nobody's.
     """
 
     terms: Terms
@@ -83,6 +84,7 @@ class CsipDocuments:
     checksum_type: str
     software: Software
     registry: Registry | None = None
+    trusted: str = ""
 
     @property
     def representation(self) -> str:
@@ -141,6 +143,16 @@ class CsipDocuments:
             note = f"PRONOM: {registry.signatures}"
             yield PremisAgent(name=registry.software, version=registry.version, note=note)
 
+    def digested(self) -> Action:
+        """Return that digests were calculated, and which were not."""
+        if not self.trusted:
+            return DIGESTS
+        detail = (
+            f"Digests of LOBs were taken from {self.trusted}. All other digests of the files of the "
+            "representation were calculated while the files were written."
+        )
+        return Action(type=DIGESTS.type, detail=detail)
+
     def identified(self) -> tuple[Action, ...]:
         """Return that the formats of LOBs were identified, if they were to be."""
         if self.registry is None:
@@ -169,7 +181,7 @@ class CsipDocuments:
             value=self.terms.representation,
             relationships=(included(ip.objid),),
         )
-        kept = self.write_premis(ip, f"{folder}/{PREMIS}", top, objects, (DIGESTS, *done))
+        kept = self.write_premis(ip, f"{folder}/{PREMIS}", top, objects, (self.digested(), *done))
         facts = {
             "id": ip.id(folder),
             "objid": self.terms.representation,
