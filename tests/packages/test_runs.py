@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits, LobRef, LobRun
+from metspack.model import LONGEST, Limits, LobRef, LobRun
 from metspack.packages import source as packages_source
 from metspack.packages.index import Index, MetsTables
+from metspack.packages.lobs import together
 from metspack.packages.package import Package
 from metspack.packages.source import PackagedLobs
 from metspack.restoring import roundtrip
@@ -277,6 +279,21 @@ def test_plain_lobs_come_together(loose: Path) -> None:
             map(each.lob, range(len(each))) for each in runs if isinstance(each, LobRun)
         )
         assert list(flat) == list(source.lobs())
+
+
+@pytest.mark.parametrize("count", [0, 1, LONGEST, LONGEST + 1])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_comes_before_an_error_is_not_lost(count: int, *, fails: bool) -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(count)
+        if fails:
+            raise SourceError("no more")
+
+    found: list[list[int]] = []
+    with pytest.raises(SourceError) if fails else nullcontext():
+        found.extend(together(numbers()))
+    assert list(chain.from_iterable(found)) == list(range(count))
+    assert all(0 < len(each) <= LONGEST for each in found)
 
 
 def test_what_is_no_regular_file_has_no_status(tmp_path: Path) -> None:
