@@ -46,12 +46,13 @@ class Destination(Protocol):
 class Folder(Closable):
     """A new folder, which files are written into; a context manager.
 
-    Raises ``TargetError`` when it exists.
+    Raises ``TargetError`` when it exists, unless it is ``shared`` with other processes.
     """
 
-    def __init__(self, root: Path) -> None:
-        writing.make_directories(root.parent)
-        writing.make_directory(root)
+    def __init__(self, root: Path, *, shared: bool = False) -> None:
+        writing.make_directories(root if shared else root.parent)
+        if not shared:
+            writing.make_directory(root)
         self.root = root
         self._made: set[str] = set()
         self._open: tuple[str, writing.OpenFolder] | None = None

@@ -26,12 +26,13 @@ from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.index import MetsTables
-from metspack.packages.lobs import StatedFixity
+from metspack.packages.lobs import StatedFixity, together
 from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
 _DATA = "data"
+_AT_ONCE = 500
 _EXAMPLES = 3
 _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
@@ -232,21 +233,28 @@ class DataFiles:
 
     def _find(self, number: int, container: GivenIp) -> None:
         """Compare the files of a container with those listed; count those that are left out."""
-        for path in container.ip.files():
-            if path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (_DATA,):
-                self._check_listed(number, container, path)
-            elif not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
-                self.left_out += 1
-                if len(self.examples) < _EXAMPLES:
-                    self.examples += (str(container.folder.joinpath(*path)),)
+        for paths in together(container.ip.files()):
+            self._check_listed(number, container, [path for path in paths if _is_data(path)])
+            for path in paths:
+                if not (_is_data(path) or _is_made_anew(path) or (number == 0 and _is_kept(path))):
+                    self.left_out += 1
+                    if len(self.examples) < _EXAMPLES:
+                        self.examples += (str(container.folder.joinpath(*path)),)
 
-    def _check_listed(self, number: int, container: GivenIp, path: tuple[str, ...]) -> None:
-        sql = "SELECT 1 FROM data WHERE path = ? AND container = ?"
-        if self._tables.row(sql, "/".join(path[3:]), number) is None:
-            raise SourceError(
-                f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
-                hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
-            )
+    def _check_listed(self, number: int, container: GivenIp, paths: Sequence[tuple[str, ...]]) -> None:
+        names = ["/".join(path[3:]) for path in paths]
+        listed: set[str] = set()
+        for start in range(0, len(names), _AT_ONCE):
+            asked = names[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(asked))
+            sql = f"SELECT path FROM data WHERE container = ? AND path IN ({marks})"  # noqa: S608 -- marks
+            listed.update(path for (path,) in self._tables.rows(sql, number, *asked))
+        for path, name in zip(paths, names, strict=True):
+            if name not in listed:
+                raise SourceError(
+                    f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
+                    hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
+                )
 
 
 def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
@@ -256,6 +264,10 @@ def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> It
         hashers.update(block)
         yield block
     check_fixity(str(container.folder.joinpath(*names)), said, hashers)
+
+
+def _is_data(path: tuple[str, ...]) -> bool:
+    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (_DATA,)
 
 
 def _is_kept(path: tuple[str, ...]) -> bool:

@@ -6,17 +6,19 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from metspack import processes
 from metspack.building import manifests
-from metspack.building.placing import Placing, manifest_line
+from metspack.building.placing import Placing, fragment, manifest_line, write_manifest_fragments
 from metspack.containers.ipwriter import Folder
+from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import SourceError
-from metspack.files import writing
+from metspack.files import reading, tempdb, writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
 from metspack.layouts.interface import FolderStyle
@@ -29,7 +31,7 @@ from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
-from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.lobstream import Holdings, OpenHoldings
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
 _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there
@@ -41,6 +43,7 @@ class RestoreOptions:
 
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
     ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
+    ``jobs`` is the number of processes that write files, as many as help when None.
     """
 
     only: tuple[str, ...] = ()
@@ -48,6 +51,7 @@ class RestoreOptions:
     accepted: frozenset[str] = frozenset()
     lob_folder_style: FolderStyle = FolderStyle.DILCIS
     budgets: Budgets = field(default_factory=Budgets)
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +78,10 @@ def check_restored_space(staging: Staging, lobs: int, columns: int, size: int) -
     check_space(staging, files=files, bytes_=size + _PER_FILE * files)
 
 
-def write_manifests(package: Path, placements: Placements) -> None:
-    """Write both manifests of what was placed, sorted by path; raises ``TargetError``."""
+def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, None]) -> None:
+    """Write both manifests of files, given by path, MD5 and SHA-256 and sorted; raises ``TargetError``."""
     with (
-        closing(placements.manifest_rows()) as rows,
+        closing(rows),
         writing.NewFile(package / manifests.NAMES["MD5"]) as md5,
         writing.NewFile(package / manifests.NAMES["SHA-256"]) as sha256,
     ):
@@ -87,6 +91,8 @@ def write_manifests(package: Path, placements: Placements) -> None:
 
 
 _CONTENT = "content"
+_FILES_AT_ONCE = 4_000
+_BYTES_AT_ONCE = 100_000_000
 _CLOSE = 0.6
 _LEVELS = 3  # dots in the id of a LOB: below schema, table and column
 
@@ -136,16 +142,25 @@ def restore_files(
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        with slices.Slice(slices.path(staging.work, 0)) as found:
-            for each in _find_lobs(source, sharing, progress, tally):
-                if isinstance(each, LobRun):
-                    found.add_run(each)
-                else:
-                    found.add(each)
+        number = _write_slices(_find_lobs(source, sharing, progress, tally), tally, staging.work)
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
-        _place(source, staging, options, progress)
+        jobs = min(processes.useful(options.jobs, files=tally.lobs, size=tally.bytes), number)
+        tasks = [
+            _RestoreTask(
+                number=each,
+                holdings=source.holdings(),
+                package=staging.package,
+                work=staging.work,
+                accepted=options.accepted,
+            )
+            for each in range(number)
+        ]
+        with closing(_Lines()) as lines:
+            for each in processes.results(_place, tasks, jobs, progress.advance):
+                lines.take(staging.work, each)
+            write_manifests(staging.package, lines.manifest_rows())
         source.check_unchanged()
         staging.publish()
         return Restored(
@@ -220,22 +235,85 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
     return known
 
 
-def _place(source: Packaged, staging: Staging, options: RestoreOptions, progress: Progress) -> None:
-    with closing(Placements()) as placements, OpenHoldings(source.holdings()) as holdings:
+def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: Path) -> int:
+    """Write LOBs into slices, each for one process at a time; return the number of slices."""
+    waiting = iter(lobs)
+    number = 0
+    is_more = True
+    while is_more:
+        is_more = False
+        files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
+        with slices.Slice(slices.path(work, number)) as found:
+            for each in waiting:
+                if isinstance(each, LobRun):
+                    found.add_run(each)
+                else:
+                    found.add(each)
+                if tally.lobs >= files or tally.bytes >= size:
+                    is_more = True
+                    break
+        number += 1
+    return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RestoreTask:
+    """A slice of LOBs to be written into the package by one process; ``work`` holds the slice."""
+
+    number: int
+    holdings: Holdings
+    package: Path
+    work: Path
+    accepted: frozenset[str]
+
+
+def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
+    """Write the LOBs of a slice, and their lines of the manifests; return the slice's number."""
+    with closing(Placements()) as placements, OpenHoldings(task.holdings) as holdings:
         placing = Placing(
             holdings,
             _TREE,
             checksum="MD5",
-            accepted=options.accepted,
-            moved=progress.advance,
+            accepted=task.accepted,
+            moved=moved,
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        with closing(Folder(staging.package / _CONTENT)) as folder:
-            for placed in placing.place(slices.runs(slices.path(staging.work, 0)), folder):
-                placements.add(placed.below(f"{_CONTENT}/"))
+        with closing(Folder(task.package / _CONTENT, shared=True)) as folder:
+            for placed in placing.place(slices.runs(slices.path(task.work, task.number)), folder):
+                placements.add(placed)
         holdings.check_unchanged()
-        write_manifests(staging.package, placements)
+        write_manifest_fragments(placements, f"{_CONTENT}/", task.work, task.number, {})
+    return task.number
+
+
+class _Lines(tempdb.Scratch):
+    """The lines of the manifests of many slices, kept on disk to be sorted."""
+
+    def __init__(self) -> None:
+        super().__init__("CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT)", "BEGIN")
+
+    def take(self, work: Path, number: int) -> None:
+        """Put in the lines of one slice."""
+        paths = [fragment(work, number, each) for each in MANIFEST_ALGORITHMS]
+        with (
+            open(reading.opened(paths[0]), encoding="utf-8", newline="\n", closefd=True) as md5,
+            open(reading.opened(paths[1]), encoding="utf-8", newline="\n", closefd=True) as sha256,
+            tempdb.explained("the lines of the manifests"),
+        ):
+            rows = (
+                (
+                    first[2 * OCTETS["MD5"] + 2 : -1],
+                    first[: 2 * OCTETS["MD5"]],
+                    other[: 2 * OCTETS["SHA-256"]],
+                )
+                for first, other in zip(md5, sha256, strict=True)
+            )
+            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", rows)
+
+    def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
+        """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
+        yield from self._database.execute("SELECT path, md5, sha256 FROM line ORDER BY path")
 
 
 def _words(source: Packaged, tally: _RestoreTally) -> Iterator[str]:

@@ -161,7 +161,7 @@ class _RestoreWork:
         with closing(Placements()) as placements:
             hashers = write(siard, placements)
             placements.add(_listed(siard, hashers))
-            write_manifests(self.staging.package, placements)
+            write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 
     @property

@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits, LobRef, LobRun
+from metspack.model import LONGEST, FileExtent, Limits, LobRef, LobRun
 from metspack.packages import source as packages_source
 from metspack.packages.index import Index, MetsTables
+from metspack.packages.lobs import together
 from metspack.packages.package import Package
 from metspack.packages.source import PackagedLobs
 from metspack.restoring import roundtrip
+from metspack.siard import tables
+from metspack.sources.archive import Archive
 from tests.conftest import CHECKOUT
 from tests.packages.forge import md5
 
@@ -259,6 +263,32 @@ def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.Monke
     assert together == named_alone == _proof(damaged_archived)
 
 
+def _extent(root: int, path: tuple[str, ...], status: reading.Status) -> FileExtent:
+    size, modified, inode, device = status
+    return FileExtent(root=root, path=path, size=size, modified=modified, inode=inode, device=device)
+
+
+def test_files_are_found_where_each_is_found_by_itself(damaged_archived: Path) -> None:
+    with (
+        Archive(damaged_archived / "loose.siard") as archive,
+        Archive(damaged_archived / "loose.siard") as other,
+    ):
+        (table,), (same,) = archive.tables, other.tables
+        cells = list(tables.cells(archive.tree.contents(archive.document(table)), table, archive.budgets))
+        for _, alike in groupby(cells, lambda cell: cell.file.rpartition("/")[0]):
+            run = list(alike)
+            files, lengths = [each.file for each in run], [each.length for each in run]
+            found = archive.resolver.stated_files(table, "c2", files, lengths)
+            if found is None:
+                continue
+            alone = [other.resolver.resolved(same, cell).extents for cell in run]
+            assert alone == [
+                (_extent(found.root, (*found.folders, name), status),)
+                for name, status in zip(found.names, found.statuses, strict=True)
+            ]
+        assert archive.resolver.tally() == other.resolver.tally()
+
+
 def test_lobs_of_archives_are_found_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     together, apart = _both_ways(
         monkeypatch, Package, "listed_files", lambda: _lobs(damaged_archived), nothing={}
@@ -277,6 +307,21 @@ def test_plain_lobs_come_together(loose: Path) -> None:
             map(each.lob, range(len(each))) for each in runs if isinstance(each, LobRun)
         )
         assert list(flat) == list(source.lobs())
+
+
+@pytest.mark.parametrize("count", [0, 1, LONGEST, LONGEST + 1])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_comes_before_an_error_is_not_lost(count: int, *, fails: bool) -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(count)
+        if fails:
+            raise SourceError("no more")
+
+    found: list[list[int]] = []
+    with pytest.raises(SourceError) if fails else nullcontext():
+        found.extend(together(numbers()))
+    assert list(chain.from_iterable(found)) == list(range(count))
+    assert all(0 < len(each) <= LONGEST for each in found)
 
 
 def test_what_is_no_regular_file_has_no_status(tmp_path: Path) -> None:

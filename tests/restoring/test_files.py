@@ -358,6 +358,33 @@ def test_a_package_without_an_archive_gives_its_files(
         restore_archive(tmp_path / "package", tmp_path / "Back.siard")
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_files_are_the_same_whoever_wrote_them(
+    jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(northwind_full, tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=30_000)))
+    result = restore_files(tmp_path / "package", tmp_path / "at once", RestoreOptions(jobs=1))
+    monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
+    again = restore_files(tmp_path / "package", tmp_path / "in slices", RestoreOptions(jobs=jobs))
+    assert replace(again, target=result.target) == result
+    assert tree(tmp_path / "in slices") == tree(tmp_path / "at once")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
+    jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
+    built(northwind_full, tmp_path / "package", OPTIONS)
+    for number in (12, 3):
+        (file, *_) = sorted((tmp_path / f"package/Northwind-full_lobseg_{number}").rglob("record*"))
+        data = file.read_bytes()
+        file.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+    with pytest.raises(SourceError, match=r"lobseg_3/.* but METS says"):
+        restore_files(tmp_path / "package", tmp_path / "files", RestoreOptions(jobs=jobs))
+    assert not (tmp_path / "files").exists()
+
+
 def test_a_selection_reads_no_more_than_it_needs(northwind_full: Path, tmp_path: Path) -> None:
     package = tmp_path / "package"
     built(northwind_full, package, OPTIONS)

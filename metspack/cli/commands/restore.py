@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.cli.options.package import Accept
+from metspack.cli.options.package import Accept, Jobs
 from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError
 from metspack.layouts.names import SIARD
@@ -77,6 +77,7 @@ def restore(  # noqa: PLR0917 -- a command's options
         ),
     ] = None,
     accept: Accept = None,
+    jobs: Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -102,6 +103,7 @@ def restore(  # noqa: PLR0917 -- a command's options
         accepted=choices.accepted.read_all("--accept", accept),
         lob_folder_style=choices.folder_styles.read("--lob-folder-style", lob_folder_style or "dilcis"),
         budgets=common.budgets(budget),
+        jobs=jobs,
     )
     where = choices.places.read("--into", into or "inside")
     if lob_folder_style is not None and into != "folder":
@@ -110,6 +112,10 @@ def restore(  # noqa: PLR0917 -- a command's options
             hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
         )
     _check(output, siard=siard, into=into, only=only, accept=accept)
+    if siard and jobs is not None:
+        raise ConfigError(
+            "--jobs cannot be combined with --siard", hint="One process writes the archive: leave --jobs out."
+        )
     with console.progress(quiet=quiet) as progress:
         if siard:
             restored = archives.restore_archive(package, output, where, settings, progress)

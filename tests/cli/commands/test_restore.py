@@ -150,6 +150,7 @@ def test_a_folder_that_holds_the_archive(metspack: Commands, northwind_full: Pat
             "x.siard is the name of an archive, but --into folder",
         ),
         (("-o", "x.siard", "--siard", "--into", "beside"), "--into 'beside' is not known"),
+        (("-o", "x.siard", "--siard", "-j", "2"), "--jobs cannot be combined with --siard"),
         (("-o", "x.siard", "--siard", "--only", "s0"), "--only cannot be combined with --siard"),
         (
             ("-o", "x.siard", "--siard", "--accept", "dbptk-part-digest"),
