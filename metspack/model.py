@@ -91,6 +91,17 @@ class CellRun:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __getitem__(self, which: slice) -> CellRun:
+        """Return some of the cells."""
+        return replace(
+            self,
+            rows=self.rows[which],
+            files=self.files[which],
+            lengths=self.lengths[which],
+            digests=self.digests[which],
+            starts=self.starts[which],
+        )
+
     def place(self, number: int) -> LobPlace:
         """Return the place of one of the cells, by its place in the run from 0."""
         return LobPlace(schema=self.schema, table=self.table, cell=self.cell, row=self.rows[number])

@@ -203,12 +203,19 @@ class Resolver(Closable):
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
     def stated_files(
-        self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
+        self,
+        table: Table,
+        path: str,
+        files: Sequence[str],
+        lengths: Sequence[int | None],
+        *,
+        small: bool = False,
     ) -> FilesTogether | None:
         """Return where the LOBs of many cells of one column or field lie, and count them.
 
         None unless all lie as files in one folder where the statement says: then ``resolved`` tells of each.
-        ``path`` is that of the cells, ``files`` and ``lengths`` are their attributes.
+        ``path`` is that of the cells, ``files`` and ``lengths`` are their attributes. With ``small`` also
+        None unless each has as many bytes as its cell says, and ``SMALL`` at most.
         """
         column = self._column_of(table, path)
         folder, _, name = files[0].rpartition("/")
@@ -227,6 +234,10 @@ class Resolver(Closable):
         found = self._sources.granted.files(spot, names, FIRST_SUFFIXES)
         fits = column.candidates.fits
         if found is None or not all(map(fits, (each[0] for each in found), lengths)):
+            return None
+        sizes = [each[0] for each in found]
+        are_measured = all(one in {None, other} for one, other in zip(lengths, sizes, strict=True))
+        if small and not (are_measured and max(sizes) <= SMALL):
             return None
         column.counts[first.convention, False] += len(files)
         return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)

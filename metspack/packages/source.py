@@ -385,13 +385,28 @@ class PackagedArchive(Archive):
             if isinstance(each, LobRun):
                 yield from self._all_listed(waiting)
                 waiting.clear()
-                yield each
+                yield from [each] if each.entries else self._run_listed(each)
                 continue
             waiting.append(each)
             if len(waiting) == LONGEST:
                 yield from self._all_listed(waiting)
                 waiting.clear()
         yield from self._all_listed(waiting)
+
+    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef]:
+        """Yield files that go together, with their proofs from METS; together if it says alike of them."""
+        first = self._file(run.extent(0))
+        places = [f"{run.id_stem}{row}" for row in run.rows]
+        paths = zip(places, run.extents[0] if first is not None else (), strict=False)
+        known = self._lobs.listed_alone({place: (*(first or ())[:-1], name) for place, name in paths})
+        files = [file for place in places if (file := known.get(place)) is not None]
+        kinds = {(file.algorithm, file.media_type) for file in files}
+        if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
+            yield from self._all_listed(list(run.lobs()))
+            return
+        ((algorithm, kind),) = kinds
+        shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
+        yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
 
     def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef]:
         """Yield LOBs, those outside the archive with their proofs from METS."""

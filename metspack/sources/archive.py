@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -263,11 +264,26 @@ class Archive(Closable):
         """Yield the LOB cells of a table as ``located`` does, those that name entries in full together."""
         for run, declared in self._cell_runs(table, tally, read):
             found = self._run(table, run, declared)
-            if found is not None:
-                yield from found
-            else:
-                for cell in run.cells():
+            yield from self._outside(table, run, declared) if found is None else found
+
+    def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun | Located]:
+        """Yield cells that do not name entries, those whose LOBs are files of one folder together."""
+        folders = [file.rpartition("/")[0] for file in run.files]
+        start = 0
+        for _, alike in groupby(folders):
+            own = run[start : start + sum(1 for _ in alike)]
+            start += len(own)
+            lengths: Sequence[int | None] = own.lengths or [None] * len(own)
+            found = None
+            if self.container is not None and len(own) > 1:
+                found = self.resolver.stated_files(table, own.cell, own.files, lengths, small=True)
+            if found is None or any(status[-2:] in self._itself for status in found.statuses):
+                for cell in own.cells():
                     yield self._located(table, cell, declared)
+                continue
+            sizes, *stamps = map(list, zip(*found.statuses, strict=True))
+            where = _Where(holding=found.root, folders=found.folders)
+            yield from _alike(own, declared, where, sizes, [list(found.names), *stamps])
 
     def _cell_runs(
         self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
@@ -307,40 +323,7 @@ class Archive(Closable):
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
         found = self.resolver.named_in_full(table, run)
-        return None if found is None else self._alike(run, declared, *found)
-
-    def _alike(
-        self, run: CellRun, declared: str | None, sizes: list[int], extents: list[list[Any]]
-    ) -> Iterator[LobRun]:
-        """Yield cells with their entries, those with one extension together."""
-        tails = [file[file.rfind(".") :] for file in run.files]
-        start = 0
-        for _, alike in groupby(tails):
-            which = slice(start, start + sum(1 for _ in alike))
-            start = which.stop
-            extension = extension_of(run.files[which.start])
-            yield LobRun(
-                shared=RunShared(
-                    schema=run.schema,
-                    table=run.table,
-                    cell=run.cell,
-                    extension=extension,
-                    media_type=media_type(declared, extension),
-                    recorded=None,
-                    digest=run.algorithm,
-                    proof=None,
-                    is_measured=bool(run.lengths),
-                    holding=0,
-                    folders=None,
-                ),
-                rows=run.rows[which],
-                files=run.files[which],
-                sizes=sizes[which],
-                digests=run.digests[which],
-                proofs=(),
-                extents=[column[which] for column in extents],
-                entries=run.files[which],
-            )
+        return None if found is None else _alike(run, declared, _INSIDE, *found)
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
         try:
@@ -404,10 +387,15 @@ class Archive(Closable):
 
     def _is_itself(self, extent: Extent) -> bool:
         """Return whether a file outside is the .siard file itself, or a part of it."""
-        if isinstance(extent, ZipExtent) or self.container is None:
+        if isinstance(extent, ZipExtent):
             return False
-        files = ((each.device, each.inode) for each in self.container.medium.stamps)
-        return (extent.device, extent.inode) in files
+        return (extent.inode, extent.device) in self._itself
+
+    @cached_property
+    def _itself(self) -> frozenset[tuple[int, int]]:
+        """The inode and device of the .siard file, or of each part of it."""
+        stamps = () if self.container is None else self.container.medium.stamps
+        return frozenset((each.inode, each.device) for each in stamps)
 
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
@@ -489,6 +477,50 @@ class Archive(Closable):
         """Close the archive."""
         self.resolver.close()
         self.tree.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """The holding and folders of LOBs that go together, as in ``RunShared``."""
+
+    holding: int
+    folders: tuple[str, ...] | None
+
+
+_INSIDE = _Where(holding=0, folders=None)
+
+
+def _alike(
+    run: CellRun, declared: str | None, where: _Where, sizes: list[int], extents: list[list[Any]]
+) -> Iterator[LobRun]:
+    """Yield cells with their entries or files, those with one extension together."""
+    start = 0
+    for _, alike in groupby([file[file.rfind(".") :] for file in run.files]):
+        which = slice(start, start + sum(1 for _ in alike))
+        start = which.stop
+        extension = extension_of(run.files[which.start])
+        yield LobRun(
+            shared=RunShared(
+                schema=run.schema,
+                table=run.table,
+                cell=run.cell,
+                extension=extension,
+                media_type=media_type(declared, extension),
+                recorded=None,
+                digest=run.algorithm,
+                proof=None,
+                is_measured=bool(run.lengths),
+                holding=where.holding,
+                folders=where.folders,
+            ),
+            rows=run.rows[which],
+            files=run.files[which],
+            sizes=sizes[which],
+            digests=run.digests[which],
+            proofs=(),
+            extents=[column[which] for column in extents],
+            entries=run.files[which] if where.folders is None else (),
+        )
 
 
 def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
