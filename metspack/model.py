@@ -213,6 +213,11 @@ class LobRef:
         """The LOB's place in the database."""
         return self.cell.place
 
+    @property
+    def bytes(self) -> int:
+        """The LOB's size, as ``LobRun.bytes`` is that of many."""
+        return self.size
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunShared:
@@ -283,6 +288,11 @@ class LobRun:
         """The place of the first of the LOBs."""
         shared = self.shared
         return LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[0])
+
+    @property
+    def bytes(self) -> int:
+        """The sizes of all LOBs together."""
+        return sum(self.sizes)
 
     @property
     def compressed(self) -> int:

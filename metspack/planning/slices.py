@@ -208,6 +208,13 @@ class Slice:
             )
         )
 
+    def add_each(self, found: LobRun | LobRef) -> None:
+        """Append a LOB, or LOBs that are alike; raises ``TargetError``."""
+        if isinstance(found, LobRun):
+            self.add_run(found)
+        else:
+            self.add(found)
+
     def add_run(self, run: LobRun) -> None:
         """Append LOBs that are alike; raises ``TargetError``."""
         self._flush()

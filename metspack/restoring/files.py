@@ -245,10 +245,7 @@ def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: P
         files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
         with slices.Slice(slices.path(work, number)) as found:
             for each in waiting:
-                if isinstance(each, LobRun):
-                    found.add_run(each)
-                else:
-                    found.add(each)
+                found.add_each(each)
                 if tally.lobs >= files or tally.bytes >= size:
                     is_more = True
                     break

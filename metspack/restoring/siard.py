@@ -28,7 +28,7 @@ from metspack.layouts.interface import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import LobCell, LobRef, LobRun, ZipExtent
+from metspack.model import LobCell, LobPlace, LobRef, LobRun, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
 from metspack.planning import assignment, slices
@@ -54,6 +54,11 @@ class Into(Enum):
 
     INSIDE = "inside"
     FOLDER = "folder"
+
+
+def _number(found: LobRun | LobRef) -> int:
+    """Return the number of LOBs."""
+    return len(found) if isinstance(found, LobRun) else 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,7 +153,7 @@ class _RestoreWork:
     def write_inside(self, name: str, _placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside."""
         self.source.prove(self.progress)
-        self._find(lambda lob: len(lob.entries) == 1, lambda _lob: "")
+        self._find(lambda lob: len(lob.entries) == 1, lambda _place: "")
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
             hashers = self._rewrite(name, moved, self._entry_file, self._added(holdings))
@@ -173,7 +178,7 @@ class _RestoreWork:
         self.source.prove(self.progress)
         self.progress.stage("Looking for LOBs inside", self.source.weight())
         stays = assignment.small_columns(self.source, _ALL, self.progress.advance)
-        self._find(lambda lob: column_of(lob.place) in stays, lambda lob: siard22.container(lob.place))
+        self._find(lambda lob: column_of(lob.place) in stays, siard22.container)
         name = self._name
         self._place(name, placements)
         version = self.source.metadata.version
@@ -189,33 +194,37 @@ class _RestoreWork:
 
         return self._rewrite(siard, moved, file)
 
-    def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobRef], str]) -> None:
-        """Write the slice of LOBs to be moved of every container, and a slice of those that stay."""
+    def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobPlace], str]) -> None:
+        """Write the slice of LOBs to be moved of every container, and a slice of those that stay.
+
+        ``stays`` says the same of all LOBs that go together.
+        """
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
             staying_lobs = files.enter_context(slices.Slice(self.staging.work / "stay.jsonl"))
             moving: dict[str, slices.Slice] = {}
-            for lob in self.source.lobs(read=self.progress.advance):
-                if stays(lob):
-                    found.inside.add(column_of(lob.place))
-                    found.stay += 1
-                    staying_lobs.add(lob)
-                    found.unmoved += lob.size
+            for each in self.source.lob_runs(read=self.progress.advance):
+                column = column_of(each.place)
+                if stays(each.lob(0) if isinstance(each, LobRun) else each):
+                    found.inside.add(column)
+                    found.stay += _number(each)
+                    staying_lobs.add_each(each)
+                    found.unmoved += each.bytes
                     continue
-                found.outside.add(column_of(lob.place))
-                for entry in lob.entries:
-                    self.departures.add(entry)
-                kept = container(lob)
-                if not self.sharing.is_first(lob, kept):
-                    continue
-                if kept not in moving:
-                    number = found.slices[kept] = len(found.slices)
-                    moving[kept] = files.enter_context(slices.Slice(slices.path(self.staging.work, number)))
-                moving[kept].add(lob)
-                found.lobs += 1
-                found.split += len(lob.extents) > 1
-                found.bytes += lob.size
+                found.outside.add(column)
+                self.departures.add_all(each.entries)
+                kept = container(each.place)
+                for first in self.sharing.firsts(each, kept):
+                    if kept not in moving:
+                        number = found.slices[kept] = len(found.slices)
+                        moving[kept] = files.enter_context(
+                            slices.Slice(slices.path(self.staging.work, number))
+                        )
+                    moving[kept].add_each(first)
+                    found.lobs += _number(first)
+                    found.split += not isinstance(first, LobRun) and len(first.extents) > 1
+                    found.bytes += first.bytes
         check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
         self.staging.journal.record(event="planned", lobs=found.lobs, bytes=found.bytes)
         self._prove_those_that_stay()

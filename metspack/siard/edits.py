@@ -123,12 +123,14 @@ def _edits(
             continue
         for old, file, start in zip(run.files, files, run.starts, strict=True):
             if file != old:
-                place = start - base
-                found = _USUAL.match(data, place) if encoding.unit == 1 else None
-                first, last = (
-                    _attributes(data, place, encoding, _FILE)["file"][1:3] if found is None else found.span(1)
-                )
-                yield Edit(start=first, stop=last, text=str(escape(file)))
+                yield _file_edit(data, start - base, encoding, file)
+
+
+def _file_edit(data: bytes, start: int, encoding: Encoding, file: str) -> Edit:
+    """Return the edit that gives the start tag at ``start`` another ``file``."""
+    found = _USUAL.match(data, start) if encoding.unit == 1 else None
+    first, last = _attributes(data, start, encoding, _FILE)["file"][1:3] if found is None else found.span(1)
+    return Edit(start=first, stop=last, text=str(escape(file)))
 
 
 class AttributeValue(NamedTuple):
@@ -152,10 +154,7 @@ def _cell_edits(
 ) -> list[Edit]:
     """Return the edits, in order, that give the start tag at ``start`` the values of ``new``."""
     if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
-        if new.file == cell.file:
-            return []
-        value = _attributes(data, start, encoding, _FILE)["file"]
-        return [Edit(start=value.start, stop=value.stop, text=str(escape(new.file)))]
+        return [] if new.file == cell.file else [_file_edit(data, start, encoding, new.file)]
     values: dict[str, str] = {}
     if new.file != cell.file:
         values["file"] = new.file
