@@ -208,17 +208,17 @@ class Finder:
             return None
         paths = [column.prefix + file.encode() for file in run.files]
         if is_inside:
-            found = self.container.columns(run.files)
-            sizes = None if found is None else found[0]
+            entries = self.container.columns(run.files)
+            found = None if entries is None else (paths, entries[0])
         else:
-            sizes = self.files.sizes(paths)
-        if sizes is None or (run.lengths and sizes != run.lengths):
+            found = self.files.all_files(paths)
+        if found is None or (run.lengths and found[1] != run.lengths):
             return None
         return LobRunFiles(
             convention=conventions.pop(),
             inside=is_inside,
-            paths=paths,
-            sizes=sizes,
+            paths=found[0],
+            sizes=found[1],
             tolerated=column.tolerated,
         )
 

@@ -28,12 +28,28 @@ INSERT OR IGNORE INTO together
     SELECT substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1), path, size FROM disk
     WHERE kind = 'f' AND CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*' ORDER BY path
 """  # noqa: S608 -- the name of a folder
-_SIZES = """
-SELECT d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f'
+_FILES = """
+SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f'
 ORDER BY g.key
+"""
+_ANY_FILE = """
+SELECT EXISTS (
+    SELECT 1 FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f')
+"""
+_ALL_ELSEWHERE = """
+SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 _NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
+
+
+def _given(paths: Sequence[bytes]) -> str:
+    """Return paths as SQLite takes many at once."""
+    return json.dumps([path.decode() for path in paths])
+
+
+def _is_text(path: bytes) -> bool:
+    return path.isascii() or path.decode(errors="replace").encode() == path
 
 
 class Files:
@@ -60,22 +76,35 @@ class Files:
             path = self._where(path)
         row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
         if row is None and (shared := _SHARED.search(path)) is not None:
-            if not self._is_shared:
-                self._is_shared = True
-                self._catalogue.put(_TOGETHER)
+            self._put_together()
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
 
-    def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
-        """Return the bytes of the files at some paths, None where one has to be looked for by ``file``."""
-        if self._swapped:
+    def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
+        """Return where the files that some paths mean lie, and their bytes, as ``file`` does.
+
+        None where one has to be looked for by itself: they do not all lie as one.
+        """
+        if self._swapped or not all(map(_is_text, paths)):
             return None
-        try:
-            given = json.dumps([path.decode() for path in paths])
-        except UnicodeDecodeError:
-            return None
-        found = [size for (size,) in self._catalogue.rows(_SIZES, given)]
-        return found if len(found) == len(paths) else None
+        found = self._all(_FILES, paths)
+        if found is None and all(shared := list(map(_SHARED.search, paths))):
+            self._put_together()
+            keys = [each[1] for each in shared if each is not None]
+            # What lies where its path says is meant, whatever lies elsewhere: then each is asked for.
+            is_any_here = self._catalogue.number(_ANY_FILE, _given(paths)) > 0
+            found = None if is_any_here else self._all(_ALL_ELSEWHERE, keys)
+        return found
+
+    def _all(self, sql: str, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
+        rows = list(self._catalogue.rows(sql, _given(keys)))
+        return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(keys) else None
+
+    def _put_together(self) -> None:
+        """Put the data of representations into the catalogue by their places there, once."""
+        if not self._is_shared:
+            self._is_shared = True
+            self._catalogue.put(_TOGETHER)
 
     def may_hold(self, folder: bytes) -> bool:
         """Whether a path below a folder, which ends with its slash, may be that of a file of the package."""
