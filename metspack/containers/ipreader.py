@@ -64,10 +64,8 @@ class ZipFile:
 
     def items(self, prefix: bytes) -> Iterator[Item]:
         """Yield the entries below a prefix, sorted by whole path."""
-        for name in self._container.names(os.fsdecode(prefix)):
-            extent = self._container.extent(name)
+        for name, size in self._container.sizes(os.fsdecode(prefix)):
             kind = "d" if name.endswith("/") else "f"
-            size = None if extent is None else extent.size
             yield Item(name=os.fsencode(name).rstrip(b"/"), kind=kind, size=size)
 
     def content(self, path: bytes) -> Content | None:

@@ -442,10 +442,15 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        for (name,) in self._index.execute("SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)):
+        return (name for name, _ in self.sizes(prefix))
+
+    def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""
+        sql = "SELECT name, size FROM entry WHERE name >= ? ORDER BY name"
+        for name, size in self._index.execute(sql, (prefix,)):
             if not name.startswith(prefix):
                 return
-            yield name
+            yield name, size
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""

@@ -17,6 +17,7 @@ from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
 from metspack.mets import is_mets_name, reader
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
@@ -151,7 +152,9 @@ class Roots:
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
         tree = self._tree(root, pack, b"")
         with tree.content(path) as content:
-            yield from reader.read(content.blocks(), self._budgets)
+            for each in condensed(content.blocks(), self._budgets):
+                if not isinstance(each, Run):  # nothing in a run is a root or a link
+                    yield each
 
     def _tree(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
         if pack is not None:
