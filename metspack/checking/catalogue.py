@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -126,7 +126,7 @@ _INDEXES = (
 )
 
 _BATCH = 2_000
-_AT_ONCE = 50
+_AT_ONCE = (50, 8, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 6000  # KiB
@@ -140,11 +140,14 @@ class BulkInsert:
     """
 
     def __init__(self, table: str, row: str, *, shared: int, own: int) -> None:
-        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE, own)
+        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [row.format(*range(first, first + own)) for first in numbers]
         self.own = own
-        self.one = f"INSERT OR IGNORE INTO {table} VALUES {rows[0]}"  # noqa: S608 -- constants
-        self.many = f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows)}"  # noqa: S608 -- constants
+        self.statements = {
+            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
+            for each in _AT_ONCE
+        }
+        """For so many rows at once, the most first."""
 
 
 class BackgroundListing(Protocol):
@@ -212,11 +215,13 @@ class Catalogue(tempdb.Scratch):
 
     def insert(self, insertion: BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
-        values, whole = chain.from_iterable(rows), insertion.own * _AT_ONCE
-        while len(some := tuple(islice(values, whole))) == whole:
-            self._database.execute(insertion.many, (*shared, *some))
-        starts = range(0, len(some), insertion.own)
-        self.put_many(insertion.one, ((*shared, *some[at : at + insertion.own]) for at in starts))
+        values = list(chain.from_iterable(rows))
+        start = 0
+        for number, statement in insertion.statements.items():
+            step = number * insertion.own
+            while start + step <= len(values):
+                self._database.execute(statement, (*shared, *values[start : start + step]))
+                start += step
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

@@ -110,10 +110,16 @@ SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.li
 FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
 WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c.id
 """
+_ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
 SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
     SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
 WHERE o.id < c.id ORDER BY c.id
+"""
+# Nearly always all agree, and one look tells that: only where some do not are the reasons looked for.
+_ANY_OTHER = """
+SELECT EXISTS (
+    SELECT 1 FROM cell c JOIN entry e ON e.path = c.path WHERE NOT c.inside AND e.xml_id <> c.place)
 """
 _OTHER_ROW = """
 SELECT c.archive, c.place, c.path,
@@ -266,8 +272,19 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.LENGTH_DIFFERS.at(
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
-    for name, place, path, other in catalogue.rows(_TWICE):
-        yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    if catalogue.number(_ANY_TWICE):
+        for name, place, path, other in catalogue.rows(_TWICE):
+            yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    if catalogue.number(_ANY_OTHER):
+        yield from _of_other_cells(catalogue)
+    for mets, line, lob, count in catalogue.rows(_LISTED_APART):
+        yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
+    for name, place, path, part in catalogue.rows(_BESIDE):
+        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
+
+
+def _of_other_cells(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the findings on cells whose files have the IDs of others in METS."""
     for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
         yield Code.CELL_OF_ANOTHER_LOB.at(
             shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
@@ -276,10 +293,6 @@ def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
         place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
         facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
         yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
-    for mets, line, lob, count in catalogue.rows(_LISTED_APART):
-        yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
-    for name, place, path, part in catalogue.rows(_BESIDE):
-        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
 
 
 def _none(catalogue: Catalogue) -> Iterator[Finding]:

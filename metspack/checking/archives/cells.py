@@ -13,7 +13,7 @@ from metspack import textlength
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
-from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.layouts.names import LobRoute
@@ -25,6 +25,12 @@ from metspack.sizes import counted
 
 _PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_RUN = BulkInsert(
+    "cell (archive, inside, algorithm, place, file, path, size, length, digest)",
+    "(?1, ?2, ?3, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5})",
+    shared=3,
+    own=6,
+)
 _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
 WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position
@@ -150,20 +156,19 @@ class Cells:
         self._routes.take_run(column.candidates.levels, run, found)
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
         nothing = (None,) * len(run)
-        self._batch.add_all(
-            _PUT,
-            [
-                (self._archive, f"{stem}{row}", file, found.inside, path, size, length, run.algorithm, digest)
-                for row, file, path, size, length, digest in zip(
-                    run.rows,
-                    run.files,
-                    found.paths,
-                    found.sizes if found.inside else nothing,
-                    run.lengths or nothing,
-                    run.digests or nothing,
-                    strict=True,
-                )
-            ],
+        self._batch.flush()
+        self._catalogue.insert(
+            _PUT_RUN,
+            (self._archive, found.inside, run.algorithm),
+            zip(
+                (f"{stem}{row}" for row in run.rows),
+                run.files,
+                found.paths,
+                found.sizes if found.inside else nothing,
+                run.lengths or nothing,
+                run.digests or nothing,
+                strict=True,
+            ),
         )
 
     def take(self, cell: LobCell) -> Iterator[Finding]:

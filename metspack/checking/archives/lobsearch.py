@@ -161,7 +161,9 @@ class Finder:
             way = None if column.way is None else column.candidates.by_way(column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
-                self._learn(column, way)
+                # Another rule that comes first may lead to the same place.
+                plain = column.candidates.of(PLAIN_NAME, [])
+                self._learn(column, next((each for each in plain if each.place == way.place), way))
 
     def _learn(self, column: ColumnSearch, probe: Candidate) -> None:
         if probe.place.inside or probe.convention is Convention.LOB_ROOT:

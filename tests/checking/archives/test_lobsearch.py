@@ -527,6 +527,14 @@ def finder(root: Path) -> Iterator[Finder]:
     there={"lobs/seg_0/r.bin", "lobs/r.bin"},
     within={"r.bin"},
 )
+@example(
+    database=None,
+    column="../lobs/",
+    folder=None,
+    cells=["../../r.bin", "seg_0/r.bin"],
+    there={"r.bin", "lobs/seg_0/r.bin", "lobs/r.bin"},
+    within=set(),
+)
 @given(
     database=_FOLDERS,
     column=_FOLDERS,
