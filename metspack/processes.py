@@ -65,56 +65,105 @@ def results(
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
     ``TargetError`` when a process was killed.
     """
-    tasks = iter(tasks)
-    begun = list(islice(tasks, 2)) if jobs > 1 else []
-    if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
-        for task in chain(begun, tasks):
-            yield work(task, moved)
-        return
-    yield from _pooled(work, chain(begun, tasks), jobs, moved)
+    with Workers(jobs) as workers:
+        yield from workers.results(work, tasks, moved)
 
 
-def _pooled(
-    work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
-) -> Iterator[Result]:
-    # Heavy, and most packages are too small for a second process.
-    import multiprocessing  # noqa: PLC0415
-    from concurrent.futures import ProcessPoolExecutor, wait  # noqa: PLC0415
-    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
+class Workers:
+    """Up to ``jobs`` processes that do one kind of work after the other; a context manager.
 
-    # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
-    context = multiprocessing.get_context("spawn")
-    # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
-    counts = context.RawArray("Q", jobs)
-    stop = context.RawValue("b", 0)
-    shown = 0
-    pending: deque[Future[Result]] = deque()
-    pool = ProcessPoolExecutor(jobs, context, _begin, (counts, context.Value("I", 0), stop))
+    They are started when there is work for them, and once.
+    """
 
-    def first() -> Result:
-        nonlocal shown
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._pool: _Pool | None = None
+
+    def results(
+        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
+    ) -> Iterator[Result]:
+        """Yield what ``work`` makes of the tasks, as the function ``results`` does.
+
+        Whoever does not take all ends the processes; the next work starts others.
+        """
+        tasks = iter(tasks)
+        begun = list(islice(tasks, 2)) if self.jobs > 1 else []
+        if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
+            for task in chain(begun, tasks):
+                yield work(task, moved)
+            return
+        pool = self._pool = self._pool or _Pool(self.jobs)
+        is_done = False
+        try:
+            yield from pool.results(work, chain(begun, tasks), moved)
+            is_done = True
+        finally:
+            if not is_done:
+                self.close()
+
+    def close(self) -> None:
+        """End the processes, whatever they are at."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Pool:
+    """Processes under way."""
+
+    def __init__(self, jobs: int) -> None:
+        # Heavy, and most packages are too small for a second process.
+        import multiprocessing  # noqa: PLC0415
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
+        # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
+        context = multiprocessing.get_context("spawn")
+        # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
+        self._counts = context.RawArray("Q", jobs)
+        self._stop = context.RawValue("b", 0)
+        self._shown = 0
+        self._jobs = jobs
+        seats = context.Value("I", 0)
+        self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._counts, seats, self._stop))
+
+    def results(
+        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
+    ) -> Iterator[Result]:
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 -- heavy
+
+        pending: deque[Future[Result]] = deque()
+        try:
+            for task in tasks:
+                with _undisturbed():
+                    pending.append(self._pool.submit(_run, work, task))
+                if len(pending) > 2 * self._jobs:
+                    yield self._first(pending, moved)
+            while pending:
+                yield self._first(pending, moved)
+        except BrokenProcessPool as error:
+            raise _ended() from error
+
+    def _first(self, pending: deque[Future[Result]], moved: Moved) -> Result:
+        from concurrent.futures import wait  # noqa: PLC0415 -- heavy
+
         while True:
             with _undisturbed():  # else a signal may come while a lock of the pool's is held, for ever then
                 done, _ = wait((pending[0],), timeout=_LOOK)
-            counted = sum(counts)
-            moved(counted - shown)
-            shown = counted
+            counted = sum(self._counts)
+            moved(counted - self._shown)
+            self._shown = counted
             if done:
                 return pending.popleft().result()
 
-    try:
-        for task in tasks:
-            with _undisturbed():
-                pending.append(pool.submit(_run, work, task))
-            if len(pending) > 2 * jobs:
-                yield first()
-        while pending:
-            yield first()
-    except BrokenProcessPool as error:
-        raise _ended() from error
-    finally:
-        stop.value = 1
-        pool.shutdown(cancel_futures=True)
+    def close(self) -> None:
+        self._stop.value = 1
+        self._pool.shutdown(cancel_futures=True)
 
 
 def _ended() -> TargetError:

@@ -11,6 +11,7 @@ from functools import cache
 import pytest
 
 from tests.conftest import CHECKOUT
+from tests.syntax import Trees
 
 ORDER = (
     {"(foundation)"},
@@ -46,6 +47,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",
     "metspack.checking.files.splitlobs": "all that is said of split LOBs, against each other and the bytes",
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
+    "metspack.checking.segments": "the fast way of a segment through the check, to be taken out whole",
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
     "metspack.files.reading": "every way of opening, reading and hashing a file that follows no link",
@@ -94,7 +96,7 @@ MODULES = {
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted((CHECKOUT / "metspack").rglob("*.py"))
 }
-TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
+TREES = Trees(MODULES)
 
 
 def room(module: str) -> str:

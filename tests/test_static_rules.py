@@ -15,10 +15,11 @@ import typer
 
 from metspack.cli.app import app
 from tests.conftest import CHECKOUT, NetworkUsedError
+from tests.syntax import Trees
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_bytes()) for name, path in SOURCES.items()}
+TREES = Trees(SOURCES)
 LONGEST = 700
 
 XML = {

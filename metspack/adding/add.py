@@ -300,6 +300,7 @@ class _Check:
             whole=whole,
             budgets=self._options.budgets,
             known=self.known,
+            jobs=self._options.jobs,
         )
 
     def _errors(self, found: selfcheck.CheckOutcome) -> list[Finding]:

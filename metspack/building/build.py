@@ -342,6 +342,7 @@ class BuildWork:
             self.progress,
             whole=self.options.verify,
             known=() if self.archive is None else self.archive.faults,
+            jobs=self.options.jobs,
         )
 
     def _choose_columns(self) -> frozenset[Column]:

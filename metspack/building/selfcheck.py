@@ -47,8 +47,9 @@ def outcome(
     whole: bool,
     budgets: Budgets | None = None,
     known: Collection[str] = (),
+    jobs: int | None = 1,
 ) -> CheckOutcome:
-    """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes.
+    """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes; in ``jobs`` processes.
 
     ``known`` are the tables that were missing, or whose rows were not as many as metadata.xml says, in the
     source already: they are not an error of what was written.
@@ -56,7 +57,7 @@ def outcome(
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking what lies on disk", checking.weight(package) if whole else None)
     found = CheckOutcome()
-    for each in checking.check(package, level, progress=progress.advance, budgets=budgets):
+    for each in checking.check(package, level, progress=progress.advance, budgets=budgets, jobs=jobs):
         if each.code in OF_SOURCE and each.place in known:
             continue
         if each.severity is Severity.ERROR:
@@ -72,10 +73,15 @@ def _is_told(finding: Finding) -> bool:
 
 
 def check_made(
-    package: Path, progress: Progress, *, whole: bool, known: Collection[str] = ()
+    package: Path,
+    progress: Progress,
+    *,
+    whole: bool,
+    known: Collection[str] = (),
+    jobs: int | None = 1,
 ) -> tuple[str, ...]:
     """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors."""
-    found = outcome(package, progress, whole=whole, known=known)
+    found = outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
         first = wrong[0]
         raise TargetError(

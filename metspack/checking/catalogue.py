@@ -6,6 +6,7 @@ sort as manifests do.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -73,6 +74,7 @@ CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT RO
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
 CREATE TABLE piece (
@@ -130,6 +132,9 @@ _AT_ONCE = (50, 8, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 6000  # KiB
+# Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
+_USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
+_UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
 
 
 class BulkInsert:
@@ -313,6 +318,11 @@ def folded_name(name: bytes) -> bytes:
         return name.lower()
     text = name.decode("utf-8", "surrogateescape")
     return unicodedata.normalize("NFC", text.casefold()).encode("utf-8", "surrogateescape")
+
+
+def are_usual(names: bytes) -> bool:
+    """Return whether nothing is to be said of any of the names, which have a ``/`` between them."""
+    return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
 
 
 def nearest_file(catalogue: Catalogue, path: bytes) -> str:

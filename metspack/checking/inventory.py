@@ -7,9 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from metspack import processes
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, folded_name, folder_of, shown
+from metspack.checking.catalogue import (
+    Batch,
+    BulkInsert,
+    Catalogue,
+    are_usual,
+    fault,
+    folded_name,
+    folder_of,
+    shown,
+)
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
+from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.mets import PLAIN_METS, is_mets_name
@@ -30,9 +40,6 @@ SELECT f.path, coalesce(
 _NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
-# Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
-_USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
-_UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
 _METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _LONG = 20_000  # files from which on a walk is worth a process
@@ -55,7 +62,7 @@ def findings(
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
     if isinstance(tree, FolderTree):
-        _walk(taking, (tree.root, tree.names), jobs)
+        _walk(taking, (tree.root, tree.names), jobs, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
     yield from noticed(catalogue)
@@ -74,12 +81,21 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
 
-def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None) -> None:
+def _walk(
+    taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None, agreement: Agreement | None
+) -> None:
     """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
+    agreed = {} if agreement is None else agreement.segments
+    below = {folder for each in agreed.values() for folder in each.folders}
     while (path := taking.next_folder()) is not None:
+        if path in below:
+            continue
+        if (segment := agreed.get(path)) is not None:
+            taking.take_agreed(segment)
+            continue
         for lot in walking.lots(*place, path, sizes=taking.whole):
             taking.take(lot)
-        if taking.count > _LONG and processes.useful(jobs, files=taking.count, size=0) > 1:
+        if not agreed and taking.count > _LONG and processes.useful(jobs, files=taking.count, size=0) > 1:
             ahead = taking.folders_ahead()
             if 0 < len(ahead) <= _MOST_AHEAD:
                 taking.catalogue.begin(_WalkProcess(taking, place, ahead))
@@ -144,7 +160,7 @@ class _Taking:
         if self.whole:
             rows = zip(map(prefix.__add__, names), lot.sizes, strict=True)
             self.catalogue.insert(_FILES, (), rows)
-            if not _are_usual(lot.files):
+            if not are_usual(lot.files):
                 for name in names:
                     self._keep_name(prefix + name)
         for name, kind in lot.others:
@@ -153,6 +169,13 @@ class _Taking:
             self.notice(prefix.rstrip(b"/"), _UNREADABLE, fault(lot.fault))
         elif lot.is_empty:
             self.take_empty(prefix.rstrip(b"/"))
+        self.flush()
+
+    def take_agreed(self, segment: AgreedSegment) -> None:
+        """Add a segment in which all agrees: its METS and its folders, but no file."""
+        self.take_file(segment.mets, segment.size)
+        for folder in segment.folders:
+            self.take_other(folder, "d")
         self.flush()
 
     def take_file(self, path: bytes, size: int | None) -> None:
@@ -235,11 +258,6 @@ def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
             yield Code.NOT_FOR_WINDOWS.at(shown(path), reason=f"Windows cannot hold the name {shown(name)!r}")
         if not _is_utf8(name):
             yield Code.NOT_UTF8.at(shown(path))
-
-
-def _are_usual(names: bytes) -> bool:
-    """Whether nothing is to be said of any of the names, which have a ``/`` between them."""
-    return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
 
 
 def _is_utf8(name: bytes) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.checking.catalogue import folder_of, shown
 from metspack.checking.links.roots import Roots
+from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files.byteranges import Below
@@ -47,6 +48,11 @@ class PackageToCheck:
     shown: str
     within: bytes = b""
     top: Top | None = None
+
+    @property
+    def is_in_a_folder(self) -> bool:
+        """Whether it is a folder that has its METS at its root."""
+        return isinstance(self.tree, FolderTree) and "/" not in (self.mets or "/") and self.top is None
 
     @property
     def mets_shown(self) -> str:
@@ -239,13 +245,22 @@ def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
 
 
 class CheckedTree(MountedTree):
-    """A package's file tree with mounted children; resolves references to paths in it."""
+    """A package's file tree with mounted children; resolves references to paths in it.
 
-    def __init__(self, base: PackageTree) -> None:
+    The files in which its segments agree, if that was looked at, are not to be put into the catalogue.
+    """
+
+    def __init__(self, base: PackageTree, agreement: Agreement | None = None) -> None:
         super().__init__(base)
+        self.agreement = agreement
         self._apart: list[bytes] = []
         self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
+
+    @property
+    def agreed_files(self) -> int:
+        """The number of files that are not put into the catalogue."""
+        return 0 if self.agreement is None else self.agreement.files
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is only a label and not a path of the package."""

@@ -159,6 +159,12 @@ class Looking:
     profile: Profile = Profile.AUTO
     is_for_listing: bool = False
 
+    @property
+    def is_of_every_file(self) -> bool:
+        """Whether all files are looked at, and METS documents judged by the project's own schemas alone."""
+        is_part = self.sample is not None or self.is_for_listing or self.level is Level.LINKS
+        return not (is_part or self.strict or self.grammar is not None)
+
     def __post_init__(self) -> None:
         if self.sample is not None and not self.level.hashes:
             raise ConfigError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self
 
-from metspack.checking import inventory, options
+from metspack.checking import inventory, options, segments
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
@@ -25,6 +26,7 @@ from metspack.checking.links.roots import Roots
 from metspack.checking.mets.grammar import Grammar
 from metspack.checking.opening import CheckedTree, PackageToCheck, ordering, package, root, widened
 from metspack.checking.options import FileSample, Level, Looking, Sampled
+from metspack.checking.segments import Agreement, Unsettled
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import TargetError
 from metspack.files import journal
@@ -179,20 +181,51 @@ class Checking(Iterator[Finding]):
         self._end_package(is_complete=False)
 
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
+        with closing(Agreement(self._looking)) as agreement:
+            if len(self._paths) == 1 and not self._granted and self._observer is None and each.is_in_a_folder:
+                agreement.look(each.root, self._count_bytes)
+            read = self._bytes
+            if agreement.is_whole:
+                with self._under_way(each, agreement) as (catalogue, places), self._own_roots(each) as own:
+                    told = segments.told_all_the_same(self._steps(catalogue, places, each, own))
+                    if told is not None and agreement.are_right(self._count_bytes):
+                        yield from self._told(catalogue, chain(told, self._of_bytes(catalogue, places, each)))
+                        return
+                    self._open = None  # each file is looked at by itself then
+            self._bytes = read
+            with self._under_way(each) as (catalogue, places):
+                yield from self._told(catalogue, self._steps(catalogue, places, each, roots, agreement))
+
+    @contextmanager
+    def _own_roots(self, each: PackageToCheck) -> Iterator[Roots]:
+        """Give the roots for a look that may be followed by another one, which is to know nothing of it."""
+        budgets = self._looking.budgets
+        with closing(OpenPacks(budgets)) as packs, closing(Roots((each.root,), packs, budgets, own=1)) as own:
+            yield own
+
+    @contextmanager
+    def _under_way(
+        self, each: PackageToCheck, agreement: Agreement | None = None
+    ) -> Iterator[tuple[Catalogue, CheckedTree]]:
+        """Give a catalogue for a package, which ends with the block."""
         with Catalogue() as catalogue:
-            places = CheckedTree(each.tree)
+            places = CheckedTree(each.tree, agreement)
             self._open = each, catalogue, places
             try:
-                for finding in self._steps(catalogue, places, each, roots):
-                    if finding.code[0] in _LINKING or finding.code in _LINKED:
-                        catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
-                    yield finding
+                yield catalogue, places
             except GeneratorExit:
                 raise
             except BaseException:
                 self.stop()  # the catalogue is closed by the time that anybody else hears of it
                 raise
             self._end_package(is_complete=True)
+
+    def _told(self, catalogue: Catalogue, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield findings, and note those that tell what a link is."""
+        for finding in findings:
+            if finding.code[0] in _LINKING or finding.code in _LINKED:
+                catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
+            yield finding
 
     def _end_package(self, *, is_complete: bool) -> None:
         """Count what was looked at in the package under way, and show it to the observer; once."""
@@ -202,7 +235,7 @@ class Checking(Iterator[Finding]):
         packages, files, links = self._counts
         self._counts = (
             packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-            files + catalogue.number("SELECT count(*) FROM entry"),
+            files + catalogue.number("SELECT count(*) FROM entry") + places.agreed_files,
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
         self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
@@ -216,8 +249,17 @@ class Checking(Iterator[Finding]):
             )
 
     def _steps(
-        self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, roots: Roots
+        self,
+        catalogue: Catalogue,
+        places: CheckedTree,
+        each: PackageToCheck,
+        roots: Roots,
+        verified: Agreement | None = None,
     ) -> Iterator[Finding]:
+        """Yield all findings; those on bytes are left to ``_of_bytes`` where segments agree.
+
+        Raises ``Unsettled`` then for what needs a look at each file. Those ``verified`` are not read again.
+        """
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
         if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
@@ -257,12 +299,17 @@ class Checking(Iterator[Finding]):
             yield from listed.sizes(catalogue)
             return
         if not looking.is_for_listing:
-            yield from self._files(catalogue, places, each.root, fixity)
+            yield from self._files(catalogue, places, each.root, fixity, verified)
         yield from standards.findings()
         yield from listed.sizes(catalogue)
 
     def _files(
-        self, catalogue: Catalogue, places: CheckedTree, root: Path, fixity: Fixity
+        self,
+        catalogue: Catalogue,
+        places: CheckedTree,
+        root: Path,
+        fixity: Fixity,
+        verified: Agreement | None,
     ) -> Iterator[Finding]:
         """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
@@ -289,7 +336,23 @@ class Checking(Iterator[Finding]):
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
-        if level.hashes:
+        if places.agreement is None:
+            if verified is not None and verified.verified:
+                self._bytes += fixity.leave_out(verified)
+            yield from self._fixity(catalogue, fixity)
+        elif metadatafiles.are_referred_to(catalogue):
+            raise Unsettled  # what they say of files is held against METS
+
+    def _of_bytes(self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck) -> Iterator[Finding]:
+        """Yield the findings on the bytes of what is not in agreed segments, once all else is known."""
+        if self._looking.level is Level.FULL:
+            budgets = self._looking.budgets
+            yield from archive.of_bytes(catalogue, places, each.root, self._count_bytes, budgets)
+        yield from self._fixity(catalogue, Fixity(catalogue, places, self._count_bytes, self._count_files))
+
+    def _fixity(self, catalogue: Catalogue, fixity: Fixity) -> Iterator[Finding]:
+        looking, sampled = self._looking, self._looking.sample is not None
+        if looking.level.hashes:
             yield from splitlobs.findings(catalogue, fixity, sampled=sampled, jobs=looking.jobs)
             yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         else:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from metspack import digests, uris
-from metspack.layouts.names import ARCHIVE
-from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
+from metspack.layouts.names import ARCHIVE, SIARD
+from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
 from metspack.mets.fastreader import Run
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
@@ -17,6 +17,10 @@ from metspack.siard import metadata
 
 _METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18
+ARCHIVES = "ID_SIARD_DDL"
+"""The fileGrp of the archive (recommendation 0.16), whatever its name ends with."""
+
+_CHILD = "child"  # in the name of a group
 _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
 
 
@@ -159,3 +163,13 @@ def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
     if not _HEXADECIMAL.fullmatch(text):
         return None, ()
     return algorithm, values if text == text.lower() else [each.lower() for each in values]
+
+
+def has_archive(file: reader.File, run: Run) -> bool:
+    """Return whether one of the files of a run may be an archive."""
+    return ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
+
+
+def may_lead(file: reader.File, names: str) -> bool:
+    """Return whether files with these names may be the METS of children."""
+    return _CHILD in "\n".join(file.groups).lower() or PLAIN_METS in names.lower()

@@ -306,8 +306,7 @@ def test_lobs_that_stay_inside(out: Path, tmp_path: Path) -> None:
     assert list(api.roundtrip(out)) == []
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("dialect", "layout"), spread(product(DIALECTS, sorted(LAYOUTS)), 3))
 def test_the_layout_is_the_packages_unless_said(tmp_path: Path, dialect: str, layout: str) -> None:
     out = package(tmp_path, dialect, layout=layout)
     add(out, siard(tmp_path, "Same", *SECOND))

@@ -197,7 +197,7 @@ def test_alone_or_in_runs_lobs_give_the_same_package(
 ) -> None:
     dialect, layout, pack = form
     asked = replace(
-        options(5, 3_000), layout=layout, dialect=dialect, split=Split.FILL, pack=pack, agents=("Archive",)
+        options(5, 20_000), layout=layout, dialect=dialect, split=Split.FILL, pack=pack, agents=("Archive",)
     )
     build.build(northwind_full, tmp_path / "runs", asked)
     monkeypatch.setattr(slices, "_shared", lambda _lob: None)

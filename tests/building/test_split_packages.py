@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from metspack.restoring.files import restore_files
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings
 from tests import siards
-from tests.laws import law
+from tests.laws import law, spread
 from tests.official import mets_faults
 from tests.trees import tree
 
@@ -160,8 +161,7 @@ def test_a_package_without_split_lobs_says_nothing_of_them(tmp_path: Path) -> No
     assert "SPLIT" not in (package / "mets.xml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("split", [Split.FILL, Split.ALONE])
+@pytest.mark.parametrize(("split", "layout"), spread(product([Split.FILL, Split.ALONE], sorted(LAYOUTS)), 3))
 def test_the_package_is_the_same_for_any_number_of_processes(
     tmp_path: Path, layout: str, split: Split
 ) -> None:

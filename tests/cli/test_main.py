@@ -28,7 +28,7 @@ from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
-from tests.laws import THOROUGH
+from tests.laws import THOROUGH, spread
 from tests.packages import forge
 from tests.trees import names
 
@@ -327,15 +327,18 @@ class Case:
 
 @pytest.mark.parametrize(
     "case",
-    [
-        Case(),
-        Case(jobs=1),
-        *(Case(when=_planning, delay=delay) for delay in _DELAYS),
-        Case(number=signal.SIGTERM, everybody=False),
-        Case(number=signal.SIGTERM, everybody=False, jobs=1),
-        Case(number=signal.SIGTERM),
-        Case(number=signal.SIGHUP, everybody=False),
-    ],
+    spread(
+        [
+            Case(),
+            Case(jobs=1),
+            *(Case(when=_planning, delay=delay) for delay in _DELAYS),
+            Case(number=signal.SIGTERM, everybody=False),
+            Case(number=signal.SIGTERM, everybody=False, jobs=1),
+            Case(number=signal.SIGTERM),
+            Case(number=signal.SIGHUP, everybody=False),
+        ],
+        2,
+    ),
     ids=str,
 )
 def test_an_interrupted_build_leaves_nothing_behind(

@@ -20,6 +20,7 @@ from metspack.restoring.siard import Into, restore_archive
 from tests import segmented_folders
 from tests.adding import packages
 from tests.adding.packages import OPTIONS, SECOND, siard
+from tests.laws import spread
 from tests.trees import names, put_in_the_way
 
 Command = Callable[[], object]
@@ -68,10 +69,13 @@ def adding_one(place: Path, dialect: str) -> Command:
 
 
 @pytest.fixture(
-    params=[
-        *("build recommendation", "build csip", "build packed", "build siard22", "convert", "merge"),
-        *("restore files", "restore inside", "restore folder", "in place", "add recommendation", "add csip"),
-    ]
+    params=spread(
+        [
+            *("build csip", "build recommendation", "build packed", "build siard22", "convert", "add csip"),
+            *("merge", "restore inside", "restore files", "restore folder", "in place", "add recommendation"),
+        ],
+        2,
+    )
 )
 def command(request: pytest.FixtureRequest, tmp_path: Path, northwind: Path) -> Command:
     """Each command that writes much, on a package of many small LOBs."""

@@ -44,7 +44,7 @@ class Stage:
         return self.home / "out"
 
 
-@pytest.fixture(params=DIALECTS)
+@pytest.fixture(params=spread(DIALECTS, 2))
 def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     home = tmp_path / "home"
     home.mkdir()

@@ -14,7 +14,7 @@ from functools import cache
 import pytest
 
 from tests.conftest import CHECKOUT
-from tests.laws import THOROUGH
+from tests.laws import THOROUGH, spread
 from tests.mutants.bases import BASES, base
 from tests.mutants.drawing import Mutant, drawn
 from tests.mutants.kinds import KINDS
@@ -39,7 +39,7 @@ def seed() -> str:
     return commit.stdout.strip() or "0"
 
 
-@pytest.fixture(scope="module", params=BASES)
+@pytest.fixture(scope="module", params=spread(BASES, 2))
 def results(request: pytest.FixtureRequest) -> list[Judged]:
     first = list(BASES).index(request.param)
     numbers = range(first, len(BASES) * _EACH, len(BASES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from metspack.restoring.siard import restore_archive
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings
 from tests import siards
+from tests.laws import spread
 from tests.trees import tree
 
 OPTIONS = BuildOptions(
@@ -75,9 +77,9 @@ def check_it_comes_back(package: Path, expected: list[bytes], options: BuildOpti
     assert tree(beside / "again") == tree(package)
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("split", [Split.FILL, Split.ALONE], ids=lambda each: each.value)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "split", "layout"), spread(product(CASES, [Split.FILL, Split.ALONE], sorted(LAYOUTS)), 3)
+)
 def test_what_is_hard_to_divide_is_divided_so_and_comes_back(
     case: str, split: Split, layout: str, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from metspack.checking.files import splitlobs
 from metspack.checking.files.fixity import Progress
 from metspack.checking.files.listed import source_of
 from metspack.checking.opening import CheckedTree
+from metspack.checking.segments import Unsettled
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
@@ -218,10 +219,13 @@ def findings(
     """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
     The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
-    sampled alone when the check is of a sample (``sampled``).
+    sampled alone when the check is of a sample (``sampled``). Where segments agree, that is left to
+    ``of_bytes``.
     """
     listed = list(forms.listed(catalogue))
-    files = Files(catalogue, root)
+    files = Files(catalogue, root, places.agreement)
+    if places.agreement is not None and len({files.prefix(form.path) for form in listed}) < len(listed):
+        raise Unsettled  # LOBs of two archives may have one ID
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
@@ -230,15 +234,14 @@ def findings(
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
+    if read:
+        files.check_all_named()
     if not listed:
         yield from _none(catalogue)
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
         yield from _of_cells(catalogue)
-        if len(listed) > 1:
-            for name, found, count, first in catalogue.rows(_IDS_OF_TWO):
-                facts = {"found": shown(found), "other": first, "count": f"{count:,}"}
-                yield Code.IDS_OF_TWO_ARCHIVES.at(shown(name), 0, first, **facts)
+        yield from _of_two_archives(catalogue) if len(listed) > 1 else ()
     if not whole or sampled:
         # Where the bytes are read, they tell which of the two is wrong.
         yield from _against_mets(catalogue)
@@ -250,6 +253,17 @@ def findings(
             finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
             yield from together.take(unnamed(path), finding)
         yield from together.release()
+
+
+def of_bytes(
+    catalogue: Catalogue, places: CheckedTree, root: Path, progress: Progress, budgets: Budgets
+) -> Iterator[Finding]:
+    """Yield the findings on the bytes of archives of which all else was looked at, without a finding."""
+    files = Files(catalogue, root, places.agreement)
+    for form in forms.listed(catalogue):
+        if forms.is_there(catalogue, form):
+            archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=True)
+            yield from archive.of_bytes(progress)
 
 
 def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
@@ -293,6 +307,12 @@ def _of_other_cells(catalogue: Catalogue) -> Iterator[Finding]:
         place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
         facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
         yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
+
+
+def _of_two_archives(catalogue: Catalogue) -> Iterator[Finding]:
+    for name, found, count, first in catalogue.rows(_IDS_OF_TWO):
+        facts = {"found": shown(found), "other": first, "count": f"{count:,}"}
+        yield Code.IDS_OF_TWO_ARCHIVES.at(shown(name), 0, first, **facts)
 
 
 def _none(catalogue: Catalogue) -> Iterator[Finding]:
@@ -372,11 +392,25 @@ class _ArchiveCheck:
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)
-            if self._whole:
-                yield from name_findings(self._catalogue, container, self._name)
-                if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
-                    yield from self._entries(container, progress)
-                    yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
+            if self._whole and self._places.agreement is None:
+                yield from self._of_entries(container, entries, progress)
+
+    def of_bytes(self, progress: Progress) -> Iterator[Finding]:
+        """Yield the findings on the entries and their bytes alone, once all cells are in the catalogue."""
+        with closing(forms.opened(self._form, self._catalogue, self._places, self._budgets)) as container:
+            self._wrapping = siard_entries.wrapping_root(container) or ""
+            entries: Entries = (
+                siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
+            )
+            yield from self._of_entries(container, entries, progress)
+
+    def _of_entries(
+        self, container: ZipContainer | forms.Unpacked, entries: Entries, progress: Progress
+    ) -> Iterator[Finding]:
+        yield from name_findings(self._catalogue, container, self._name)
+        if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
+            yield from self._entries(container, progress)
+            yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
 
     def _keep_routes(self, version: str) -> None:
         """Put into the catalogue how the archive leads to LOBs outside, for the report."""

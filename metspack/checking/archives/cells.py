@@ -13,6 +13,7 @@ from metspack import textlength
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
+from metspack.checking.archives.packagefiles import StatedCells
 from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
@@ -155,13 +156,19 @@ class Cells:
         self._note(column, run.at(0), found.at(0), len(run))
         self._routes.take_run(column.candidates.levels, run, found)
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
+        ids = [f"{stem}{row}" for row in run.rows]
+        stated = StatedCells(
+            ids=ids, paths=found.paths, lengths=run.lengths, algorithm=run.algorithm, digests=run.digests
+        )
+        if not found.inside and self._finder.files.agree(stated):
+            return
         nothing = (None,) * len(run)
         self._batch.flush()
         self._catalogue.insert(
             _PUT_RUN,
             (self._archive, found.inside, run.algorithm),
             zip(
-                (f"{stem}{row}" for row in run.rows),
+                ids,
                 run.files,
                 found.paths,
                 found.sizes if found.inside else nothing,
@@ -186,10 +193,21 @@ class Cells:
         self._routes.take(column.candidates.levels, cell, found)
         if found.is_whole:
             ((path, size),) = found.pieces
-            self._put(cell, path, size if found.inside else None, inside=found.inside)
+            if found.inside or not self._finder.files.agree(self._stated(cell, path)):
+                self._put(cell, path, size if found.inside else None, inside=found.inside)
         else:
             yield self._told_split(cell, found.path, len(found.pieces))
             yield from self._split(cell, found.pieces, inside=found.inside)
+
+    def _stated(self, cell: LobCell, path: bytes) -> StatedCells:
+        digest = cell.digest
+        return StatedCells(
+            ids=[self._id(cell)],
+            paths=[path],
+            lengths=[] if cell.length is None else [cell.length],
+            algorithm=None if digest is None else digest.algorithm,
+            digests=[] if digest is None else [digest.value],
+        )
 
     def _note(self, column: ColumnSearch, cell: LobCell, found: LobFiles, number: int) -> None:
         """Count cells like one, and how their LOBs were found, for what is said once for a column."""

@@ -6,11 +6,15 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
-from metspack import uris
+from metspack import textlength, uris
 from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.links import swaps
+from metspack.checking.segments import AgreedColumns, Agreement, Unsettled
+from metspack.digests import OCTETS
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
@@ -22,6 +26,7 @@ from metspack.uris import ReferenceRefused
 
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
+_SEGMENTS_KEPT = 2
 _SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
 _TOGETHER = f"""
 INSERT OR IGNORE INTO together
@@ -52,11 +57,146 @@ def _is_text(path: bytes) -> bool:
     return path.isascii() or path.decode(errors="replace").encode() == path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedCells:
+    """Cells as columns: the IDs and paths of their LOBs, and what they say of these.
+
+    ``lengths`` are empty where they say none, ``algorithm`` is None where they have no ``digests``.
+    """
+
+    ids: Sequence[str]
+    paths: Sequence[bytes]
+    lengths: Sequence[int]
+    algorithm: str | None
+    digests: Sequence[str]
+
+
+class _Loaded:
+    """The files of an agreed segment by their names, and which of them cells have named."""
+
+    def __init__(self, folder: bytes, columns: AgreedColumns, named: bytearray) -> None:
+        names = columns.names.split(b"\0")
+        self.folder = folder
+        self.prefix = folder + b"/"
+        self.named = named
+        self.numbers = dict(zip(names, range(len(names)), strict=True))
+        self.ids = columns.ids.split("\n")
+        self.sizes = columns.sizes
+        self._digests = columns.digests
+
+    def is_prefix_of(self, path: bytes) -> bool:
+        """Whether a path leads into the segment."""
+        return path.startswith(self.prefix)
+
+    def digests(self, algorithm: str, numbers: Sequence[int]) -> list[str] | None:
+        """Return the digests of some files, None for an algorithm by which none are stated."""
+        if (text := self._digests.get(algorithm)) is None:
+            return None
+        width = 2 * OCTETS[algorithm]
+        return [text[each * width : (each + 1) * width] for each in numbers]
+
+
+class AgreedFiles:
+    """The files of agreed segments, looked up for cells; each is to be named once."""
+
+    def __init__(self, agreement: Agreement) -> None:
+        self._agreement = agreement
+        self._loaded: dict[bytes, _Loaded] = {}
+        self._named = {each.folder: bytearray(each.files) for each in agreement.segments.values()}
+
+    def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
+        """Return the bytes of files; None when one of them is not a file of a segment."""
+        found = self._numbers(paths)
+        if found is None:
+            return None
+        return [loaded.sizes[number] for loaded, numbers in found for number in numbers]
+
+    def take(self, cells: StatedCells) -> bool:
+        """Compare cells with the files that they name, as ``Files.agree`` does."""
+        found = self._numbers(cells.paths)
+        if found is None:
+            if any(self._numbers([path]) is not None for path in cells.paths):
+                raise Unsettled
+            return False
+        places = [(loaded, number) for loaded, numbers in found for number in numbers]
+        if [loaded.ids[number] for loaded, number in places] != list(cells.ids):
+            raise Unsettled
+        if cells.lengths:
+            self._compare_lengths(places, cells.lengths)
+        if cells.algorithm is not None:
+            known = [loaded.digests(cells.algorithm, numbers) for loaded, numbers in found]
+            if None not in known and [each for some in known for each in some or ()] != list(cells.digests):
+                raise Unsettled
+            if None in known and self._agreement.reads_bytes:
+                raise Unsettled
+        for loaded, number in places:
+            if loaded.named[number]:
+                raise Unsettled
+            loaded.named[number] = 1
+        return True
+
+    def _compare_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> None:
+        """Compare lengths with sizes; of texts they may be in other units, which the bytes tell."""
+        for (loaded, number), length in zip(places, lengths, strict=True):
+            if length != (size := loaded.sizes[number]):
+                if not textlength.is_possible(length, size):
+                    raise Unsettled
+                self._agreement.keep_length(loaded.folder, number, length)
+
+    def check_all_named(self) -> None:
+        """Raise ``Unsettled`` unless every file was named."""
+        if not all(map(all, self._named.values())):
+            raise Unsettled
+
+    def may_hold(self, folder: bytes) -> bool:
+        """Whether a folder, which ends with its slash, holds a segment or is in one."""
+        inside = self._agreement.holding(folder) is not None
+        return inside or any(each.startswith(folder) for each in self._agreement.segments)
+
+    def has_ids(self, first: str, behind: str) -> bool:
+        """Whether any file's ID is from the first on and before the one behind."""
+        stems = (stem for each in self._agreement.segments.values() for stem in each.stems)
+        return any(first <= stem < behind for stem in stems)
+
+    def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
+        """Return the numbers of files in their segments, None when one of them is in none."""
+        found: list[tuple[_Loaded, list[int]]] = []
+        at = 0
+        while at < len(paths):
+            loaded = self._holding(paths[at])
+            if loaded is None:
+                return None
+            inside = list(takewhile(loaded.is_prefix_of, paths[at:]))
+            rows = [loaded.numbers.get(path[len(loaded.prefix) :], -1) for path in inside]
+            if -1 in rows:
+                return None
+            found.append((loaded, rows))
+            at += len(rows)
+        return found
+
+    def _holding(self, path: bytes) -> _Loaded | None:
+        last = next(reversed(self._loaded.values()), None)
+        if last is not None and last.is_prefix_of(path):
+            return last
+        segment = self._agreement.holding(path)
+        if segment is None:
+            return None
+        folder = segment.folder
+        loaded = self._loaded.pop(folder, None)
+        if loaded is None:
+            loaded = _Loaded(folder, self._agreement.columns(folder), self._named[folder])
+        if len(self._loaded) >= _SEGMENTS_KEPT:
+            self._loaded.pop(next(iter(self._loaded)))
+        self._loaded[folder] = loaded
+        return loaded
+
+
 class Files:
     """The package's files as the catalogue has them; ``root`` tells absolute paths that lead into it."""
 
-    def __init__(self, catalogue: Catalogue, root: Path) -> None:
+    def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement | None = None) -> None:
         self._catalogue = catalogue
+        self._agreed = None if agreement is None else AgreedFiles(agreement)
         self._siblings: dict[tuple[bytes, str], list[str]] = {}
         self._archives: set[str] | None = None
         self._prefixes: dict[bytes, str] = {}
@@ -74,6 +214,8 @@ class Files:
         """
         if self._swapped:
             path = self._where(path)
+        if self._agreed is not None and (sizes := self._agreed.sizes([path])) is not None:
+            return path, sizes[0]
         row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
         if row is None and (shared := _SHARED.search(path)) is not None:
             self._put_together()
@@ -87,6 +229,8 @@ class Files:
         """
         if self._swapped or not all(map(_is_text, paths)):
             return None
+        if self._agreed is not None and (sizes := self._agreed.sizes(paths)) is not None:
+            return list(paths), sizes
         found = self._all(_FILES, paths)
         if found is None and all(shared := list(map(_SHARED.search, paths))):
             self._put_together()
@@ -112,6 +256,8 @@ class Files:
             folder = self._where(folder)
         if _SHARED.search(folder + b"x") is not None:
             return True
+        if self._agreed is not None and self._agreed.may_hold(folder):
+            return True
         sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"
         return self._catalogue.row(sql, folder, folder + b"\xff") is not None
 
@@ -134,25 +280,47 @@ class Files:
         if archive not in self._prefixes:
             found = links.prefix(shown(archive).rpartition("/")[2])
             sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
-            is_used = self._catalogue.row(sql, *links.bounds(found)) is not None
+            first, behind = links.bounds(found)
+            is_used = self._catalogue.row(sql, first, behind) is not None
+            is_used = is_used or (self._agreed is not None and self._agreed.has_ids(first, behind))
             self._prefixes[archive] = found if is_used else ""
         return self._prefixes[archive]
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Whether a METS gives the file this digest."""
+        self._check_settled(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
         return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
 
     def is_named(self, path: bytes, lob: str) -> bool:
         """Whether a METS has the file under a LOB's own id."""
+        self._check_settled(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
         return self._catalogue.row(sql, path, lob) is not None
 
     def are_alike(self, path: bytes, other: bytes) -> bool:
         """Whether two files have the same digest, as a METS has them."""
+        self._check_settled(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
         return self._catalogue.row(sql, path, other) is not None
+
+    def agree(self, cells: StatedCells) -> bool:
+        """Return whether cells agree with the files that they name, all of which are in agreed segments.
+
+        False for other files: they are to be compared. Raises ``Unsettled`` for cells that do not agree, and
+        for a file that a cell has named before.
+        """
+        return self._agreed is not None and self._agreed.take(cells)
+
+    def check_all_named(self) -> None:
+        """Raise ``Unsettled`` unless cells have named every file of the agreed segments."""
+        if self._agreed is not None:
+            self._agreed.check_all_named()
+
+    def _check_settled(self, *paths: bytes) -> None:
+        if self._agreed is not None and any(self._agreed.sizes([path]) is not None for path in paths):
+            raise Unsettled
 
     def nearest(self, path: bytes) -> str:
         """Return the file whose name is nearest to that of a missing one, or nothing."""

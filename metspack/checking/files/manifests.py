@@ -7,7 +7,7 @@ into the catalogue beside them and compared as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import lt
 
@@ -18,9 +18,12 @@ from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
+from metspack.checking.segments import AgreedSegment, ManifestStretch, Unsettled
 from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, algorithm_name
 from metspack.errors import MetspackError
+from metspack.files import reading
+from metspack.files.byteranges import Below
 from metspack.model import Finding
 from metspack.packages.files import path_of
 
@@ -29,6 +32,7 @@ _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DO
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
 _PLAIN_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
+_PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _LONGEST = 1 << 16
 _SHOWN = 80
@@ -83,8 +87,13 @@ def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
         number = catalogue.put(sql, name, path, algorithm)
         try:
-            with places.content(path) as content:
-                yield from _Manifest(catalogue, number, name, algorithm).findings(content)
+            manifest = _Manifest(catalogue, number, name, algorithm)
+            place = places.below(path)
+            if places.agreement is not None and place is not None:
+                yield from manifest.findings_between(place, places.agreement.stretches(algorithm))
+            else:
+                with places.content(path) as content:
+                    yield from manifest.findings(content)
             catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
         except (OSError, MetspackError) as error:
             if kind[0] in {"f", "d"}:
@@ -101,18 +110,46 @@ class _Manifest:
         self._name = name
         self._algorithm = algorithm
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]), re.MULTILINE)
+        self._line = 1
         self._last = b""
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
-        number = 1
-        for stretch in _stretches(content):
-            taken = self._take_plain(number, stretch)
+        """Yield the findings on the form of all lines."""
+        yield from self._take(content.blocks())
+        yield from self._ended()
+
+    def findings_between(
+        self, place: Below, agreed: Iterable[tuple[AgreedSegment, ManifestStretch]]
+    ) -> Iterator[Finding]:
+        """Yield the findings on the lines between those of agreed segments, of which only the METS's is kept.
+
+        Raises ``Unsettled`` when one of the segments stands out of order.
+        """
+        with reading.opening(place.root, place.segments) as descriptor:
+            at = 0
+            for segment, stretch in agreed:
+                yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
+                if stretch.start < at or stretch.first <= self._last:
+                    raise Unsettled
+                line = self._line + stretch.mets
+                self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
+                self._line += stretch.lines
+                self._last = stretch.last
+                at = stretch.stop
+            yield from self._take(reading.blocks(reading.chunks(descriptor, at)))
+        yield from self._ended()
+
+    def _take(self, blocks: Iterable[bytes]) -> Iterator[Finding]:
+        for stretch in _stretches(blocks):
+            taken = self._take_plain(self._line, stretch)
             if not taken:
                 for line in _cut(stretch):
-                    yield from self._take_line(number + taken, line)
+                    yield from self._take_line(self._line + taken, line)
                     taken += 1
-            number += taken
+            self._line += taken
+
+    def _ended(self) -> Iterator[Finding]:
         self._batch.flush()
         for reason, (count, first) in self._forms.items():
             yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
@@ -176,7 +213,7 @@ class _Manifest:
         elif path < self._last:
             self._note_form(number, "a path out of order")
         self._last = max(path, self._last)
-        self._batch.add("INSERT INTO listed VALUES (?, ?, ?, ?)", self._number, path, text.lower(), number)
+        self._batch.add(_PUT_LINE, self._number, path, text.lower(), number)
 
 
 def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
@@ -195,10 +232,10 @@ def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
     return "", path
 
 
-def _stretches(content: Content) -> Iterator[bytes]:
+def _stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield lines, many at once; one that is longer than any path needs is cut into several."""
     rest = b""
-    for block in content.blocks():
+    for block in blocks:
         whole, end, rest = (rest + block).rpartition(b"\n")
         if end:
             yield whole + end
@@ -219,7 +256,7 @@ def _cut(stretch: bytes) -> Iterator[bytes]:
 
 def lines(content: Content) -> Iterator[bytes]:
     """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
-    return chain.from_iterable(map(_cut, _stretches(content)))
+    return chain.from_iterable(map(_cut, _stretches(content.blocks())))
 
 
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
@@ -261,7 +298,6 @@ _ALGORITHMS = {
 _IS_FILE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 # Without a path: the package's own manifests have to list this file as any other.
 _PUT_MANIFEST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, NULL, ?, 0)"
-_PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2

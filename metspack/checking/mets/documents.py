@@ -17,14 +17,15 @@ from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.references import References
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
+from metspack.checking.segments import AgreedSegment
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
-from metspack.layouts.names import SEGMENT_GROUP, SIARD
-from metspack.mets import PLAIN_METS, is_mets_name, reader
+from metspack.layouts.names import SEGMENT_GROUP
+from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.model import Digest, Finding
-from metspack.packages.metsfiles import plain_files, split_lob
+from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
 from metspack.uris import Repair
 
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
@@ -82,8 +83,6 @@ def _sum(texts: Sequence[str]) -> int:
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 
-_ARCHIVES = "ID_SIARD_DDL"  # the fileGrp of the archive (recommendation 0.16), whatever its name ends with
-_CHILD = "child"  # in the name of a group
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"
 
@@ -166,6 +165,10 @@ class DocumentReader:
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
+        agreement = self._places.agreement
+        if agreement is not None and (segment := agreement.document(self._path)) is not None:
+            yield from self._take_agreed(segment)
+            return
         try:
             with self._places.content(self._path) as content:
                 self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
@@ -175,6 +178,15 @@ class DocumentReader:
         self._batch.flush()
         self._pointers.end()
         self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._seen.leads, self._mets)
+        yield from self._repaired()
+
+    def _take_agreed(self, segment: AgreedSegment) -> Iterator[Finding]:
+        """Take a document that was read: nothing is to be said of its files, each of which has an fptr."""
+        for fact in segment.facts:
+            yield from self._take(fact)
+        self._batch.flush()
+        sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
+        self._catalogue.put(sql, segment.size, self._mets)
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
@@ -232,12 +244,12 @@ class DocumentReader:
             if run.fact.div and run.fact.div == self._seen.division:
                 for fact in run.facts():
                     self._keep_beside(fact)
-        elif _has_archive(run.fact, run) or (files := plain_files(run)) is None:
+        elif has_archive(run.fact, run) or (files := plain_files(run)) is None:
             for fact in run.facts():
                 yield from self._take(fact)
         else:
             self._seen.files += run.count
-            self._seen.leads |= _may_lead(run.fact, "\n".join(run.columns["href"]))
+            self._seen.leads |= may_lead(run.fact, "\n".join(run.columns["href"]))
             if run.fact.element == "file":
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
@@ -366,7 +378,7 @@ class DocumentReader:
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
             self._keep_of_its_own(path, fact)
-        self._seen.leads |= _may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
+        self._seen.leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
@@ -407,7 +419,7 @@ class DocumentReader:
         if fact.element == "mdRef":
             self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
         # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
-        filed = _ARCHIVES in fact.groups
+        filed = ARCHIVES in fact.groups
         named = forms.is_named(path, filed=filed)
         if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
             self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
@@ -467,12 +479,3 @@ class DocumentReader:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
             else:
                 yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)
-
-
-def _has_archive(file: reader.File, run: Run) -> bool:
-    return _ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
-
-
-def _may_lead(file: reader.File, names: str) -> bool:
-    """Whether files with these names may be the METS of children."""
-    return _CHILD in "\n".join(file.groups).lower() or PLAIN_METS in names.lower()
