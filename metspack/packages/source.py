@@ -381,16 +381,20 @@ class PackagedArchive(Archive):
         Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
         """
         waiting: list[LobRef] = []
-        for each in super().lob_runs(tallies, read):
-            if isinstance(each, LobRun):
-                yield from self._all_listed(waiting)
-                waiting.clear()
-                yield from [each] if each.entries else self._run_listed(each)
-                continue
-            waiting.append(each)
-            if len(waiting) == LONGEST:
-                yield from self._all_listed(waiting)
-                waiting.clear()
+        try:
+            for each in super().lob_runs(tallies, read):
+                if isinstance(each, LobRun):
+                    yield from self._all_listed(waiting)
+                    waiting.clear()
+                    yield from [each] if each.entries else self._run_listed(each)
+                    continue
+                waiting.append(each)
+                if len(waiting) == LONGEST:
+                    yield from self._all_listed(waiting)
+                    waiting.clear()
+        except SourceError:
+            list(self._all_listed(waiting))  # what is wrong with one of these came first
+            raise
         yield from self._all_listed(waiting)
 
     def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef]:

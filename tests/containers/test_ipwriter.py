@@ -27,6 +27,7 @@ from metspack.errors import ConfigError, MetspackError
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from tests import siards
+from tests.laws import spread
 from tests.trees import names, tree
 
 CREATED = "2023-11-14T22:13:21Z"
@@ -76,9 +77,9 @@ def without_manifests(package: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(package).items() if name not in MANIFEST}
 
 
-@pytest.mark.parametrize("pack", ipwriter.FORMS)
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("dialect", "layout", "pack"), spread(product(DIALECTS, ["lobseg", "siard22"], ipwriter.FORMS), 3)
+)
 def test_unpacked_a_package_is_the_one_that_was_never_packed(
     tmp_path: Path, dialect: str, layout: str, pack: str
 ) -> None:

@@ -9,6 +9,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from metspack.restoring.siard import restore_archive
 from metspack.sizes import parsed_range
 from tests import siards
 from tests.kept import copied
+from tests.laws import spread
 from tests.trees import tree
 
 DIALECTS = {"recommendation": "MD5", "csip": "SHA-256"}
@@ -58,9 +60,9 @@ def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOpti
     )
 
 
-@pytest.mark.parametrize("pack", ["zip", "tar"])
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("dialect", "layout", "pack"), spread(product(DIALECTS, ["lobseg", "siard22"], ["zip", "tar"]), 3)
+)
 def test_what_is_given_back_is_what_the_unpacked_package_gives(
     tmp_path: Path, dialect: str, layout: str, pack: str
 ) -> None:

@@ -512,6 +512,22 @@ def test_a_file_that_no_mets_lists(tmp_path: Path) -> None:
     assert "is listed by no METS of the package" in refused(tmp_path, root)
 
 
+def test_of_two_faults_the_first_is_told(tmp_path: Path) -> None:
+    """A LOB in parts that no METS lists, and behind it one that is not there."""
+    root = splitting.forged(tmp_path / "package")
+    for number in range(3):
+        document = root / splitting.mets(number)
+        text = document.read_text(encoding="utf-8")
+        start = text.index('<mets:file ID="s0.t2.c4.r2.')
+        stop = text.index("</mets:file>", start) + len("</mets:file>")
+        document.write_text(text[:start] + text[stop:], encoding="utf-8")
+    splitting.agreed(root)
+    (last,) = [path for path in root.rglob("*2.bin") if path.is_file()]
+    last.unlink()
+    with packages_source.opened(root) as source, pytest.raises(SourceError, match=r"r2 .* listed by no METS"):
+        list(source.lob_runs())
+
+
 def test_cells_that_changed_places(tmp_path: Path) -> None:
     """Two cells without digests name each other's file: only the ids in METS tell."""
     source = siards.packed(

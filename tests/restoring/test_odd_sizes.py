@@ -112,18 +112,22 @@ def test_where_nothing_may_be_split_the_first_that_is_too_large_is_named(case: s
     assert [path.name for path in tmp_path.iterdir()] == ["Small.siard"]
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
-@pytest.mark.parametrize("inside", [True, False])
 @pytest.mark.parametrize(
-    "named",
-    [
-        ("x.bin.z",),
-        ("x.bin_part001",),
-        ("x.bin", "x.bin.z", "x.bin.0"),
-        ("x.bin_part002", "x.bin", "x.bin_part001"),
-        ("record1.bin.0", "record0.bin.z", "record0.bin"),
-    ],
-    ids="+".join,
+    ("named", "inside", "layout"),
+    spread(
+        product(
+            [
+                ("x.bin.z",),
+                ("x.bin_part001",),
+                ("x.bin", "x.bin.z", "x.bin.0"),
+                ("x.bin_part002", "x.bin", "x.bin_part001"),
+                ("record1.bin.0", "record0.bin.z", "record0.bin"),
+            ],
+            [True, False],
+            sorted(LAYOUTS),
+        ),
+        3,
+    ),
 )
 def test_lobs_that_are_named_like_parts_are_lobs(
     named: tuple[str, ...], layout: str, tmp_path: Path, *, inside: bool

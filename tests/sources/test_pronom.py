@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from metspack.sources import pronom
 from metspack.sources.pronom import IdentifiedFormat, Identifying
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
+from tests.laws import spread
 from tests.official import mets_faults, premis_faults
 from tests.trees import tree
 
@@ -226,9 +228,9 @@ def test_merge_keeps_the_format_of_a_split_lob(tmp_path: Path) -> None:
     faultless(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("last", [OPTIONS, CSIP], ids=["to recommendation", "to csip"])
-@pytest.mark.parametrize("first", [OPTIONS, CSIP], ids=["recommendation", "csip"])
-@pytest.mark.parametrize("size", [600, 4_000], ids=["split", "whole"])
+@pytest.mark.parametrize(
+    ("size", "first", "last"), spread(product([600, 4_000], [OPTIONS, CSIP], [OPTIONS, CSIP]), 3)
+)
 def test_convert_keeps_what_was_told_before(
     tmp_path: Path, first: BuildOptions, last: BuildOptions, size: int
 ) -> None:
@@ -261,9 +263,9 @@ def test_formats_in_premis_are_those_of_the_lob_that_it_means(tmp_path: Path) ->
     assert "premis.xml cannot be read, so formats of split LOBs are not known" in said
 
 
-@pytest.mark.parametrize("options", [OPTIONS, CSIP], ids=["recommendation", "csip"])
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("second", [True, False])
+@pytest.mark.parametrize(
+    ("second", "first", "options"), spread(product([True, False], [True, False], [OPTIONS, CSIP]), 3)
+)
 def test_the_lobs_of_an_archive_that_is_added_are_identified_if_they_are_to_be(
     tmp_path: Path, options: BuildOptions, *, first: bool, second: bool
 ) -> None:

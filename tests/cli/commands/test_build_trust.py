@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from metspack.files import reading
 from tests import segmented_folders, siards
 from tests.cli.commands.test_build_links import archive_with_lobs_beside
 from tests.cli.conftest import Commands
+from tests.laws import spread
 from tests.trees import tree
 
 TRUST = "--trust-checksums"
@@ -69,9 +71,17 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("mode", [(), ("--link-mode", "hardlink")])
-@pytest.mark.parametrize("lists", [("md5",), ("sha256",), ("md5", "sha256"), ("sha512",)])
-@pytest.mark.parametrize("checksum", ["MD5", "SHA-512"])
+@pytest.mark.parametrize(
+    ("checksum", "lists", "mode"),
+    spread(
+        product(
+            ["MD5", "SHA-512"],
+            [("md5",), ("sha256",), ("md5", "sha256"), ("sha512",)],
+            [(), ("--link-mode", "hardlink")],
+        ),
+        3,
+    ),
+)
 def test_the_package_is_the_same_as_one_whose_checksums_were_computed(
     metspack: Commands,
     folder: Path,
