@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from metspack import safexml
 from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
@@ -244,6 +244,7 @@ _FIRST_PAUSE = 1 << 8
 _LAST_PAUSE = 1 << 16
 _WORTH_IT = 8
 _HELD = 1 << 16
+_SHAPES_KEPT = 64
 
 
 def condensed(
@@ -407,7 +408,12 @@ class Condensing(Reader):
 
 def _told(namespaces: Mapping[str, str], element: str) -> File | Fptr | None:
     """Return the one fact that a reader gives for an element by itself; None for more or none."""
-    root = "m"
+    return _fact(tuple(namespaces.items()), element)
+
+
+@lru_cache(_SHAPES_KEPT)  # the METS of all children are written alike
+def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> File | Fptr | None:
+    namespaces, root = dict(pairs), "m"
     while root in namespaces:
         root += "m"
     declared = {f"xmlns:{prefix}" if prefix else "xmlns": name for prefix, name in namespaces.items() if name}

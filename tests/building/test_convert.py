@@ -66,7 +66,7 @@ def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
             ),
             FolderStyle,
         ),
-        3,
+        4,
     ),
     ids=lambda each: each.value if isinstance(each, FolderStyle) else "-".join(each),
 )

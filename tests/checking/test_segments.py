@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from metspack.checking.segments import SegmentLook
 from metspack.digests import OCTETS
 from metspack.files import reading
 from metspack.model import Budgets, Finding
-from tests.laws import law
+from tests.laws import law, spread
 from tests.packages import forge
 from tests.packages.forge import LOBS, lobs
 
@@ -160,12 +161,13 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    ("name", "level"), spread(product(CHANGES, [Level.FIXITY, Level.FULL, Level.STRUCTURE]), 2)
+)
 def test_all_is_told_that_is_told_of_each_file_by_itself(
-    package: Path, change: Callable[[Path], object], level: Level, monkeypatch: pytest.MonkeyPatch
+    package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change(package)
+    CHANGES[name](package)
     together = found(package, level)
     monkeypatch.setattr(segments, "FEW", NEVER)
     assert together == found(package, level)

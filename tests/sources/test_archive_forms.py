@@ -68,11 +68,11 @@ def ways() -> Iterator[tuple[tuple[str, ...] | None, str, FolderStyle, bool]]:
     possible = list(product(LAYOUTS, FolderStyle, (False, True)))
     for number, parts in enumerate((None, *REAL)):
         if THOROUGH or parts is None:
-            chosen = possible[:: 1 if THOROUGH else 3]
+            chosen = possible[:: 1 if THOROUGH else 5]
         elif named(parts) in TWINS:
             chosen = [TWINS[named(parts)][0]] if parts == REAL[3] else []
         else:
-            chosen = possible[number % 4 :: 4]
+            chosen = possible[number % 6 :: 6]
         for way in chosen:
             if parts != REAL[0] or way[1] is not FolderStyle.DBPTK:  # which SIARD 1.0 has no form for
                 yield parts, *way

@@ -209,8 +209,7 @@ def test_a_lob_that_is_not_there_is_named_with_the_likeliest(
     assert said in cat.refused(root, lob)
 
 
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
-@pytest.mark.parametrize("split", ["fill", "alone"])
+@pytest.mark.parametrize(("split", "layout"), [("fill", "siard22"), ("alone", "lobseg")])
 def test_every_lob_of_a_built_package_is_the_sources(
     cat: Cat, northwind: Path, tmp_path: Path, layout: str, split: str
 ) -> None:
