@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination, Folder
@@ -20,7 +20,7 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.layouts import Layout
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
-from metspack.model import FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.processes import ThreadedHashers
@@ -383,9 +383,10 @@ def write_manifest_fragments(
         writing.NewFile(fragment(work, number, "SHA-256")) as sha256,
     ):
         placed = ((f"{folder}{path}", md5_value, sha256_value) for path, md5_value, sha256_value in rows)
-        for path, md5_value, sha256_value in heapq.merge(placed, others):
-            md5.write(manifest_line(md5_value, path))
-            sha256.write(manifest_line(sha256_value, path))
+        merged = heapq.merge(placed, others)
+        while batch := list(islice(merged, LONGEST)):
+            md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
+            sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))
 
 
 def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:

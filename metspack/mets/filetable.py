@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -120,6 +121,15 @@ class PlacedRun:
 
 _PLAIN = tuple(PlacedRun.__dataclass_fields__)
 _LONGEST = 1_000  # files in a run
+_HELD = 10_000  # files that are kept in memory
+_SCHEMA = """
+CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
+CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT);
+"""
+_PLACED = "SELECT columns FROM placed ORDER BY n"
+
+ManifestRow = tuple[str, str, str]
+"""Path, MD5 and SHA-256 of a file."""
 
 Placed = PlacedFile | PlacedRun
 """A file, or many that are alike."""
@@ -154,16 +164,23 @@ def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
             yield each
 
 
-class Placements(tempdb.Scratch):
-    """The placed files of one segment, kept on disk: by order of placing, and sorted by path."""
+class Placements(tempdb.Closable):
+    """The placed files of one segment: by order of placing, and sorted by path.
 
-    def __init__(self) -> None:
-        super().__init__(
-            "CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT)",
-            "CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT)",
-            "BEGIN",
-        )
+    More than are to be ``held`` in memory are kept on disk.
+    """
+
+    def __init__(self, held: int = _HELD) -> None:
+        self._most = held
+        self._database: sqlite3.Connection | None = None
         self._waiting: list[PlacedFile] = []
+        self._held: list[Placed] = []
+        self._lines: list[ManifestRow] = []
+
+    def close(self) -> None:
+        """Forget all."""
+        if self._database is not None:
+            self._database.close()
 
     def add(self, file: Placed) -> None:
         """Add the next file, or the next files."""
@@ -183,31 +200,49 @@ class Placements(tempdb.Scratch):
             self._waiting.clear()
 
     def _put(self, placed: Placed) -> None:
-        kept: Any
-        lines: Iterable[tuple[str, str, str]]
+        self._held.append(placed)
         if isinstance(placed, PlacedFile):
-            kept, lines = row_of(placed), [(placed.path, placed.md5, placed.sha256)]
+            self._lines.append((placed.path, placed.md5, placed.sha256))
         else:
-            kept, lines = placed.columns(), zip(placed.path, placed.md5, placed.sha256, strict=True)
+            self._lines += zip(placed.path, placed.md5, placed.sha256, strict=True)
+        if len(self._lines) > self._most:
+            self._move_to_disk()
+
+    def _move_to_disk(self) -> None:
         with tempdb.explained("the files of a segment"):
-            self._database.execute("INSERT INTO placed (columns) VALUES (?)", (json.dumps(kept),))
-            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", lines)
+            if self._database is None:
+                self._database = tempdb.create(schema=_SCHEMA)
+                self._database.execute("BEGIN")
+            kept = (
+                (json.dumps(row_of(each) if isinstance(each, PlacedFile) else each.columns()),)
+                for each in self._held
+            )
+            self._database.executemany("INSERT INTO placed (columns) VALUES (?)", kept)
+            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", self._lines)
+        self._held.clear()
+        self._lines.clear()
 
     def runs(self) -> Iterator[Placed]:
         """Yield the files in the order they were placed, together as they were added."""
         self._flush()
-        for (kept,) in self._database.execute("SELECT columns FROM placed ORDER BY n"):
-            columns = json.loads(kept)
+        kept = () if self._database is None else self._database.execute(_PLACED)
+        for (text,) in kept:
+            columns = json.loads(text)
             if len(columns) == len(_PLAIN):
                 yield PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
             else:
                 yield file_of(columns)
+        yield from self._held
 
     def files(self) -> Iterator[PlacedFile]:
         """Return an iterator over the files in the order they were placed."""
         return one_by_one(self.runs())
 
-    def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
+    def manifest_rows(self) -> Generator[ManifestRow, None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
         self._flush()
+        if self._database is None:
+            yield from sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
+            return
+        self._move_to_disk()
         yield from self._database.execute("SELECT path, md5, sha256 FROM line ORDER BY path")

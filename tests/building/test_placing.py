@@ -19,6 +19,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.files.writing import OpenFolder
 from metspack.layouts import lobseg
+from metspack.mets import filetable
 from metspack.mets.filetable import PlacedFile, Placements, one_by_one
 from metspack.model import LobRun
 from metspack.planning import slices
@@ -274,17 +275,20 @@ PATHS = st.lists(
 )
 
 
-@given(PATHS, PATHS)
+@given(PATHS, PATHS, st.sampled_from([1, 5, 10_000]))
 def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
-    tmp_path_factory: pytest.TempPathFactory, paths: list[str], others: list[str]
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], others: list[str], held: int
 ) -> None:
     work = tmp_path_factory.mktemp("work")
     beside = {"seg/mets.xml": hashed(b"<mets/>")} | {f"ip/{path}": hashed(b"") for path in others}
     paths = [path for path in paths if path != "mets.xml"]
-    with closing(Placements()) as placements:
-        for path in paths:
+    with closing(Placements(held)) as placements:
+        for path in paths[:4]:
             placements.add(placed_file(path))
+        for run in filetable.runs(map(placed_file, paths[4:])):
+            placements.add(run)
         assert [each.path for each in placements.files()] == paths
+        assert [each.path for each in placements.files()] == paths  # as often as they are asked for
         placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
     for algorithm in MANIFEST_ALGORITHMS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()
