@@ -92,16 +92,22 @@ class Workers:
             for task in chain(begun, tasks):
                 yield work(task, moved)
             return
-        pool = self._pool = self._pool or _Pool(self.jobs)
+        pool = self._pool = self._pool or _kept.pop(self.jobs, None) or _Pool(self.jobs)
         is_done = False
         try:
             yield from pool.results(work, chain(begun, tasks), moved)
             is_done = True
         finally:
             if not is_done:
-                self.close()
+                self._end()
 
     def close(self) -> None:
+        """Let the processes go: they end, unless they are kept for further work."""
+        if self._pool is not None and _keepers and self.jobs not in _kept:
+            _kept[self.jobs], self._pool = self._pool, None
+        self._end()
+
+    def _end(self) -> None:
         """End the processes, whatever they are at."""
         if self._pool is not None:
             self._pool.close()
@@ -112,6 +118,25 @@ class Workers:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+_kept: dict[int, _Pool] = {}
+_keepers: list[None] = []
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Keep processes that were started in the block until it ends: further work in it has them at once.
+
+    For one thread of the process.
+    """
+    _keepers.append(None)
+    try:
+        yield
+    finally:
+        _keepers.pop()
+        while _kept and not _keepers:
+            _kept.popitem()[1].close()
 
 
 class _Pool:

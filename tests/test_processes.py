@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -412,3 +412,32 @@ def process_id(_task: int, _moved: processes.Moved) -> int:
 def test_one_task_alone_is_done_without_a_further_process() -> None:
     assert list(processes.results(process_id, iter([1]), 2, lambda _: None)) == [os.getpid()]
     assert os.getpid() not in processes.results(process_id, iter([1, 2]), 2, lambda _: None)
+
+
+def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
+    def pids(workers: processes.Workers) -> set[int]:
+        return set(workers.results(own_pid, range(8), lambda _: None))
+
+    with processes.keeping():
+        with processes.Workers(2) as first:
+            found = pids(first)
+            assert os.getpid() not in found
+        with processes.Workers(2) as second:
+            assert pids(second) & found
+        assert processes._kept
+    assert not processes._kept
+    with processes.Workers(2) as other:
+        assert not pids(other) & found
+
+
+def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
+    return os.getpid()
+
+
+def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
+    with processes.keeping():
+        with processes.Workers(2) as workers:
+            taken = workers.results(own_pid, range(100), lambda _: None)
+            next(taken)
+            taken.close()
+        assert not processes._kept

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack import layouts
+from metspack import layouts, processes
 from metspack.building import manifests, segments, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
@@ -132,7 +132,7 @@ def build_from(
     source: Source, target: Path, options: BuildOptions, progress: Progress | None = None
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does."""
-    with Sharing(shares=isinstance(source, Archive)) as sharing:
+    with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
         with stage(target) as staging:
             built = work.make(staging)

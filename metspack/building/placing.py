@@ -375,15 +375,14 @@ def write_manifest_fragments(
     ``files`` are others of the segment, by their paths below the root.
     """
     others = sorted(
-        (path, each.digest("MD5").value, each.digest("SHA-256").value) for path, each in files.items()
+        (path, *(each.digest(name).value for name in MANIFEST_ALGORITHMS)) for path, each in files.items()
     )
     with (
         closing(placements.manifest_rows()) as rows,
         writing.NewFile(fragment(work, number, "MD5")) as md5,
         writing.NewFile(fragment(work, number, "SHA-256")) as sha256,
     ):
-        placed = ((f"{folder}{path}", md5_value, sha256_value) for path, md5_value, sha256_value in rows)
-        merged = heapq.merge(placed, others)
+        merged = heapq.merge(((f"{folder}{path}", *digests) for path, *digests in rows), others)
         while batch := list(islice(merged, LONGEST)):
             md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
             sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))

@@ -40,8 +40,8 @@ from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, names_of
 from metspack.packages.metsfiles import has_archive, may_lead, plain_files
 
-MOST_FILES = 20_000
-"""Files of a segment that is looked at in one go, as much as is held in memory of it."""
+MOST_FILES = 25_000
+"""Files of a segment that is looked at in one go, whose names are held in memory."""
 
 FEW = 1 << 16
 """Bytes of a manifest below which there are too few files to look at them twice."""
@@ -50,6 +50,7 @@ _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
 _MOST_FOLDERS = 100_000
 _LINE_OF_USUAL_LENGTH = 100
+_LINES_AT_ONCE = 1_000
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "what is known of a segment's files"
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
@@ -404,7 +405,7 @@ def look_at(look: SegmentLook, moved: Callable[[int], None]) -> LookedAt | None:
 
 
 class _SegmentReader:
-    """One segment, as its METS and its folder have it."""
+    """One segment, as its METS and its folder have it; what is known of many files is held as texts."""
 
     def __init__(self, look: SegmentLook, moved: Callable[[int], None]) -> None:
         self._look = look
@@ -415,7 +416,7 @@ class _SegmentReader:
         self._folders: list[bytes] = []
         self._ids: list[str] = []
         self._names: list[str] = []
-        self._sizes: list[int] = []
+        self._sizes = array("q")
         self._digests: list[str] = []
         self._algorithms: set[str] = set()
         self._pointed: list[str] = []
@@ -426,29 +427,23 @@ class _SegmentReader:
         with self._tree.content(self._path) as content:
             size = content.size
             self._read(content)
-        self._check_ids()
+        ids, stems = self._distinct_ids()
         self._check_folder(size)
         digests = {_only(self._algorithms): "".join(self._digests)}
-        names = [name.encode() for name in self._names]
-        order = sorted(range(len(names)), key=names.__getitem__)
-        stretches = tuple(self._stretch(each, names, order, digests) for each in self._look.manifests)
+        order = sorted(range(len(self._names)), key=self._names.__getitem__)
+        stretches = tuple(self._stretch(each, order, digests) for each in self._look.manifests)
         segment = AgreedSegment(
             folder=self._look.folder,
             size=size,
             facts=tuple(self._facts),
             folders=tuple(self._folders),
-            files=len(names),
+            files=len(self._names),
             total=sum(self._sizes),
-            stems=frozenset(each.rstrip("0123456789") for each in self._ids),
+            stems=stems,
             stretches=stretches,
         )
-        columns = AgreedColumns(
-            ids="\n".join(self._ids),
-            names=b"\0".join(names),
-            sizes=array("q", self._sizes),
-            digests=digests,
-        )
-        return segment, columns
+        names = "\0".join(self._names).encode()
+        return segment, AgreedColumns(ids=ids, names=names, sizes=self._sizes, digests=digests)
 
     # --- METS -------------------------------------------------------------------------------------------
 
@@ -468,7 +463,7 @@ class _SegmentReader:
     def _take(self, each: Fact | Run) -> None:
         if isinstance(each, Run) and isinstance(each.fact, Fptr):
             self._check_division(each.fact)
-            self._pointed += map(str.strip, each.columns["fileid"])
+            self._pointed.append("\n".join(map(str.strip, each.columns["fileid"])))
         elif isinstance(each, Run):
             self._take_files(each)
         elif isinstance(each, File):
@@ -501,45 +496,51 @@ class _SegmentReader:
         ids, _, _, sizes, digests, names, _ = zip(*files.rows, strict=True)
         self._ids += ids
         self._names += names
-        self._sizes += sizes
-        self._digests += digests
+        self._sizes.extend(sizes)
+        self._digests.append("".join(digests))
         self._algorithms.add(files.algorithm)
         if len(self._ids) > MOST_FILES:
             raise _OddError
 
-    def _check_ids(self) -> None:
-        """Refuse IDs that occur twice, and an fptr to anything but the files, each of which has one."""
-        ids = set(self._ids)
+    def _distinct_ids(self) -> tuple[str, frozenset[str]]:
+        """Return the IDs of files, and their stems.
+
+        Refuses one that occurs twice, and fptrs that are not of the files, one of each.
+        """
+        ids, self._ids = self._ids, []
+        distinct = set(ids)
         others = [each.id.strip() for each in self._facts if isinstance(each, Identified)]
         links = {(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)}
-        is_once = len(ids) == len(self._ids) and len(set(others)) == len(others)
-        if not ids or not is_once or not ids.isdisjoint((*others, *links)):
+        is_once = len(distinct) == len(ids) and len(set(others)) == len(others)
+        if not ids or not is_once or not distinct.isdisjoint((*others, *links)):
             raise _OddError
-        if len(self._pointed) != len(ids) or ids != set(self._pointed):
+        text, pointed = "\n".join(ids), "\n".join(self._pointed)
+        self._pointed = []
+        if text != pointed and sorted(ids) != sorted(pointed.split("\n")):
             raise _OddError
+        return text, frozenset(each.rstrip("0123456789") for each in ids)
 
     # --- The folder -------------------------------------------------------------------------------------
 
     def _check_folder(self, size: int) -> None:
         """Refuse a folder that has anything but the files that METS lists, with their sizes, and the METS."""
-        names, sizes = self._listed()
-        there = dict(zip(names, sizes, strict=True))
         wanted = dict(zip(self._names, self._sizes, strict=True))
         is_once = len(wanted) == len(self._names)
-        if not is_once or there.pop(PLAIN_METS, None) != size or there != wanted:
+        wanted[PLAIN_METS] = size
+        for names, sizes in self._listed():
+            if [wanted.pop(name, None) for name in names] != list(sizes):
+                raise _OddError
+        if wanted or not is_once:
             raise _OddError
 
-    def _listed(self) -> tuple[list[str], list[int]]:
-        """Return the files in the folder and below it, by their paths from there, and their sizes."""
-        names: list[str] = []
-        sizes: list[int] = []
+    def _listed(self) -> Iterator[tuple[list[str], array[int]]]:
+        """Yield the files in the folder and below it, by their paths from there, and their sizes."""
         folders = [self._look.folder]
         for folder in folders:
             for lot in walking.lots(self._look.root, (), folder, sizes=True):
                 if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
                     raise _OddError
-                more = list(lot.folders)
-                folders += more
+                folders += lot.folders
                 prefix = folder[len(self._look.folder) + 1 :]
                 inner = prefix + b"/" if prefix else b""
                 if not are_usual(b"/".join((inner + lot.files, *(name for name, _ in lot.others)))):
@@ -548,45 +549,48 @@ class _SegmentReader:
                     raise _OddError
                 here = os.fsdecode(lot.files).split("/") if lot.files else []
                 before = os.fsdecode(inner)
-                names += [before + name for name in here] if before else here
-                sizes += lot.sizes
-                if len(names) > MOST_FILES + 1 or len(folders) > MOST_FILES:
-                    raise _OddError
+                yield ([before + name for name in here] if before else here), lot.sizes
+            if len(folders) > _MOST_FACTS:
+                raise _OddError
         self._folders = folders[1:]
-        return names, sizes
 
     # --- Manifests --------------------------------------------------------------------------------------
 
-    def _stretch(
-        self, algorithm: str, names: Sequence[bytes], order: Sequence[int], digests: dict[str, str]
-    ) -> ManifestStretch:
+    def _stretch(self, algorithm: str, order: Sequence[int], digests: dict[str, str]) -> ManifestStretch:
         """Return the lines of the files in a manifest, which are as we write them; keeps their digests."""
         width = 2 * OCTETS[algorithm]
-        before = self._look.folder + b"/"
-        paths = [before + names[each] for each in order]
-        own = bisect_left(paths, self._path)
-        paths.insert(own, self._path)
-        path = MANIFESTS[algorithm].encode()
-        length = sum(map(len, paths)) + len(paths) * (width + 3)
-        with reading.opening(self._look.root, names_of(path)) as descriptor:
-            start = _line_of(descriptor, paths[0], width)
-            lines = b"".join(reading.chunks(descriptor, start, start + length))
-        values = _values(lines, paths, width)
-        value = values.pop(own).decode()
-        ranks = sorted(range(len(order)), key=order.__getitem__)  # where in the manifest each file of METS is
-        stated = b"".join([values[each] for each in ranks]).decode()
+        own = bisect_left(order, PLAIN_METS, key=self._names.__getitem__)
+        places = [*order[:own], -1, *order[own:]]
+        found = bytearray(width * len(places))  # in the order of METS, its own as the last
+        with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
+            stop = start = _line_of(descriptor, self._path_of(places[0]), width)
+            for first in range(0, len(places), _LINES_AT_ONCE):
+                some = places[first : first + _LINES_AT_ONCE]
+                paths = list(map(self._path_of, some))
+                length = sum(map(len, paths)) + len(paths) * (width + 3)
+                lines = b"".join(reading.chunks(descriptor, stop, stop + length))
+                for place, value in zip(some, _values(lines, paths, width), strict=True):
+                    at = width * (place % len(places))
+                    found[at : at + width] = value
+                stop += length
+        text = found.decode()
+        stated, own_digest = text[:-width], text[-width:]
         if digests.setdefault(algorithm, stated) != stated:
             raise _OddError
         return ManifestStretch(
             algorithm=algorithm,
             start=start,
-            stop=start + length,
-            lines=len(paths),
-            first=paths[0],
-            last=paths[-1],
+            stop=stop,
+            lines=len(places),
+            first=self._path_of(places[0]),
+            last=self._path_of(places[-1]),
             mets=own,
-            digest=value,
+            digest=own_digest,
         )
+
+    def _path_of(self, number: int) -> bytes:
+        """Return the path of a file by its number in METS, that of the METS for -1."""
+        return self._path if number < 0 else self._look.folder + b"/" + self._names[number].encode()
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
