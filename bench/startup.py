@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.measuring import environment
+
 _SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "northwind" / "golden" / "Northwind"
 _EMPTY = "empty Python"
 _METSPACK = (sys.executable, "-m", "metspack")
@@ -36,10 +38,10 @@ def commands() -> Mapping[str, Sequence[str]]:
 
 def seconds(command: Sequence[str], *, completes: bool) -> float:
     """Run a command and return its seconds of processor time."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    surroundings = environment()
     if completes:
-        environment |= {"_METSPACK_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "metspack explain L00"}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+        surroundings |= {"_METSPACK_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "metspack explain L00"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=surroundings) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

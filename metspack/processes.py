@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from queue import SimpleQueue
@@ -81,7 +81,7 @@ class Workers:
 
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Yield what ``work`` makes of the tasks, as the function ``results`` does.
 
         Whoever does not take all ends the processes; the next work starts others.

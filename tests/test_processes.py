@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -436,8 +437,8 @@ def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
 
 def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
     with processes.keeping():
-        with processes.Workers(2) as workers:
-            taken = workers.results(own_pid, range(100), lambda _: None)
+        workers = processes.Workers(2)
+        with closing(workers.results(own_pid, range(100), lambda _: None)) as taken:
             next(taken)
-            taken.close()
+        workers.close()
         assert not processes._kept
