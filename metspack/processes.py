@@ -78,32 +78,37 @@ class Workers:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool: _Pool | None = None
+        self._is_busy = False
+
+    def begin(
+        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
+    ) -> Underway[Task, Result]:
+        """Begin some work, where it is worth a process; it is done once its results were taken."""
+        tasks = iter(tasks)
+        begun = list(islice(tasks, 2)) if self.jobs > 1 else []
+        tasks = chain(begun, tasks)
+        if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
+            return Underway(self, None, work, tasks, moved)
+        self._pool = self._pool or _kept.pop(self.jobs, None) or _Pool(self.jobs)
+        self._is_busy = True
+        return Underway(self, self._pool, work, tasks, moved)
 
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield what ``work`` makes of the tasks, as the function ``results`` does.
+        """Yield what ``work`` makes of the tasks, as the function ``results`` does."""
+        yield from self.begin(work, tasks, moved).results()
 
-        Whoever does not take all ends the processes; the next work starts others.
-        """
-        tasks = iter(tasks)
-        begun = list(islice(tasks, 2)) if self.jobs > 1 else []
-        if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
-            for task in chain(begun, tasks):
-                yield work(task, moved)
-            return
-        pool = self._pool = self._pool or _kept.pop(self.jobs, None) or _Pool(self.jobs)
-        is_done = False
-        try:
-            yield from pool.results(work, chain(begun, tasks), moved)
-            is_done = True
-        finally:
-            if not is_done:
-                self._end()
+    def note_end(self, *, is_done: bool) -> None:
+        """Note that the results were taken; unless all were, the processes end."""
+        self._is_busy = False
+        if not is_done:
+            self._end()
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        if self._pool is not None and _keepers and self.jobs not in _kept:
+        is_idle = self._pool is not None and not self._is_busy
+        if is_idle and self._pool is not None and _keepers and self.jobs not in _kept:
             _kept[self.jobs], self._pool = self._pool, None
         self._end()
 
@@ -139,6 +144,49 @@ def keeping() -> Iterator[None]:
             _kept.popitem()[1].close()
 
 
+class Underway(Generic[Task, Result]):
+    """Work that was begun; ``is_beside`` where processes do it while this one does other things."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        pool: _Pool | None,
+        work: Callable[[Task, Moved], Result],
+        tasks: Iterator[Task],
+        moved: Moved,
+    ) -> None:
+        self._workers = workers
+        self._pool = pool
+        self._work = work
+        self._tasks = tasks
+        self._moved = moved
+        self._pending: deque[Future[Result]] = deque()
+        self.is_beside = pool is not None
+
+    def look(self) -> None:
+        """Give out further tasks without waiting for any; raises as ``results`` does when a process ended."""
+        if self._pool is not None:
+            self._pool.give_out(self._work, self._tasks, self._pending)
+            self._pool.count(self._moved)
+
+    def results(self) -> Generator[Result, None, None]:
+        """Yield the results in the order of the tasks, once."""
+        if self._pool is None:
+            for task in self._tasks:
+                yield self._work(task, self._moved)
+            return
+        is_done = False
+        try:
+            while True:
+                self._pool.give_out(self._work, self._tasks, self._pending)
+                if not self._pending:
+                    break
+                yield self._pool.awaited(self._pending.popleft(), self._moved)
+            is_done = True
+        finally:
+            self._workers.note_end(is_done=is_done)
+
+
 class _Pool:
     """Processes under way."""
 
@@ -157,36 +205,46 @@ class _Pool:
         seats = context.Value("I", 0)
         self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._counts, seats, self._stop))
 
-    def results(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
-    ) -> Iterator[Result]:
+    def give_out(
+        self,
+        work: Callable[[Task, Moved], Result],
+        tasks: Iterator[Task],
+        pending: deque[Future[Result]],
+    ) -> None:
+        """Give out tasks until twice as many wait as there are processes."""
         from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 -- heavy
 
-        pending: deque[Future[Result]] = deque()
+        waiting = sum(not each.done() for each in pending)
         try:
-            for task in tasks:
+            for task in islice(tasks, max(0, 2 * self._jobs + 1 - waiting)):
                 with _undisturbed():
                     pending.append(self._pool.submit(_run, work, task))
-                if len(pending) > 2 * self._jobs:
-                    yield self._first(pending, moved)
-            while pending:
-                yield self._first(pending, moved)
         except BrokenProcessPool as error:
             raise _ended() from error
 
-    def _first(self, pending: deque[Future[Result]], moved: Moved) -> Result:
+    def count(self, moved: Moved) -> None:
+        """Tell what was moved since the last time."""
+        counted = sum(self._counts)
+        moved(counted - self._shown)
+        self._shown = counted
+
+    def awaited(self, future: Future[Result], moved: Moved) -> Result:
+        """Wait for a result, telling meanwhile what was moved."""
         from concurrent.futures import wait  # noqa: PLC0415 -- heavy
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
 
         while True:
             with _undisturbed():  # else a signal may come while a lock of the pool's is held, for ever then
-                done, _ = wait((pending[0],), timeout=_LOOK)
-            counted = sum(self._counts)
-            moved(counted - self._shown)
-            self._shown = counted
+                done, _ = wait((future,), timeout=_LOOK)
+            self.count(moved)
             if done:
-                return pending.popleft().result()
+                try:
+                    return future.result()
+                except BrokenProcessPool as error:
+                    raise _ended() from error
 
     def close(self) -> None:
+        """End the processes, whatever they are at."""
         self._stop.value = 1
         self._pool.shutdown(cancel_futures=True)
 

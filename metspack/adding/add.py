@@ -349,15 +349,14 @@ class _AddWork(build.BuildWork):
         size += sum(2 * each.stat().st_size for each in own if each.is_file())
         return files + 4 * len(own), size  # each of the two may have a folder of its own
 
-    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
-        """Place the segments, none of which may exist already."""
+    def check_places(self, course: Course) -> None:
+        """Raise ``TargetError`` where a segment is to be that exists already."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
                 raise TargetError(
                     f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
                     hint="Give the new archive another name: --name NAME.",
                 )
-        return super().place(staging, course)
 
     def describe(
         self,

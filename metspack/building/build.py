@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.errors import ConfigError, TargetError
+from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
@@ -32,6 +32,7 @@ from metspack.planning.assignment import Column, Course
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
+from metspack.processes import Underway, Workers
 from metspack.progress import Progress, Silent
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import counted
@@ -231,11 +232,7 @@ class BuildWork:
             )
             if self.archive is not None and self.options.check_message_digest:
                 self.warnings += rewriting.digest_warnings(self.archive, self.progress, rewritten=True)
-            placed = self.place(staging, course)
-            if self.archive is not None:
-                siard = self._write_archive(self.archive, staging, course, departures, placed)
-            else:
-                siard = None
+            siard, placed = self._write_all(staging, course, departures)
         journal.record(event="rewritten")
         spots = [self.spot(course, number) for number in course.ordered()]
         checked = self.describe(staging, siard, spots, placed)
@@ -371,8 +368,47 @@ class BuildWork:
             return lambda _segment: None
         return self.plan.agreement(planfile.header(self.name, self.source, self.division))
 
-    def place(self, staging: Partial, course: Course) -> list[TaskPlaced]:
-        """Place all LOBs, and describe their segments; raises ``SourceError`` and ``TargetError``."""
+    def check_places(self, course: Course) -> None:
+        """Raise nothing: nothing lies where segments are to be."""
+
+    def _write_all(
+        self, staging: Partial, course: Course, departures: Departures
+    ) -> tuple[Hashers | None, list[TaskPlaced]]:
+        """Place all LOBs, describe their segments, and write the archive.
+
+        That is done while other processes place LOBs, unless cells are to get digests of them. Then, and
+        where it fails, it is done afterwards: an error that is told is of a LOB if there is any. Raises
+        ``SourceError`` and ``TargetError``.
+        """
+        self.check_places(course)
+        written = None
+        with processes.Workers(course.jobs(self.options.jobs)) as workers:
+            placing = self._begin_placing(staging, course, workers)
+            if self.archive is not None and placing.is_beside and not self.options.add_digests:
+                with suppress(SourceError, TargetError):
+                    written = self._write_archive(
+                        self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
+                    )
+            placed: list[TaskPlaced] = []
+            for each in placing.results():
+                for child in each.children:
+                    staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
+                placed.append(each)
+        corrected = segments.corrected(placed)
+        if self.archive is not None and (written is None or corrected):
+            if os.path.lexists(target := self._archive_target(staging)):
+                writing.remove(target)
+            self.progress.stage("Rewriting the archive", max(0, self.archive.size - course.compressed))
+            written = self._write_archive(self.archive, staging, course, departures, corrected=corrected)
+        if written is None:
+            return None, placed
+        siard, left_out = written
+        self.warnings += left_out
+        return siard, placed
+
+    def _begin_placing(
+        self, staging: Partial, course: Course, workers: Workers
+    ) -> Underway[SegmentTask, TaskPlaced]:
         self.progress.stage("Placing", course.bytes)
         holdings = self.source.holdings()
         tasks = (
@@ -396,12 +432,7 @@ class BuildWork:
             )
             for numbers in course.tasks()
         )
-        placed: list[TaskPlaced] = []
-        for each in segments.place_all(tasks, course.jobs(self.options.jobs), self.progress):
-            for child in each.children:
-                staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
-            placed.append(each)
-        return placed
+        return segments.begin_placing(tasks, workers, self.progress)
 
     def spot(self, course: Course, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
@@ -423,9 +454,14 @@ class BuildWork:
         staging: Partial,
         course: Course,
         departures: Departures,
-        placed: list[TaskPlaced],
-    ) -> Hashers:
-        self.progress.stage("Rewriting the archive", max(0, archive.size - course.compressed))
+        *,
+        corrected: Mapping[int, int],
+        meanwhile: Callable[[], object] | None = None,
+    ) -> tuple[Hashers, list[str]]:
+        """Write the archive; returns its digests, and sentences on what it no longer has.
+
+        Other work goes on ``meanwhile``, a function that is called now and then; else progress is shown.
+        """
         relocation = Relocation(
             archive,
             course,
@@ -434,20 +470,31 @@ class BuildWork:
             name=self.name,
             style=self.style,
             work=staging.work,
-            corrected=segments.corrected(placed),
+            corrected=corrected,
             stays=self.stays,
             upgrade=self.upgrade,
         )
-        target = self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
+        target = self._archive_target(staging)
         writing.make_directories(target.parent)
         written = relocation.write(
             target,
             departures,
             filetable.algorithms(self.options.algorithm),
-            self.progress.advance,
+            self.progress.advance if meanwhile is None else lambda _: None,
+            work=self._scratch(staging, is_first=meanwhile is not None),
+            meanwhile=meanwhile or (lambda: None),
         )
-        self.warnings += relocation.left_out()
-        return written
+        return written, list(relocation.left_out())
+
+    @staticmethod
+    def _scratch(staging: Partial, *, is_first: bool) -> Path:
+        """Return a folder for what is not to stay of an archive: each attempt to write it has its own."""
+        folder = staging.work / ("archive" if is_first else "archive-again")
+        writing.make_directories(folder)
+        return folder
+
+    def _archive_target(self, staging: Partial) -> Path:
+        return self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
 
     def _write_parent(
         self,

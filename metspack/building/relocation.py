@@ -58,7 +58,6 @@ class Relocation:
             column: folder_use(layout, name, layout.container(first_place(column)), style, version)
             for column in sorted(course.columns)
         }
-        self._work = work
         self._digests = _Digests(work, corrected)
         self._renamed: set[Column] = set()
         self._tables = {column[:2] for column in (*course.columns, *stays)}
@@ -69,21 +68,26 @@ class Relocation:
         departures: Departures,
         algorithms: Iterable[str],
         wrote: Callable[[int], None],
+        *,
+        work: Path,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Hashers:
         """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
 
-        ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written.
+        ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written,
+        ``meanwhile`` now and then. ``work`` is a folder for what is not to stay.
         """
         if not self._course.files and self._upgrade is None:
-            return rewriting.copy(self._archive, target, work=self._work, algorithms=algorithms, seals=True)
+            return rewriting.copy(self._archive, target, work=work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self._archive,
             rewriting.moved(self._archive, departures, self._uses),
             target,
-            work=self._work,
+            work=work,
             values=self.values,
             algorithms=algorithms,
             wrote=wrote,
+            meanwhile=meanwhile,
             upgrade=self._upgrade,
         )
 

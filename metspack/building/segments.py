@@ -15,7 +15,6 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from metspack import processes
 from metspack.building import manifests, placing
 from metspack.building.placing import NOTHING_KNOWN, Placing
 from metspack.containers.ipwriter import Folder, Pack, Packing
@@ -35,6 +34,7 @@ from metspack.model import Format
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
+from metspack.processes import Underway, Workers
 from metspack.progress import Progress
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -322,9 +322,11 @@ def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -
     )
 
 
-def place_all(tasks: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[TaskPlaced]:
-    """Place segments with up to ``jobs`` processes; yields the results as ``processes`` does."""
-    return processes.results(place, tasks, jobs, progress.advance)
+def begin_placing(
+    tasks: Iterable[SegmentTask], workers: Workers, progress: Progress
+) -> Underway[SegmentTask, TaskPlaced]:
+    """Begin to place segments."""
+    return workers.begin(place, tasks, progress.advance)
 
 
 def warnings(

@@ -98,15 +98,17 @@ def rewrite(
     algorithms: Iterable[str],
     added: Iterable[Added] = (),
     wrote: Callable[[int], None] = lambda _amount: None,
+    meanwhile: Callable[[], object] = lambda: None,
     upgrade: Upgrade | None = None,
 ) -> Hashers:
     """Write a new archive without the entries that leave, with those added; return its digests and size.
 
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries.
-    With ``upgrade`` what is written is of SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an
-    added name that the archive has already, and ValueError as ``spliced_table`` does.
+    values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries,
+    ``meanwhile`` before each block of a table and each entry. With ``upgrade`` what is written is of SIARD
+    2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
+    ValueError as ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
     version = archive.metadata.version if upgrade is None else TARGET
@@ -127,7 +129,7 @@ def rewrite(
     changes = _Changes(
         departures=moved.entries, splices=splices, added=added, folders=folders, upgrade=upgrade
     )
-    return _write(archive, changes, target, work, algorithms, wrote)
+    return _write(archive, changes, target, work, algorithms, wrote, meanwhile)
 
 
 def copy(
@@ -243,6 +245,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
     work: Path,
     algorithms: Iterable[str],
     wrote: Callable[[int], None] = lambda _amount: None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Hashers:
     """Write the entries that stay, and the added ones between content and header.
 
@@ -254,8 +257,9 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
         for entry in entries(archive, changes.departures, header=False):
             splice, before = changes.splices.get(entry.name), writer.file.size
+            meanwhile()
             if splice is not None:
-                entry.rewrite(writer, splice(entry.contents()))
+                entry.rewrite(writer, splice(_accompanied(entry.contents(), meanwhile)))
             elif (schema := schemas.pop(entry.name, None)) is not None:
                 entry.rewrite(writer, (schema(),))
             else:
@@ -275,6 +279,12 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         writer.abandon()
         raise
     return hashers
+
+
+def _accompanied(blocks: Iterable[bytes], meanwhile: Callable[[], object]) -> Iterator[bytes]:
+    for block in blocks:
+        meanwhile()
+        yield block
 
 
 def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals: Hashers) -> None:

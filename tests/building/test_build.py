@@ -8,6 +8,7 @@ import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,14 @@ from metspack.building.build import BuildOptions, Built
 from metspack.errors import PlanError, SourceError
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
-from metspack.model import ClosedBy, Limits, Segment
+from metspack.model import ClosedBy, Limits, Segment, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
 from metspack.progress import Silent
-from tests import siards
+from metspack.sources import rewriting
+from metspack.sources.lobstream import PART_DIGEST
+from tests import segmented_folders, siards
 from tests.laws import law
 from tests.trees import names, tree
 
@@ -204,3 +207,38 @@ def test_alone_or_in_runs_lobs_give_the_same_package(
     monkeypatch.setattr(filetable, "runs", iter)
     build.build(northwind_full, tmp_path / "alone", asked)
     assert tree(tmp_path / "runs") == tree(tmp_path / "alone")
+
+
+def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
+    northwind: Path, tmp_path: Path
+) -> None:
+    """The archive is written while LOBs are placed, and once more when one says what a cell is to say."""
+    folder = segmented_folders.dbptk_22(
+        tmp_path / "folder", segmented_folders.pictures(northwind), whole_digests=False
+    )
+    (archive,) = folder.glob("*.siard")
+    asked = replace(options(1, 20_000), accepted=frozenset({PART_DIGEST}))
+    for jobs in (1, 2):
+        built = build.build(archive, tmp_path / f"jobs {jobs}", replace(asked, jobs=jobs))
+        assert "LOBs whose cell has the digest of their last part alone: 3" in built.warnings
+    assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 2")
+    assert [each for each in checking.check(tmp_path / "jobs 2") if each.severity is Severity.ERROR] == []
+
+
+def test_a_fault_of_the_archive_is_told_behind_those_of_lobs(tmp_path: Path) -> None:
+    """The archive is written first where processes place LOBs, and its error is told last all the same."""
+    lobs = [b"picture %d" % number for number in range(8)]
+    for damaged, said in ((True, r"LOB s0\.t0\.c2\.r8"), (False, "cannot be copied")):
+        source = siards.siard(tmp_path / "A.siard", *lobs)
+        with pytest.MonkeyPatch.context() as patched:
+
+            def failing(*_: object) -> NoReturn:
+                raise SourceError("an entry cannot be copied", hint="Get another copy.")
+
+            patched.setattr(rewriting, "_write_header", failing)
+            if damaged:
+                source.write_bytes(source.read_bytes().replace(b"picture 7", b"picture 8"))
+            with pytest.raises(SourceError, match=said):
+                build.build(source, tmp_path / "out", replace(options(1, None), jobs=2))
+        assert names(tmp_path) == {"A.siard"}
+        source.unlink()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from metspack import processes
 from metspack.building import segments
 from metspack.building.segments import SegmentTask
 from metspack.errors import SourceError
@@ -15,6 +16,7 @@ from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import SegmentSpot, Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.planning import slices
+from metspack.progress import Progress
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.trees import tree
@@ -76,6 +78,11 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
     ]
 
 
+def place_all(given: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[segments.TaskPlaced]:
+    with processes.Workers(jobs) as workers:
+        yield from segments.begin_placing(given, workers, progress).results()
+
+
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     return siards.siard(tmp_path / "A.siard", *CONTENTS)
@@ -84,7 +91,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_segments_come_in_the_order_of_their_tasks(source: Path, tmp_path: Path, jobs: int) -> None:
     amounts = Amounts()
-    found = list(segments.place_all(tasks(source, tmp_path / "made"), jobs, amounts))
+    found = list(place_all(tasks(source, tmp_path / "made"), jobs, amounts))
     assert [each.numbers for each in found] == [(n,) for n in range(6)]
     children = [child for each in found for child in each.children]
     assert [each.folder for each in children] == [f"A_lobseg_{n}" for n in range(6)]
@@ -96,8 +103,8 @@ def test_segments_come_in_the_order_of_their_tasks(source: Path, tmp_path: Path,
 
 def test_the_result_does_not_depend_on_order_or_number_of_workers(source: Path, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
-    list(segments.place_all(reversed(tasks(source, alone)), 1, Amounts()))
-    list(segments.place_all(tasks(source, together), 2, Amounts()))
+    list(place_all(reversed(tasks(source, alone)), 1, Amounts()))
+    list(place_all(tasks(source, together), 2, Amounts()))
     assert tree(alone) == tree(together)
 
 
@@ -108,7 +115,7 @@ def test_the_first_error_in_order_ends_the_rest(source: Path, tmp_path: Path, jo
     wrong = replace(held, stamps=(replace(held.stamps[0], size=1),))
     holdings = replace(given[1].holdings, archives=(wrong,))
     given[1:3] = [replace(each, holdings=holdings) for each in given[1:3]]
-    found = segments.place_all(given, jobs, Amounts())
+    found = place_all(given, jobs, Amounts())
     assert next(found).number == 0
     with pytest.raises(SourceError, match="was changed while it was read") as refused:
         next(found)
@@ -124,7 +131,7 @@ def test_more_tasks_than_may_wait_are_handed_out_one_by_one(source: Path, tmp_pa
             taken.append(each.number)
             yield each
 
-    found = segments.place_all(given(), 2, Amounts())
+    found = place_all(given(), 2, Amounts())
     next(found)
     assert taken == [0, 1, 2, 3, 4], (
         "two are worked on and two wait for each worker; the rest is not asked for"

@@ -614,16 +614,16 @@ def test_a_source_that_changes_during_the_build(
 def test_what_does_not_check_is_not_published(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = segments.place_all
+    real = segments.place
 
-    def damaging(*arguments: object) -> Iterator[segments.TaskPlaced]:
-        for each in real(*arguments):  # type: ignore[arg-type]
-            folder = each.children[0].folder
-            record = next((place / "out.partial" / "package" / folder).rglob("record0.bin"))
-            record.write_bytes(b"\0" * record.stat().st_size)
-            yield each
+    def damaging(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.TaskPlaced:
+        placed = real(task, moved)
+        folder = placed.children[0].folder
+        record = next((place / "out.partial" / "package" / folder).rglob("record0.bin"))
+        record.write_bytes(b"\0" * record.stat().st_size)
+        return placed
 
-    monkeypatch.setattr(segments, "place_all", damaging)
+    monkeypatch.setattr(segments, "place", damaging)
     outcome = refused(metspack, place, northwind, "--verify")
     assert outcome.code == 4
     assert (
