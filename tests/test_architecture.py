@@ -67,7 +67,7 @@ LONG: Mapping[str, str] = {
     "metspack.processes": "work done beside other work: worker processes, threads for large files",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
-    "metspack.sources.rewriting": "one rewriting of an archive from entry to seal, and the copy that needs none",
+    "metspack.sources.rewriting": "one rewriting of an archive, and the copy where none is needed",
     "metspack.sources.lobfolder": "LOBs in files: looked for, sorted by place, whole and in parts",
 }
 """Modules above the soft limit, each with why it is one thing."""

@@ -26,7 +26,7 @@ from metspack.checking.links.roots import Roots
 from metspack.checking.mets.grammar import Grammar
 from metspack.checking.opening import CheckedTree, PackageToCheck, ordering, package, root, widened
 from metspack.checking.options import FileSample, Level, Looking, Sampled
-from metspack.checking.segments import Agreement, Unsettled
+from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import TargetError
 from metspack.files import journal
@@ -340,8 +340,8 @@ class Checking(Iterator[Finding]):
             if verified is not None and verified.verified:
                 self._bytes += fixity.leave_out(verified)
             yield from self._fixity(catalogue, fixity)
-        elif metadatafiles.are_referred_to(catalogue):
-            raise Unsettled  # what they say of files is held against METS
+        else:
+            segments.check_settled(catalogue)
 
     def _of_bytes(self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck) -> Iterator[Finding]:
         """Yield the findings on the bytes of what is not in agreed segments, once all else is known."""

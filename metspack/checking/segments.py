@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from metspack import processes, safexml
-from metspack.checking.catalogue import are_usual
+from metspack.checking.catalogue import Catalogue, are_usual
 from metspack.checking.codes import Code
 from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.references import References
@@ -169,6 +169,23 @@ class _OddError(Exception):
     """Something of a segment is to be looked at closely."""
 
 
+# What is compared with files of segments, or found by them: then each file has to be in the catalogue.
+_NEEDING_FILES = (
+    "SELECT 1 FROM reference",  # metadata files
+    "SELECT 1 FROM cell WHERE NOT inside",  # cells of other files
+    """SELECT 1 FROM entry e JOIN mets m ON m.id = e.mets
+    WHERE m.parent IS NOT NULL AND e.element = 'file' AND e.path IS NOT NULL""",  # children of other forms
+    "SELECT 1 FROM disk WHERE substr(path, -12) = CAST('manifest.txt' AS BLOB)",  # beside an archive
+    "SELECT 1 FROM siard WHERE substr(path, -12) = CAST('metadata.xml' AS BLOB)",  # an unpacked one
+)
+
+
+def check_settled(catalogue: Catalogue) -> None:
+    """Raise ``Unsettled`` when anything in the catalogue is to be held against files of segments."""
+    if any(catalogue.row(sql) is not None for sql in _NEEDING_FILES):
+        raise Unsettled
+
+
 LookedAt = tuple[AgreedSegment, AgreedColumns]
 
 
@@ -284,11 +301,6 @@ class Agreement(tempdb.Scratch):
         """The number of files."""
         return sum(each.files for each in self.segments.values())
 
-    def document(self, path: bytes) -> AgreedSegment | None:
-        """Return the segment whose METS lies at a path, None when there is none."""
-        found = self.segments.get(path[: -len(_METS) - 1])
-        return found if found is not None and found.mets == path else None
-
     def holding(self, path: bytes) -> AgreedSegment | None:
         """Return the segment that a path leads into, None for any other."""
         at = path.find(b"/")
@@ -396,10 +408,10 @@ def _segments(root: Path) -> Iterator[bytes]:
                 waiting.append(each)
 
 
-def look_at(look: SegmentLook, moved: Callable[[int], None]) -> LookedAt | None:
+def look_at(look: SegmentLook, _moved: Callable[[int], None]) -> LookedAt | None:
     """Return what all says alike of a segment, None for one that is to be looked at closely."""
     try:
-        return _SegmentReader(look, moved).agreed()
+        return _SegmentReader(look).agreed()
     except (_OddError, OSError, MetspackError, safexml.XmlError):
         return None
 
@@ -407,9 +419,8 @@ def look_at(look: SegmentLook, moved: Callable[[int], None]) -> LookedAt | None:
 class _SegmentReader:
     """One segment, as its METS and its folder have it; what is known of many files is held as texts."""
 
-    def __init__(self, look: SegmentLook, moved: Callable[[int], None]) -> None:
+    def __init__(self, look: SegmentLook) -> None:
         self._look = look
-        self._moved = moved
         self._tree = FolderTree(look.root)
         self._path = look.folder + b"/" + _METS
         self._facts: list[Fact] = []

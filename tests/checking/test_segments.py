@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
@@ -19,7 +20,7 @@ from metspack.files import reading
 from metspack.model import Budgets, Finding
 from tests.laws import law, spread
 from tests.packages import forge
-from tests.packages.forge import LOBS, lobs
+from tests.packages.forge import LOBS, Lob, lobs
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
 NEVER = 1 << 60
@@ -104,7 +105,95 @@ def named_by_two_cells(package: Path) -> None:
     forge.seal(package)
 
 
+def _with_entry(package: Path, identifier: str, data: bytes, path: str) -> None:
+    """Let the parent list a file."""
+    (package / path).parent.mkdir(exist_ok=True)
+    (package / path).write_bytes(data)
+    mets = package / "mets.xml"
+    entry = forge._file(identifier, data, path)
+    text = mets.read_text().replace("</mets:fileGrp>", f"{entry}</mets:fileGrp>", 1)
+    pointer = '<mets:fptr FILEID="ID_NORTHWIND.SIARD"/>'
+    mets.write_text(text.replace(pointer, f'{pointer}<mets:fptr FILEID="{identifier}"/>', 1))
+
+
+def a_list_beside_the_archive_without_lobs(package: Path) -> None:
+    line = f"{forge.md5((package / 'Northwind.siard').read_bytes())}  Northwind.siard\n"
+    _with_entry(package, "list", line.encode(), "manifest.txt")
+    forge.seal(package)
+
+
+def a_file_with_the_id_of_no_cell(package: Path) -> None:
+    data = b"outside"
+    row = (
+        f'<row><c1>5</c1><c4 file="extra.bin" length="7" digestType="MD5" digest="{forge.md5(data)}"/></row>'
+    )
+    table = forge.table(LOBS, "Northwind").decode().replace("</table>", f"{row}\n</table>").encode()
+    (package / "Northwind.siard").write_bytes(forge.siard(table, rows=5))
+    _with_entry(package, "s9.t9.c9.r9", data, "extra.bin")
+    forge.seal(package)
+
+
+def documentation_with_the_id_of_a_lob(package: Path) -> None:
+    """A child that is no segment lists a file under the ID of a LOB in another child."""
+    data = b"documentation"
+    child = forge.child(0, [Lob(0, 1, data)], "Northwind").decode()
+    child = child.replace("ID_Northwind_lobseg_0_mets", "ID_more_mets").replace(LOBS[0].path, "doc.bin")
+    child = child.replace('ID="ID_SIARD_FILES"', 'ID="d" USE="Documentation"')
+    child = child.replace('ID="seg_0"', 'ID="d2" USE="Documentation"')
+    (package / "more").mkdir()
+    (package / "more" / "doc.bin").write_bytes(data)
+    (package / "more" / "mets.xml").write_text(child)
+    mets = package / "mets.xml"
+    group, div = '<mets:fileGrp USE="child IP" ID="ID_CHILDREN">', '<mets:div LABEL="child IPs">'
+    pointer = '<mets:mptr xlink:href="ID_more_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"/>'
+    entry = forge._file("ID_more_mets", child.encode(), "more/mets.xml")
+    forge.edit(mets, group, group + entry)
+    forge.edit(mets, div, f'{div}<mets:div LABEL="child IP">{pointer}</mets:div>')
+    forge.seal(package)
+
+
+def a_lob_that_is_a_mets(package: Path) -> None:
+    """The parent leads to a LOB as to a child."""
+    div = '<mets:div LABEL="child IPs">'
+    pointer = f'<mets:mptr xlink:href="{lob(0)}" LOCTYPE="URL" xlink:type="simple"/>'
+    forge.edit(package / "mets.xml", div, f'{div}<mets:div LABEL="child IP">{pointer}</mets:div>')
+    forge.seal(package)
+
+
+def other_algorithms_in_each_segment(package: Path) -> None:
+    """The cells of both segments, in one run, have digests that only one of the METS has; one is wrong."""
+    table = forge.table(LOBS, "Northwind").decode()
+    for number, kind, name in ((0, "sha1", "SHA-1"), (1, "sha512", "SHA-512")):
+        mets = package / f"Northwind_lobseg_{number}" / "mets.xml"
+        text = mets.read_text()
+        for each in LOBS:
+            stated = f'CHECKSUM="{forge.md5(each.data)}" CHECKSUMTYPE="MD5"'
+            value = hashlib.new(kind, each.data).hexdigest()
+            text = text.replace(stated, f'CHECKSUM="{value}" CHECKSUMTYPE="{name}"')
+        mets.write_text(text)
+    for each in LOBS:
+        value = "0" * 40 if each is LOBS[0] else hashlib.sha1(each.data).hexdigest()  # noqa: S324
+        stated = f'digestType="MD5" digest="{forge.md5(each.data)}"'
+        table = table.replace(stated, f'digestType="SHA-1" digest="{value}"')
+    (package / "Northwind.siard").write_bytes(forge.siard(table.encode()))
+    forge.seal(package)
+
+
+def a_file_twice_in_the_group_of_children(package: Path) -> None:
+    group = '<mets:fileGrp USE="child IP" ID="ID_CHILDREN">'
+    (package / "more.bin").write_bytes(b"more")
+    twice = forge._file("a1", b"more", "more.bin") + forge._file("a2", b"more", "more.bin")
+    forge.edit(package / "mets.xml", group, group + twice)
+    forge.seal(package)
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
+    "a list beside the archive without LOBs": a_list_beside_the_archive_without_lobs,
+    "a file with the ID of no cell": a_file_with_the_id_of_no_cell,
+    "documentation with the ID of a LOB": documentation_with_the_id_of_a_lob,
+    "a LOB that is to be a METS": a_lob_that_is_a_mets,
+    "other algorithms in each segment": other_algorithms_in_each_segment,
+    "a file twice in the group of children": a_file_twice_in_the_group_of_children,
     "nothing": lambda _package: None,
     "a LOB's bytes": write(lob(1), b"another" + LOBS[1].data[7:], seal=False),
     "a LOB's size": write(lob(1), LOBS[1].data + b".", seal=False),
@@ -162,7 +251,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), spread(product(CHANGES, [Level.FIXITY, Level.FULL, Level.STRUCTURE]), 2)
+    ("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE, Level.FIXITY]), 2)
 )
 def test_all_is_told_that_is_told_of_each_file_by_itself(
     package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch

@@ -363,14 +363,19 @@ class _ArchiveCheck:
         self._routes = Routes(form.path)
         self.complete = False
 
-    def findings(self, progress: Progress) -> Iterator[Finding]:
+    def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
+        """Open the archive; yields the finding on one that cannot be opened, and returns None then."""
         try:
-            container = forms.opened(self._form, self._catalogue, self._places, self._budgets)
+            return forms.opened(self._form, self._catalogue, self._places, self._budgets)
         except CompressedError:
             yield Code.ARCHIVE_PACKED.at(self._name, found=self._places.held(self._path)[0].shown)
-            return
         except (SourceError, OSError) as error:
             yield Code.CONTAINER.at(self._name, reason=self._told(error))
+        return None
+
+    def findings(self, progress: Progress) -> Iterator[Finding]:
+        container = yield from self._opened()
+        if container is None:
             return
         if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
             yield Code.ARCHIVE_NAME.at(self._name)
@@ -397,7 +402,10 @@ class _ArchiveCheck:
 
     def of_bytes(self, progress: Progress) -> Iterator[Finding]:
         """Yield the findings on the entries and their bytes alone, once all cells are in the catalogue."""
-        with closing(forms.opened(self._form, self._catalogue, self._places, self._budgets)) as container:
+        opened = yield from self._opened()
+        if opened is None:  # it was there before
+            return
+        with closing(opened) as container:
             self._wrapping = siard_entries.wrapping_root(container) or ""
             entries: Entries = (
                 siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container

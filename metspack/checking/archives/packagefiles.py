@@ -124,16 +124,24 @@ class AgreedFiles:
         if cells.lengths:
             self._compare_lengths(places, cells.lengths)
         if cells.algorithm is not None:
-            known = [loaded.digests(cells.algorithm, numbers) for loaded, numbers in found]
-            if None not in known and [each for some in known for each in some or ()] != list(cells.digests):
-                raise Unsettled
-            if None in known and self._agreement.reads_bytes:
-                raise Unsettled
+            self._compare_digests(found, cells.algorithm, cells.digests)
         for loaded, number in places:
             if loaded.named[number]:
                 raise Unsettled
             loaded.named[number] = 1
         return True
+
+    def _compare_digests(
+        self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
+    ) -> None:
+        """Compare digests with those that METS and manifests state, where they state any by an algorithm."""
+        at = 0
+        for loaded, numbers in found:
+            known = loaded.digests(algorithm, numbers)
+            is_other = known is not None and known != list(digests[at : at + len(numbers)])
+            if is_other or (known is None and self._agreement.reads_bytes):
+                raise Unsettled
+            at += len(numbers)
 
     def _compare_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> None:
         """Compare lengths with sizes; of texts they may be in other units, which the bytes tell."""
@@ -150,8 +158,9 @@ class AgreedFiles:
 
     def may_hold(self, folder: bytes) -> bool:
         """Whether a folder, which ends with its slash, holds a segment or is in one."""
-        inside = self._agreement.holding(folder) is not None
-        return inside or any(each.startswith(folder) for each in self._agreement.segments)
+        inside = self._agreement.holding(folder)
+        is_there = inside is not None and folder[:-1] in {inside.folder, *inside.folders}
+        return is_there or any(each.startswith(folder) for each in self._agreement.segments)
 
     def has_ids(self, first: str, behind: str) -> bool:
         """Whether any file's ID is from the first on and before the one behind."""
@@ -246,6 +255,8 @@ class Files:
 
     def _put_together(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
+        if self._agreed is not None:
+            raise Unsettled
         if not self._is_shared:
             self._is_shared = True
             self._catalogue.put(_TOGETHER)

@@ -273,11 +273,6 @@ def _value(text: str, algorithm: str) -> str:
     return digest.value if digest else text
 
 
-def are_referred_to(catalogue: Catalogue) -> bool:
-    """Return whether a METS refers to any metadata file."""
-    return catalogue.row("SELECT 1 FROM reference") is not None
-
-
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on the metadata files of all METS documents, each read once."""
     for mets, path, mdtype, mimetype, source, folder, line in list(catalogue.rows(_FILES)):

@@ -473,7 +473,7 @@ class LinkCheck:
                 continue
             place = xml_id or ""
             yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
-            if not self._places.is_there(child):
+            if not self._places.is_there(child) or self._met(child) is not None:
                 continue
             if not _is_of_own(child) and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
                 self._catalogue.new_mets(child, mets.id, xml_id)

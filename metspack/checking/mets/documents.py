@@ -17,7 +17,7 @@ from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.references import References
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
-from metspack.checking.segments import AgreedSegment
+from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP
@@ -166,7 +166,9 @@ class DocumentReader:
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
         agreement = self._places.agreement
-        if agreement is not None and (segment := agreement.document(self._path)) is not None:
+        if agreement is not None and (segment := agreement.holding(self._path)) is not None:
+            if segment.mets != self._path:
+                raise Unsettled  # a file of the segment is a METS itself
             yield from self._take_agreed(segment)
             return
         try:
