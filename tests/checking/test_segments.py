@@ -250,9 +250,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE, Level.FIXITY]), 2)
-)
+@pytest.mark.parametrize(("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE]), 3))
 def test_all_is_told_that_is_told_of_each_file_by_itself(
     package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:

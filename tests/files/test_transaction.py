@@ -424,7 +424,7 @@ runpy.run_module("metspack", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize(("name", "count"), [("move", 1), ("supersede", 1)])
+@pytest.mark.parametrize(("name", "count"), spread([("supersede", 1), ("move", 1)], 2))
 def test_a_real_kill(tmp_path: Path, name: str, count: int) -> None:
     out = package(tmp_path, "recommendation")
     source = siard(tmp_path, "Orders", *SECOND)

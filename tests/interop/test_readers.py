@@ -22,7 +22,7 @@ from metspack.planning.division import Split
 from metspack.restoring.files import RestoreOptions
 from metspack.restoring.siard import Into, restore_archive
 from tests.interop import readers
-from tests.laws import THOROUGH
+from tests.laws import THOROUGH, spread
 from tests.shared_data import shared
 
 OPTIONS = BuildOptions(
@@ -62,8 +62,8 @@ WAYS = [
 
 @pytest.mark.parametrize(
     ("parts", "layout", "style", "look"),
-    WAYS,
-    ids=[f"{parts[-1]}-{layout}-{style.value}" for parts, layout, style, _look in WAYS],
+    spread(WAYS, 2),
+    ids=[f"{parts[-1]}-{layout}-{style.value}" for parts, layout, style, _look in spread(WAYS, 2)],
 )
 def test_every_lob_is_found_in_the_readers_style_or_said_to_be_missed(
     parts: tuple[str, ...], layout: str, style: FolderStyle, look: readers.Look, tmp_path: Path

@@ -58,7 +58,7 @@ LARGE = (
 )
 """Twins with thousands of LOBs: the small archives are built in the other ways."""
 CASES = [
-    *((parts, layout, Split.FILL) for parts, layout in spread(product(SMALL, sorted(LAYOUTS)), 3)),
+    *((parts, layout, Split.FILL) for parts, layout in spread(product(SMALL, sorted(LAYOUTS)), 5)),
     *((SMALL[1], layout, split) for layout in LAYOUTS for split in (None, Split.ALONE)),
     *(LARGE if THOROUGH else ()),
 ]
@@ -157,7 +157,7 @@ def before_text(siard: Path, name: str) -> bytes:
 
 @pytest.mark.parametrize(
     ("parts", "layout"),
-    spread(product(SMALL, sorted(LAYOUTS)), 3),
+    spread(product(SMALL, sorted(LAYOUTS)), 5),
     ids=lambda each: each[-1] if isinstance(each, tuple) else each,
 )
 def test_an_archive_with_one_folder_beside_it_gives_the_same_package_again(

@@ -22,7 +22,7 @@ from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings, Passage
 from tests.conftest import CHECKOUT
-from tests.laws import THOROUGH
+from tests.laws import THOROUGH, spread
 from tests.shared_data import shared
 from tests.trees import tree
 
@@ -143,7 +143,7 @@ def read_forms() -> Iterator[tuple[tuple[str, ...] | None, str]]:
 
 @pytest.mark.parametrize(
     ("archive", "form"),
-    [pytest.param(*read, id=f"{named(read[0])}-{read[1]}") for read in read_forms()],
+    [pytest.param(*read, id=f"{named(read[0])}-{read[1]}") for read in spread(read_forms(), 3)],
     indirect=["archive"],
 )
 def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: str, tmp_path: Path) -> None:

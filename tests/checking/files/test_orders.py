@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from metspack.checking import Level, check
 from metspack.checking.files import fixity, manifests
 from metspack.checking.options import parsed
 from metspack.model import Finding
+from tests.laws import spread
 from tests.packages import forge
 from tests.packages.forge import lobs
 
@@ -119,9 +121,10 @@ def test_files_in_any_order_in_mets_give_the_same_findings(tmp_path: Path, level
     assert len(ordered) > 5
 
 
-@pytest.mark.parametrize("stated", [1, 16])
-@pytest.mark.parametrize("at_once", [1, 7, 1_000])
-@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
+@pytest.mark.parametrize(
+    ("level", "at_once", "stated"),
+    spread(product([Level.STRUCTURE, Level.FIXITY, Level.FULL], [1, 7, 1_000], [1, 16]), 5),
+)
 def test_what_is_sent_the_general_way_gives_the_same_findings(
     package: Path, level: Level, at_once: int, stated: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

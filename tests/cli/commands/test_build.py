@@ -19,6 +19,7 @@ from metspack import checking
 from tests import siards
 from tests.cli.conftest import FOUND_BY, Commands, Program
 from tests.kept import copied
+from tests.laws import spread
 from tests.official import mets_faults
 from tests.shared_data import shared
 from tests.trees import names, tree
@@ -56,7 +57,9 @@ def cells(siard: Path) -> list[str]:
 
 
 @pytest.fixture(
-    params=["Northwind", "Northwind-full", "shared Northwind", "shared Sakila 2.2", "dbptk example"]
+    params=spread(
+        ["Northwind", "Northwind-full", "shared Northwind", "shared Sakila 2.2", "dbptk example"], 2
+    )
 )
 def archive(request: pytest.FixtureRequest, northwind: Path, northwind_full: Path) -> Path:
     """Archives of this project and of others."""

@@ -74,7 +74,7 @@ def test_the_parent_refers_to_nothing_outside_its_folder_and_is_valid(tmp_path: 
 @given(
     style=st.sampled_from(STYLES), layout=st.sampled_from(["lobseg", "siard22"]), pack=st.sampled_from(PACKS)
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_either_form_gives_back_the_same_lobs(
     tmp_path_factory: pytest.TempPathFactory, style: str, layout: str, pack: str | None
 ) -> None:
