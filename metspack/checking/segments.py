@@ -641,20 +641,6 @@ def _values(lines: bytes, paths: Sequence[bytes], width: int) -> list[bytes]:
     return values
 
 
-def _by_folder(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield runs of names with the folder that they are in, in their order."""
-    last, run = "", list[str]()
-    for each in names:
-        folder, _, name = each.rpartition("/")
-        if run and folder != last:
-            yield last, run
-            run = []
-        last = folder
-        run.append(name)
-    if run:
-        yield last, run
-
-
 def _only(values: set[_Value]) -> _Value:
     """Return the one value; raises ``_OddError`` when there are others."""
     if len(values) != 1:

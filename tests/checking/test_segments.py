@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 import shutil
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -14,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Level, check, segments
-from metspack.checking.segments import SegmentLook
+from metspack.checking.segments import Agreement, SegmentLook
 from metspack.digests import OCTETS
 from metspack.files import reading
 from metspack.model import Budgets, Finding
@@ -187,7 +190,30 @@ def a_file_twice_in_the_group_of_children(package: Path) -> None:
     forge.seal(package)
 
 
+def segments_in_an_unpacked_archive(package: Path) -> None:
+    folder = package / "Northwind.siard"
+    folder.unlink()
+    folder.mkdir()
+    for name in (FIRST, SECOND):
+        (package / name).rename(folder / name)
+    table = forge.table(LOBS, "Northwind").decode().replace('file="', 'file="Northwind.siard/')
+    with zipfile.ZipFile(io.BytesIO(forge.siard(table.encode()))) as archive:
+        archive.extractall(folder)
+    own = [
+        path for path in forge.files(package) if path.startswith("Northwind.siard/") and "lobseg" not in path
+    ]
+    entries = "".join(forge._file(f"A{n}", (package / path).read_bytes(), path) for n, path in enumerate(own))
+    pointers = "".join(f'<mets:fptr FILEID="A{n}"/>' for n in range(len(own)))
+    text = (package / "mets.xml").read_text()
+    text = re.sub(r'<mets:file ID="ID_NORTHWIND.SIARD".*?</mets:file>', lambda _: entries, text)
+    text = text.replace('<mets:fptr FILEID="ID_NORTHWIND.SIARD"/>', pointers)
+    text = text.replace('xlink:href="Northwind_lobseg', 'xlink:href="Northwind.siard/Northwind_lobseg')
+    (package / "mets.xml").write_text(text)
+    forge.seal(package)
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
+    "segments in an unpacked archive": segments_in_an_unpacked_archive,
     "a list beside the archive without LOBs": a_list_beside_the_archive_without_lobs,
     "a file with the ID of no cell": a_file_with_the_id_of_no_cell,
     "documentation with the ID of a LOB": documentation_with_the_id_of_a_lob,
@@ -346,3 +372,17 @@ def test_a_line_of_a_manifest_is_found_by_halves(
     before = sum(len(line) for line in lines if line[width + 2 : -1] < wanted.encode())
     with reading.opening(manifest) as descriptor:
         assert segments._line_of(descriptor, wanted.encode(), width) == before
+
+
+def test_an_archive_that_is_gone_once_lobs_were_read_is_a_finding(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Agreement.are_right
+
+    def losing(agreement: Agreement, progress: Callable[[int], None]) -> bool:
+        found = real(agreement, progress)
+        (package / "Northwind.siard").unlink()
+        return found
+
+    monkeypatch.setattr(Agreement, "are_right", losing)
+    assert "Z001" in {each.code for each in check(package)}

@@ -381,11 +381,7 @@ class _ArchiveCheck:
             yield Code.ARCHIVE_NAME.at(self._name)
         yield from mappingtxt.read(self._catalogue, self._places, self._files, self._path, self._mapping)
         with closing(container):
-            # One folder around all of it is told of with the other entries that SIARD has no place for.
-            self._wrapping = siard_entries.wrapping_root(container) or ""
-            entries: Entries = (
-                siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
-            )
+            entries = self._unwrapped(container)
             metadata = yield from self._metadata(entries)
             if metadata is not None:
                 self.complete = True
@@ -406,11 +402,12 @@ class _ArchiveCheck:
         if opened is None:  # it was there before
             return
         with closing(opened) as container:
-            self._wrapping = siard_entries.wrapping_root(container) or ""
-            entries: Entries = (
-                siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
-            )
-            yield from self._of_entries(container, entries, progress)
+            yield from self._of_entries(container, self._unwrapped(container), progress)
+
+    def _unwrapped(self, container: ZipContainer | forms.Unpacked) -> Entries:
+        """Return the entries without one folder around all, which is told of with those out of place."""
+        self._wrapping = siard_entries.wrapping_root(container) or ""
+        return siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
 
     def _of_entries(
         self, container: ZipContainer | forms.Unpacked, entries: Entries, progress: Progress
