@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import NamedTuple
@@ -11,8 +11,10 @@ from typing import NamedTuple
 from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
+from metspack.siard import plainrows
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import detected
+from metspack.siard.plainrows import BYTE_BY_BYTE, LONGEST_ROW, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
@@ -20,6 +22,11 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 _LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # its cells are held together
 _PIECE = 1 << 16
+_FIRST = 1 << 14  # bytes that are parsed before anything is taken for usual
+_FEWEST, _FEW = 1 << 8, 8  # bytes that are parsed where fewer rows than that were plain
+_LAST = 20  # the number of cells that show what is usual
+_SHAPES = 8  # patterns of plain rows that a table may have
+_ROW_END = b"</row>"
 _REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
@@ -107,13 +114,23 @@ class CellReader:
             None  # the cell with a file that was begun last, while it holds nothing else
         )
         self._named: set[str] = set()  # cells whose names were looked at
+        self._found: list[CellRun] = []
+        self._plain: PlainRows | None = None
+        self._shapes = _SHAPES if budgets.depth >= _COLUMN else 0
+        self._shape: Mapping[str, Attributes] | None = None
+        self._wait = _FIRST
+        self._held = b""  # the beginning of a row that may turn out to be plain
+        self._base = 0  # where that lies in the document
+        self._lag = 0  # how many bytes more than the parser the reader has seen
+        self._passed = 0  # the offset behind the last plain row
+        self._row_end = -1  # the offset, for the parser, of the tag that ended the last row
         self._parser = safexml.expat_parser()
         self._install()
 
     @property
     def position(self) -> int:
         """The offset up to which the document has been parsed; every tag returned begins before it."""
-        return max(self._parser.CurrentByteIndex, 0)
+        return max(self._parser.CurrentByteIndex + self._lag, self._passed, 0)
 
     def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
         """Parse a block; return the LOB cells whose start tags end in it.
@@ -122,8 +139,7 @@ class CellReader:
         """
         self._see(block, final=final)
         try:
-            for start in range(0, len(block), _PIECE):
-                self._parse(block[start : start + _PIECE])
+            self._read(self._held + block, final=final)
             if final:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
@@ -138,6 +154,74 @@ class CellReader:
             self._runs()
             raise
         return self._runs()
+
+    def _read(self, data: bytes, *, final: bool) -> None:
+        """Take the plain rows out of the next bytes, and give all others to the parser."""
+        at, text, is_between = 0, "", bool(self._held)
+        self._held = b""
+        while at < len(data):
+            if is_between and self._plain is not None:
+                text = text or data.decode(BYTE_BY_BYTE)
+                taken = self._plain.take(text, at)
+                is_usual = taken is not None and taken.count >= _FEW
+                self._wait = 0 if is_usual else min(2 * self._wait + _FEWEST, _PIECE)
+                if taken is not None:
+                    self._skip(self._plain, taken, at)
+                    at = taken.stop
+            stop = self._stop(data, at + self._wait)
+            if stop < 0:
+                stop = len(data)
+                if is_between and self._plain is not None and stop - at < LONGEST_ROW and not final:
+                    self._held = data[at:]
+                    break
+            for start in range(at, stop, _PIECE):
+                self._parse(data[start : min(start + _PIECE, stop)])
+            at = stop
+            is_between = self._row_end + self._lag == self._base + at - len(_ROW_END)
+            if is_between and self._wait:
+                self._learn()
+        self._base += len(data) - len(self._held)
+
+    def _stop(self, data: bytes, at: int) -> int:
+        """Return the offset behind the row that ends next, -1 if that is not known or does not matter."""
+        if self._plain is None and not self._shapes:
+            return -1
+        found = data.find(_ROW_END, at)
+        return found if found < 0 else found + len(_ROW_END)
+
+    def _learn(self) -> None:
+        """Make the pattern of plain rows anew when other attributes are usual by now."""
+        shape = {tag.cell: plainrows.usual(tag.attributes) for tag in self._tags[-_LAST:]}
+        is_new = shape != self._shape and (shape or self._shape is None)
+        if is_new and self._shapes and self._head is None:
+            self._shape = shape
+            self._plain = plainrows.pattern(self._table.columns, shape)
+            self._shapes -= 1
+
+    def _skip(self, plain: PlainRows, taken: RowsTaken, at: int) -> None:
+        """Take plain rows that the parser is not given, but for as many lines."""
+        before = self._tally.rows + 1
+        self._found += self._tagged()
+        for start in range(0, len(taken.rows), LONGEST):
+            which = slice(start, start + LONGEST)
+            self._found.append(
+                CellRun(
+                    schema=self._table.schema,
+                    table=self._table.number,
+                    cell=plain.cell,
+                    algorithm=plain.algorithm,
+                    rows=[before + row for row in taken.rows[which]],
+                    files=taken.files[which],
+                    lengths=taken.lengths[which],
+                    digests=taken.digests[which],
+                    starts=[self._base + each for each in taken.starts[which]],
+                )
+            )
+        self._pass_rows(taken.count, taken.inline)
+        self._fed += len(taken.blank)
+        safexml.feed_block(self._parser, taken.blank, final=False)
+        self._lag += taken.stop - at - len(taken.blank)
+        self._passed = self._base + taken.stop
 
     def _parse(self, piece: bytes) -> None:
         """Give the parser some bytes, so few that what one tag takes is soon seen."""
@@ -155,10 +239,11 @@ class CellReader:
         if self._head is not None:
             self._head += block[:_HEAD]
             if final or len(self._head) >= _HEAD:
-                detected(self._head, self._table.path)
+                if detected(self._head, self._table.path).codec != "utf-8":
+                    self._shapes = 0
                 self._head = None
 
-    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
+    def _install(self) -> None:  # noqa: C901, PLR0915 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
@@ -203,12 +288,22 @@ class CellReader:
             nonlocal depth
             if depth == named:
                 self._parser.CharacterDataHandler = None
+            elif depth == _ROW:
+                self._row_end = self._parser.CurrentByteIndex
             elif depth == 1:
                 form.end_row(last)
             depth -= 1
 
+        def pass_rows(count: int, inline: int) -> None:
+            nonlocal last
+            form.pass_rows(count, last)
+            last = len(self._table.columns)
+            tally.rows += count
+            tally.inline += inline
+
         self._parser.StartElementHandler = start
         self._parser.EndElementHandler = end
+        self._pass_rows = pass_rows
 
     def _take(self, cell: str, attributes: dict[str, str], seen: set[str]) -> None:
         """Take the cell at a path of tags; ``seen`` are those of its row before it."""
@@ -219,7 +314,7 @@ class CellReader:
             self._check_name(cell)
         parser = self._parser
         self._empty = _Tag(
-            parser.CurrentByteIndex, cell, self._tally.rows, parser.CurrentLineNumber, attributes
+            parser.CurrentByteIndex + self._lag, cell, self._tally.rows, parser.CurrentLineNumber, attributes
         )
         self._tags.append(self._empty)
         parser.CharacterDataHandler = self._text
@@ -250,6 +345,11 @@ class CellReader:
 
     def _runs(self) -> list[CellRun]:
         """Return the cells that were begun since the last call."""
+        found, self._found = self._found + self._tagged(), []
+        return found
+
+    def _tagged(self) -> list[CellRun]:
+        """Return the cells whose tags were parsed since the last call."""
         found: list[CellRun] = []
         for _, alike in groupby(self._tags, _likeness):
             tags = list(alike)
@@ -392,6 +492,11 @@ class TableForm:
         self._row += 1
         if name != "row":
             self._expect(name, "row")
+
+    def pass_rows(self, count: int, last: int) -> None:
+        """Take rows of which nothing is to be told, behind one whose last cell has the number ``last``."""
+        self.end_row(last)
+        self._row += count
 
     def end_row(self, last: int) -> None:
         """End the row that was begun last, if there is one, behind its cell of the number ``last``."""

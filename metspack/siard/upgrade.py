@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from metspack import digests
 from metspack.errors import SourceError
-from metspack.siard import metadata, offsets, schemas, sqltypes
+from metspack.siard import metadata, offsets, schemas
 from metspack.siard.edits import Edit, MetadataDocument, edited, tag_attributes, tagged
 from metspack.siard.metadata import unescaped
 from metspack.siard.offsets import Element, Encoding, detected
@@ -166,7 +166,7 @@ class _MetadataUpgrade:
         kind = element.child("type")
         if kind is None:
             return  # the elements are compared as a whole
-        notation = sqltypes.notation(kind.text)
+        notation = schemas.notation(kind.text)
         if notation is None:
             self.faults.append(f"{where} has the type {kind.text.strip()!r}, which SIARD 2.2 lacks")
         elif notation != kind.text:

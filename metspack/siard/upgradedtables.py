@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from metspack import safexml
 from metspack.errors import SourceError
-from metspack.siard import schemas, sqltypes
+from metspack.siard import schemas
 from metspack.siard.edits import Edit, tag_attributes
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import Encoding, detected
@@ -220,8 +220,8 @@ class _TableStream:
 
 
 def _cell_type(column: Column, *, has_files: bool) -> str | None:
-    notation = sqltypes.notation(column.type)
-    return None if notation is None else sqltypes.cell_type(notation, has_files=has_files)
+    notation = schemas.notation(column.type)
+    return None if notation is None else schemas.cell_type(notation, has_files=has_files)
 
 
 _LARGE = """\

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from metspack.siard import schemas, sqltypes
+from metspack.siard import schemas
 from tests.laws import law
 from tests.shared_data import shared
 
@@ -71,17 +71,17 @@ types = st.builds(
 @law(300)
 @given(types)
 def test_a_type_is_taken_as_it_is_exactly_where_the_official_schema_has_it(text: str) -> None:
-    assert (sqltypes.notation(text) == text) == (official().fullmatch(text) is not None)
+    assert (schemas.notation(text) == text) == (official().fullmatch(text) is not None)
 
 
 @law(300)
 @given(types, st.booleans(), st.sampled_from((" ", "  ", "\n ")))
 def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, lower: bool, gap: str) -> None:
-    written = sqltypes.notation((text.lower() if lower else text).replace(" ", gap))
+    written = schemas.notation((text.lower() if lower else text).replace(" ", gap))
     if written is not None:
         assert official().fullmatch(written)
-        assert sqltypes.notation(written) == written
-        assert sqltypes.cell_type(written, has_files=False) is not None
+        assert schemas.notation(written) == written
+        assert schemas.cell_type(written, has_files=False) is not None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, l
     ],
 )
 def test_other_notations_become_that_of_siard(text: str, written: str | None) -> None:
-    assert sqltypes.notation(text) == written
+    assert schemas.notation(text) == written
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_other_notations_become_that_of_siard(text: str, written: str | None) ->
     ],
 )
 def test_cells_have_the_types_of_the_standard(text: str, kind: str | None, with_files: str | None) -> None:
-    assert sqltypes.cell_type(text, has_files=False) == kind
-    assert sqltypes.cell_type(text, has_files=True) == with_files
+    assert schemas.cell_type(text, has_files=False) == kind
+    assert schemas.cell_type(text, has_files=True) == with_files
 
 
 def test_the_patterns_are_those_of_xml_schema_too() -> None:

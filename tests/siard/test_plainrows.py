@@ -1,0 +1,217 @@
+"""Plain rows are taken apart as a parser does it, and whatever is not plain is left to the parser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.model import Budgets, LobCell
+from metspack.siard import plainrows, tables
+from metspack.siard.edits import NewCell, NewCells, spliced_table
+from metspack.siard.metadata import Field, Table
+from metspack.siard.tables import CellReader, Tally
+
+MD5 = "0123456789abcdef0123456789ABCDEF"
+SHA1 = MD5 + "01234567"
+
+
+def column(number: int, sql: str, *, nullable: bool = True) -> Field:
+    return Field(
+        number=number,
+        name=f"C{number}",
+        type=sql,
+        lob_folder=None,
+        folder=None,
+        mime_type=None,
+        fields=(),
+        is_nullable=nullable,
+    )
+
+
+TABLE = Table(
+    schema=1,
+    number=7,
+    name="t",
+    schema_name="s",
+    folder="table7",
+    schema_folder="schema1",
+    rows=None,
+    columns=(
+        column(1, "INTEGER", nullable=False),
+        column(2, "VARCHAR(200)"),
+        column(3, "BLOB"),
+        column(4, "CLOB"),
+    ),
+)
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<table xmlns="urn:x">\n'
+PLAIN = f'<row><c1>1</c1><c2>a</c2><c3 file="a.bin" length="3" digestType="MD5" digest="{MD5}"/></row>\n'
+
+ROWS = st.sampled_from(
+    [
+        *[PLAIN] * 4,
+        PLAIN.replace("a.bin", "schema/é.bin"),
+        PLAIN.replace("a.bin", ""),
+        PLAIN.replace("a.bin", "a&amp;b.bin"),
+        PLAIN.replace("a.bin", "a&#10;b.bin"),
+        PLAIN.replace("a.bin", "a\nb.bin"),
+        PLAIN.replace("a.bin", "a\tb.bin"),
+        PLAIN.replace("a.bin", "a<b.bin"),
+        PLAIN.replace("a.bin", "a>b.bin"),
+        PLAIN.replace('"a.bin"', "'a.bin'"),
+        PLAIN.replace("<c2>a</c2>", ""),
+        PLAIN.replace("<c2>a</c2>", "<c2/>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>&lt;é&amp;\u20ac</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>&other;</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>]]></c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>\uffff</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>\x7f\x85\ufeff</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>\x01</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2><![CDATA[</row>]]></c2>"),
+        PLAIN.replace("<c2>a</c2>", "<!-- </row> --><c2>a</c2>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>a\r\n</c2>"),
+        PLAIN.replace("<c2>a</c2>", '<c2 file="b.txt"/>'),
+        PLAIN.replace("<c2>a</c2>", '<c2 dlurlpathonly="b"/>'),
+        PLAIN.replace("<c2>a</c2>", "<c2><u1>b</u1></c2>"),
+        PLAIN.replace("<c1>1</c1>", ""),
+        PLAIN.replace("<c1>1</c1><c2>a</c2>", "<c2>a</c2><c1>1</c1>"),
+        PLAIN.replace("<c2>a</c2>", "<c2>a</c2><c2>a</c2>"),
+        PLAIN.replace("</row>", "<c4>inline</c4></row>"),
+        PLAIN.replace("</row>", "<c4/></row>"),
+        PLAIN.replace("</row>", '<c4 file="x"/></row>'),
+        PLAIN.replace("</row>", "<c5>of no column</c5></row>"),
+        PLAIN.replace("</row>", "text</row>"),
+        PLAIN.replace("</row>", "</row >"),
+        PLAIN.replace("</row>", ""),
+        PLAIN.replace("<row>", "<row a='1'>"),
+        PLAIN.replace("<row>", "<x:row xmlns:x='urn:y'>").replace("</row>", "</x:row>"),
+        PLAIN.replace("row>", "other>"),
+        PLAIN.replace(' length="3"', ""),
+        PLAIN.replace('"3"', '""'),
+        PLAIN.replace('"3"', '"-3"'),
+        PLAIN.replace('"3"', f'"{"9" * 19}"'),
+        PLAIN.replace(MD5, MD5[:-1]),
+        PLAIN.replace(MD5, SHA1).replace("MD5", "SHA-1"),
+        PLAIN.replace("digestType", "x").replace("digest", "messageDigest"),
+        PLAIN.replace("/></row>", "></c3></row>"),
+        PLAIN.replace("/></row>", ">\n</c3></row>"),
+        PLAIN.replace("/></row>", ">0A</c3></row>"),
+        PLAIN.replace("/></row>", " /></row>"),
+        PLAIN.replace("><", ">\n  <"),
+        PLAIN.replace("><", ">\r\n<"),
+        PLAIN.replace("><", ">\r<"),
+        PLAIN.replace("\n", ""),
+        "<row/>",
+        "<row></row>\n",
+        "<row><c1>1</c1></row>",
+        "<row><c1>1</c1><c3/><c4>x</c4></row>",
+        "<row><c1>1</c1><c2>" + "é" * 400 + "</c2></row>",
+        "<row><c1>1</c1><c2>" + "a" * (1 << 17) + "</c2></row>",
+        "<!-- a comment -->\n",
+        "<?a processing instruction?>",
+        "</table>",
+        "words",
+    ]
+)
+
+JUNK = (b"<", b"&", b"\xff", b"\xc3", b"\r", b"</row>", b"\0")
+
+
+@pytest.fixture(params=["from the first row on", "as ever"])
+def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "from the first row on":
+        monkeypatch.setattr(tables, "_FIRST", 1)
+        monkeypatch.setattr(tables, "_FEWEST", 0)
+        monkeypatch.setattr(tables, "_HEAD", 40)
+
+
+def read(data: bytes, size: int, budgets: Budgets) -> tuple[str, list[LobCell], list[int], object]:
+    """Return why a document is refused; else its cells, the offsets of their tags, and what is counted."""
+    tally = Tally()
+    reader = CellReader(TABLE, budgets, tally)
+    found: list[LobCell] = []
+    starts: list[int] = []
+    try:
+        for at in range(0, len(data) + size, size):
+            piece = data[at : at + size]
+            for run in reader.feed(piece, final=not piece):
+                found += run.cells()
+                starts += run.starts
+            assert reader.position <= min(at + size, len(data))
+            if not piece:
+                break
+    except SourceError as error:
+        return f"{error.message} {error.hint}", [], [], None
+    form = tally.form
+    assert form is not None
+    return "", found, starts, (replace(tally, form=None), form.odd, form.absent)
+
+
+@pytest.mark.usefixtures("eager")
+@settings(max_examples=150)
+@given(
+    rows=st.lists(ROWS, max_size=12),
+    many=st.integers(0, 300),
+    size=st.sampled_from([7, 100, 1000, 1 << 18]),
+    junk=st.one_of(st.none(), st.tuples(st.integers(0, 3000), st.sampled_from(JUNK))),
+    depth=st.sampled_from([2, 100]),
+)
+def test_plain_rows_say_what_a_parser_says(
+    rows: list[str], many: int, size: int, junk: tuple[int, bytes] | None, depth: int
+) -> None:
+    data = (HEAD + PLAIN * many + "".join(rows) + PLAIN * 20 + "</table>").encode()
+    if junk is not None:
+        data = data[: junk[0]] + junk[1] + data[junk[0] :]
+    budgets = Budgets(depth=depth)
+    found = read(data, size, budgets)
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(tables, "_SHAPES", 0)
+        assert found == read(data, size, budgets)
+    assert all(data[each : each + 2] in {b"<c", b"<u"} for each in found[2])
+
+
+@pytest.mark.usefixtures("eager")
+@settings(max_examples=50)
+@given(rows=st.lists(ROWS, max_size=6), size=st.sampled_from([100, 1 << 18]))
+def test_plain_rows_are_spliced_as_others_are(rows: list[str], size: int) -> None:
+    data = (HEAD + PLAIN * 50 + "".join(rows) + PLAIN * 20 + "</table>").encode()
+    value = NewCells(one=lambda cell: NewCell(file=f"new/{cell.file}"))
+
+    def spliced() -> tuple[bytes, str]:
+        given: list[bytes] = []
+        blocks = (data[at : at + size] for at in range(0, len(data), size))
+        try:
+            for each in spliced_table(blocks, TABLE, Budgets(), value, version="2.2"):
+                given.append(each)  # noqa: PERF402 -- what was given before an error counts
+        except SourceError as error:
+            return b"", error.message
+        return b"".join(given), ""
+
+    found = spliced()
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(tables, "_SHAPES", 0)
+        assert spliced() == found
+
+
+def test_most_rows_of_a_table_never_meet_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed = 0
+    parse = CellReader._parse
+
+    def counted(self: CellReader, piece: bytes) -> None:
+        nonlocal fed
+        fed += len(piece)
+        parse(self, piece)
+
+    monkeypatch.setattr(CellReader, "_parse", counted)
+    data = (HEAD + PLAIN * 5000 + "</table>").encode()
+    _, found, _, _ = read(data, 1 << 18, Budgets())
+    assert len(found) == 5000
+    assert fed < len(data) / 10
+
+
+def test_a_table_with_a_gap_in_its_columns_has_no_plain_rows() -> None:
+    assert plainrows.pattern(TABLE.columns[1:], {}) is None
+    assert plainrows.pattern((), {}) is None
