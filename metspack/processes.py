@@ -89,7 +89,7 @@ class Workers:
         tasks = chain(begun, tasks)
         if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
             return Underway(self, None, work, tasks, moved)
-        self._pool = self._pool or _kept.pop(self.jobs, None) or _Pool(self.jobs)
+        self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
         self._is_busy = True
         return Underway(self, self._pool, work, tasks, moved)
 
@@ -107,9 +107,9 @@ class Workers:
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        is_idle = self._pool is not None and not self._is_busy
-        if is_idle and self._pool is not None and _keepers and self.jobs not in _kept:
-            _kept[self.jobs], self._pool = self._pool, None
+        if self._pool is not None and not self._is_busy and _keepers:
+            _kept.append(self._pool)
+            self._pool = None
         self._end()
 
     def _end(self) -> None:
@@ -125,7 +125,7 @@ class Workers:
         self.close()
 
 
-_kept: dict[int, _Pool] = {}
+_kept: list[_Pool] = []
 _keepers: list[None] = []
 
 
@@ -141,7 +141,25 @@ def keeping() -> Iterator[None]:
     finally:
         _keepers.pop()
         while _kept and not _keepers:
-            _kept.popitem()[1].close()
+            _kept.pop().close()
+
+
+def prepare(work: Callable[..., object], wanted: int | None, *, files: int) -> None:
+    """Start processes that are soon to do some work with files, if these are many and ``keeping`` is on."""
+    if files < _SMALL_FILES or not _keepers:
+        return
+    jobs = useful(wanted, files=files, size=0)
+    if jobs > 1 and all(each.jobs < jobs for each in _kept):
+        _kept.append(pool := _Pool(jobs))
+        pool.start(work)
+
+
+def _taken(jobs: int) -> _Pool | None:
+    """Return processes that were kept, at least as many as that; None without."""
+    found = next((each for each in _kept if each.jobs >= jobs), None)
+    if found is not None:
+        _kept.remove(found)
+    return found
 
 
 class Underway(Generic[Task, Result]):
@@ -201,9 +219,15 @@ class _Pool:
         self._counts = context.RawArray("Q", jobs)
         self._stop = context.RawValue("b", 0)
         self._shown = 0
-        self._jobs = jobs
+        self.jobs = jobs
         seats = context.Value("I", 0)
         self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._counts, seats, self._stop))
+
+    def start(self, work: Callable[..., object]) -> None:
+        """Start processes, at most one for each core, and let them get ready for some work."""
+        with _undisturbed():
+            for _ in range(min(self.jobs, cores())):
+                self._pool.submit(_get_ready, work)
 
     def give_out(
         self,
@@ -216,7 +240,7 @@ class _Pool:
 
         waiting = sum(not each.done() for each in pending)
         try:
-            for task in islice(tasks, max(0, 2 * self._jobs + 1 - waiting)):
+            for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
                 with _undisturbed():
                     pending.append(self._pool.submit(_run, work, task))
         except BrokenProcessPool as error:
@@ -521,6 +545,10 @@ def _begin(counts: Any, seats: Any, stop: Any) -> None:
     with seats.get_lock():
         _worker.update(counts=counts, seat=seats.value, stop=stop)
         seats.value += 1
+
+
+def _get_ready(_work: Callable[..., object]) -> None:
+    """Do nothing: what the work needs was imported when its name was read."""
 
 
 def _run(work: Callable[[Task, Moved], Result], task: Task) -> Result:

@@ -202,6 +202,7 @@ class BuildWork:
         if self.archive is not None and options.siard_version is not None:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
+        self._expected = 0
         self.traits = LobTraits()
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
@@ -352,15 +353,20 @@ class BuildWork:
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        lobs = map(self.traits.take, assignment.moving_lobs(self.source, self.stays, self.progress))
+        lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
         return assignment.assign(
-            lobs,
+            map(self.traits.take, lobs),
             self.division,
             staging.work,
             sharing=self.sharing,
             departs=departures.add_all,
             agreed=self._agreement(),
         )
+
+    def _expect(self, lobs: int) -> None:
+        """Take note of further LOBs: once there are many, the processes start that are to place them."""
+        self._expected += lobs
+        processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
     def _agreement(self) -> Callable[[Segment | None], None]:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,8 +47,8 @@ def write(
     entries = _sorted(segments, files)
     for algorithm, manifest in NAMES.items():
         with writing.NewFile(package / manifest) as target:
-            for line in _lines(entries, work, algorithm):
-                target.write(line)
+            for block in _content(entries, work, algorithm, _in_blocks):
+                target.write(block)
 
 
 def write_grown(
@@ -64,7 +65,7 @@ def write_grown(
             writing.NewFile(package / manifest) as target,
         ):
             old = (line for line in before if _path(line).decode() not in files)
-            for line in heapq.merge(old, _lines(entries, work, algorithm), key=_path):
+            for line in heapq.merge(old, _content(entries, work, algorithm, iter), key=_path):
                 target.write(line)
 
 
@@ -75,13 +76,23 @@ def _sorted(
     return sorted(entries, key=lambda entry: entry[0].encode())
 
 
-def _lines(entries: Iterable[tuple[str, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
+def _content(
+    entries: Iterable[tuple[str, Hashers | int]],
+    work: Path,
+    algorithm: str,
+    read: Callable[[BinaryIO], Iterable[bytes]],
+) -> Iterator[bytes]:
+    """Yield a manifest, that of each segment as ``read`` yields its file."""
     for path, hashers in entries:
         if not isinstance(hashers, int):
             yield placing.manifest_line(hashers.digest(algorithm).value, path)
             continue
         with open(reading.opened(placing.fragment(work, hashers, algorithm)), "rb", closefd=True) as fragment:
-            yield from fragment
+            yield from read(fragment)
+
+
+def _in_blocks(file: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(file.read, reading.CHUNK), b"")
 
 
 def _path(line: bytes) -> bytes:

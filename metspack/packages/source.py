@@ -497,14 +497,17 @@ class PackagedLobs(LooseLobs):
         self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
-    def lob_runs(self) -> Iterator[LobRun | LobRef]:
+    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
         """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``.
 
-        Those that are alike come together; no other LOB lies in the file of one that is in a run.
+        Those that are alike come together; no other LOB lies in the file of one that is in a run. ``seen`` is
+        called with numbers of LOBs.
         """
         are_apart = not self.package.index.is_listed_twice()
         with closing(self._sorted()) as places:
             while batch := list(islice(places, LONGEST)):
+                if seen is not None:
+                    seen(len(batch))
                 found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
                 plain = [(lob, place, found.get(lob)) for lob, place in batch]
                 for likeness, alike in groupby(plain, _likeness):

@@ -248,11 +248,25 @@ def columns_inside(source: Source, least: int | None, progress: Progress) -> dic
     return small_columns(source, least, progress.advance)
 
 
-def moving_lobs(source: Source, stays: Collection[Column], progress: Progress) -> Iterator[LobRef | LobRun]:
-    """Return an iterator over the LOBs of a source except those of columns that stay inside."""
+def moving_lobs(
+    source: Source, stays: Collection[Column], progress: Progress, seen: Callable[[int], None] | None = None
+) -> Iterator[LobRef | LobRun]:
+    """Return an iterator over the LOBs of a source except those of columns that stay inside.
+
+    ``seen`` is called with numbers of LOBs as soon as they are known of.
+    """
     progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
-    lobs = source.lob_runs(read=progress.advance) if isinstance(source, Archive) else source.lob_runs()
+    if isinstance(source, Archive):
+        lobs = _counted(source.lob_runs(read=progress.advance), seen or (lambda _: None))
+    else:
+        lobs = source.lob_runs(seen)
     return (each for each in lobs if column_of(each.place) not in stays) if stays else lobs
+
+
+def _counted(lobs: Iterator[LobRef | LobRun], seen: Callable[[int], None]) -> Iterator[LobRef | LobRun]:
+    for each in lobs:
+        seen(len(each) if isinstance(each, LobRun) else 1)
+        yield each
 
 
 def small_columns(

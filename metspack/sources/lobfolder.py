@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -279,7 +279,7 @@ class _FileName(NamedTuple):
     siard22: bool
 
 
-def lob_runs(folder: Path) -> Iterator[LobRun | LobRef]:
+def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
     """Yield the LOBs below a folder by schema, table, row and cell, split ones as the whole.
 
     Files lie in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
@@ -287,13 +287,14 @@ def lob_runs(folder: Path) -> Iterator[LobRun | LobRef]:
     ``record<r>.<ext>.0``, ``.1`` ... ``.z`` (recommendation 0.28, 5.3) or ``_part001``, ``_part002`` ...
     (SIARD 2.2 S_8.1.1-0), in either way all in one folder; a number may have zeros in front, up to four
     digits in all. Extents are below ``folder``, their root is 0; whole LOBs that are alike come together.
+    ``seen`` is called with numbers of files while they are found.
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
     file nor folder, and for LOBs that are there twice, whole and in parts, or not in all their parts.
     """
     with Finds(str(folder)) as finds:
-        _look_through(folder, finds)
+        _look_through(folder, finds, seen or (lambda _: None))
         finds.sort()
         for number, (_, files) in enumerate(finds.crowded()):
             if fault := _fault(files):
@@ -302,7 +303,7 @@ def lob_runs(folder: Path) -> Iterator[LobRun | LobRef]:
         yield from finds.lob_runs()
 
 
-def _look_through(folder: Path, finds: Finds) -> None:
+def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> None:
     """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
     with closing(walking.listings(folder)) as listings:
@@ -311,16 +312,17 @@ def _look_through(folder: Path, finds: Finds) -> None:
             path = "/".join(listing.folder)
             rows: list[_Row] = []
             for name, size, modified, inode, device in listing.files:
-                found = None if column is None else _row_and_part(name)
-                if found is None or column is None:
+                numbers = None if column is None else _row_and_part(name)
+                if numbers is None or column is None:
                     where = shown(f"{path}/{name}" if path else name)
                     finds.refuse(where, where)
                 else:
                     schema, table, cell = column
-                    number, part = found
+                    number, part = numbers
                     place = (schema, table, number, cell, part, path, name)
                     rows.append((*place, 0, size, modified, str(inode), str(device)))
             finds.put_all(rows)
+            seen(len(rows))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from metspack.errors import ConfigError, SourceError
@@ -35,9 +35,14 @@ class LooseLobs(Closable):
         """Yield the LOBs by schema, table, row and cell."""
         return one_by_one(self.lob_runs())
 
-    def lob_runs(self) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs as ``lobs`` does, those that are alike together."""
-        return lobfolder.lob_runs(self._folder) if self._listing is None else self._listing.lob_runs()
+    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
+        """Yield the LOBs as ``lobs`` does, those that are alike together.
+
+        ``seen`` is called with numbers of files while a folder is looked through.
+        """
+        if self._listing is None:
+            return lobfolder.lob_runs(self._folder, seen)
+        return self._listing.lob_runs()
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""
