@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from xml.parsers import expat
 
 from lxml import etree
@@ -145,6 +145,117 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
             raise  # out of a handler: a fault of ours, not of the document
         # An encoding that Python does not know, or one of several bytes that expat cannot take.
         raise XmlError(f"not readable: {error}", line=1, column=1) from None
+
+
+class Recurring(Protocol):
+    """Elements of a document that follow each other, many of which are written alike."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how they are written."""
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether that may be found out yet."""
+
+    def parse(self, piece: bytes) -> None:
+        """Give the parser some bytes."""
+
+    def take(self, data: bytes, at: int) -> tuple[int, int]:
+        """Take the elements that begin at an offset; returns the offset behind them, and their number."""
+
+    def learn(self, data: bytes, at: int) -> None:
+        """Find out how elements are written: one has ended at an offset of the bytes at hand."""
+
+
+class Shortcut:
+    """A way past an expat parser for elements that are taken apart at once, well-formed as they are.
+
+    The parser is given white space of as many lines, and columns in the last one, in their place. ``end`` is
+    the tag that ends each element, and ``ended`` is to be set to the parser's offset of it by a handler.
+    ``lag`` is how many bytes more than the parser the document has had so far.
+    """
+
+    __slots__ = ("_base", "_elements", "_end", "_held", "_parser", "_passed", "_wait", "ended", "lag")
+
+    def __init__(self, parser: expat.XMLParserType, end: bytes, elements: Recurring) -> None:
+        self._parser = parser
+        self._end = end
+        self._elements = elements
+        self._wait = FIRST
+        self._held = b""  # the beginning of an element that may turn out to be like others
+        self._base = 0  # where that lies in the document
+        self._passed = 0  # the offset behind the last element that was taken
+        self.lag = 0
+        self.ended = -1
+
+    @property
+    def position(self) -> int:
+        """The offset up to which the document has been looked at."""
+        return max(self._parser.CurrentByteIndex + self.lag, self._passed, 0)
+
+    @property
+    def base(self) -> int:
+        """The offset, in the document, of the bytes that are at hand."""
+        return self._base
+
+    def feed(self, block: bytes, *, final: bool) -> None:
+        """Take what is alike out of the next bytes, and give all others to the parser.
+
+        What may be the beginning of an element is kept back unless the block is the final one.
+        """
+        data, at, is_between = self._held + block, 0, bool(self._held)
+        self._held = b""
+        elements = self._elements
+        while at < len(data):
+            if is_between and elements.is_known:
+                at = self._take(data, at)
+            stop = self._stop(data, at + self._wait)
+            if stop < 0:
+                stop = len(data)
+                if is_between and elements.is_known and stop - at < LONGEST and not final:
+                    self._held = data[at:]
+                    break
+            for start in range(at, stop, _PIECE):
+                elements.parse(data[start : min(start + _PIECE, stop)])
+            at = stop
+            is_between = self.ended + self.lag == self._base + at - len(self._end)
+            if is_between and self._wait and elements.is_learning:
+                elements.learn(data, at)
+        self._base += len(data) - len(self._held)
+
+    def _take(self, data: bytes, at: int) -> int:
+        stop, count = self._elements.take(data, at)
+        # Where few are alike, it is tried less and less often.
+        self._wait = 0 if count >= _FEW else min(2 * self._wait + FEWEST, _PIECE)
+        if stop > at:
+            taken = data[at:stop]
+            lines, last = taken.count(b"\n"), taken.rpartition(b"\n")[2]
+            blank = b"\n" * lines + b" " * len(last.decode())
+            self._elements.parse(blank)
+            self.lag += len(taken) - len(blank)
+            self._passed = self._base + stop
+        return stop
+
+    def _stop(self, data: bytes, at: int) -> int:
+        """Return the offset behind the element that ends next, -1 if that is not known or does not matter."""
+        if not self._elements.is_known and not self._elements.is_learning:
+            return -1
+        found = data.find(self._end, at)
+        return found if found < 0 else found + len(self._end)
+
+
+LONGEST = 1 << 16
+"""The most bytes of an element that is taken without a parser."""
+
+FIRST = 1 << 14
+"""Bytes that are parsed before anything is taken for usual."""
+
+FEWEST = 1 << 8
+"""Bytes that are parsed where few elements were alike."""
+
+_FEW = 8
+_PIECE = 1 << 16
 
 
 def lxml_options() -> dict[str, Any]:

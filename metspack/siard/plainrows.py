@@ -15,12 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
+from operator import itemgetter, sub
 
 from metspack.digests import OCTETS
+from metspack.safexml import LONGEST
 from metspack.siard.metadata import Column
-
-LONGEST_ROW = 1 << 16
-"""The most bytes of a row that is taken without a parser."""
 
 BYTE_BY_BYTE = "latin-1"
 """The codec by which every byte is one character."""
@@ -53,8 +52,6 @@ class RowsTaken:
     files: Sequence[str]
     lengths: Sequence[int]
     digests: Sequence[str]
-    blank: bytes
-    """White space of as many lines, and columns in the last one."""
 
 
 class PlainRows:
@@ -75,10 +72,11 @@ class PlainRows:
 
         None for none.
         """
-        found = list(takewhile(_size, self._pattern.finditer(text, at)))
-        if not found or max(map(_size, found)) > LONGEST_ROW:
+        found = list(takewhile(itemgetter(0), self._pattern.finditer(text, at)))
+        stops = [each.end() for each in found]
+        if not found or max(map(sub, stops, (at, *stops))) > LONGEST:
             return None
-        stop = found[-1].end()
+        stop = stops[-1]
         taken = text[at:stop].encode(BYTE_BY_BYTE)
         if not taken.isascii() and not _is_allowed(taken):
             return None
@@ -93,13 +91,7 @@ class PlainRows:
             files=_texts([each["file"] for each in named]),
             lengths=[int(each["length"]) for each in named] if "length" in self._names else (),
             digests=[each["digest"].lower() for each in named] if self.algorithm else (),
-            blank=b"\n" * taken.count(b"\n") + b" " * len(taken.rpartition(b"\n")[2].decode()),
         )
-
-
-def _size(found: re.Match[str]) -> int:
-    start, stop = found.span()
-    return stop - start
 
 
 def _is_allowed(taken: bytes) -> bool:

@@ -14,16 +14,13 @@ from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
 from metspack.siard import plainrows
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import detected
-from metspack.siard.plainrows import BYTE_BY_BYTE, LONGEST_ROW, Attributes, PlainRows, RowsTaken
+from metspack.siard.plainrows import BYTE_BY_BYTE, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # its cells are held together
-_PIECE = 1 << 16
-_FIRST = 1 << 14  # bytes that are parsed before anything is taken for usual
-_FEWEST, _FEW = 1 << 8, 8  # bytes that are parsed where fewer rows than that were plain
 _LAST = 20  # the number of cells that show what is usual
 _SHAPES = 8  # patterns of plain rows that a table may have
 _ROW_END = b"</row>"
@@ -118,19 +115,15 @@ class CellReader:
         self._plain: PlainRows | None = None
         self._shapes = _SHAPES if budgets.depth >= _COLUMN else 0
         self._shape: Mapping[str, Attributes] | None = None
-        self._wait = _FIRST
-        self._held = b""  # the beginning of a row that may turn out to be plain
-        self._base = 0  # where that lies in the document
-        self._lag = 0  # how many bytes more than the parser the reader has seen
-        self._passed = 0  # the offset behind the last plain row
-        self._row_end = -1  # the offset, for the parser, of the tag that ended the last row
+        self._decoded: tuple[bytes, str] = b"", ""
         self._parser = safexml.expat_parser()
+        self._shortcut = safexml.Shortcut(self._parser, _ROW_END, self)
         self._install()
 
     @property
     def position(self) -> int:
         """The offset up to which the document has been parsed; every tag returned begins before it."""
-        return max(self._parser.CurrentByteIndex + self._lag, self._passed, 0)
+        return self._shortcut.position
 
     def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
         """Parse a block; return the LOB cells whose start tags end in it.
@@ -139,7 +132,7 @@ class CellReader:
         """
         self._see(block, final=final)
         try:
-            self._read(self._held + block, final=final)
+            self._shortcut.feed(block, final=final)
             if final:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
@@ -155,41 +148,27 @@ class CellReader:
             raise
         return self._runs()
 
-    def _read(self, data: bytes, *, final: bool) -> None:
-        """Take the plain rows out of the next bytes, and give all others to the parser."""
-        at, text, is_between = 0, "", bool(self._held)
-        self._held = b""
-        while at < len(data):
-            if is_between and self._plain is not None:
-                text = text or data.decode(BYTE_BY_BYTE)
-                taken = self._plain.take(text, at)
-                is_usual = taken is not None and taken.count >= _FEW
-                self._wait = 0 if is_usual else min(2 * self._wait + _FEWEST, _PIECE)
-                if taken is not None:
-                    self._skip(self._plain, taken, at)
-                    at = taken.stop
-            stop = self._stop(data, at + self._wait)
-            if stop < 0:
-                stop = len(data)
-                if is_between and self._plain is not None and stop - at < LONGEST_ROW and not final:
-                    self._held = data[at:]
-                    break
-            for start in range(at, stop, _PIECE):
-                self._parse(data[start : min(start + _PIECE, stop)])
-            at = stop
-            is_between = self._row_end + self._lag == self._base + at - len(_ROW_END)
-            if is_between and self._wait:
-                self._learn()
-        self._base += len(data) - len(self._held)
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a pattern of plain rows."""
+        return self._plain is not None
 
-    def _stop(self, data: bytes, at: int) -> int:
-        """Return the offset behind the row that ends next, -1 if that is not known or does not matter."""
-        if self._plain is None and not self._shapes:
-            return -1
-        found = data.find(_ROW_END, at)
-        return found if found < 0 else found + len(_ROW_END)
+    @property
+    def is_learning(self) -> bool:
+        """Whether there may be another one yet."""
+        return self._shapes > 0
 
-    def _learn(self) -> None:
+    def take(self, data: bytes, at: int) -> tuple[int, int]:
+        """Take the plain rows at an offset; returns the offset behind them, and their number."""
+        if self._decoded[0] is not data:
+            self._decoded = data, data.decode(BYTE_BY_BYTE)
+        taken = None if self._plain is None else self._plain.take(self._decoded[1], at)
+        if self._plain is None or taken is None:
+            return at, 0
+        self._put(self._plain, taken)
+        return taken.stop, taken.count
+
+    def learn(self, _data: bytes, _at: int) -> None:
         """Make the pattern of plain rows anew when other attributes are usual by now."""
         shape = {tag.cell: plainrows.usual(tag.attributes) for tag in self._tags[-_LAST:]}
         is_new = shape != self._shape and (shape or self._shape is None)
@@ -198,8 +177,8 @@ class CellReader:
             self._plain = plainrows.pattern(self._table.columns, shape)
             self._shapes -= 1
 
-    def _skip(self, plain: PlainRows, taken: RowsTaken, at: int) -> None:
-        """Take plain rows that the parser is not given, but for as many lines."""
+    def _put(self, plain: PlainRows, taken: RowsTaken) -> None:
+        """Put the cells of plain rows behind those found before."""
         before = self._tally.rows + 1
         self._found += self._tagged()
         for start in range(0, len(taken.rows), LONGEST):
@@ -214,16 +193,12 @@ class CellReader:
                     files=taken.files[which],
                     lengths=taken.lengths[which],
                     digests=taken.digests[which],
-                    starts=[self._base + each for each in taken.starts[which]],
+                    starts=[self._shortcut.base + each for each in taken.starts[which]],
                 )
             )
         self._pass_rows(taken.count, taken.inline)
-        self._fed += len(taken.blank)
-        safexml.feed_block(self._parser, taken.blank, final=False)
-        self._lag += taken.stop - at - len(taken.blank)
-        self._passed = self._base + taken.stop
 
-    def _parse(self, piece: bytes) -> None:
+    def parse(self, piece: bytes) -> None:
         """Give the parser some bytes, so few that what one tag takes is soon seen."""
         self._fed += len(piece)
         safexml.feed_block(self._parser, piece, final=False)
@@ -289,7 +264,7 @@ class CellReader:
             if depth == named:
                 self._parser.CharacterDataHandler = None
             elif depth == _ROW:
-                self._row_end = self._parser.CurrentByteIndex
+                self._shortcut.ended = self._parser.CurrentByteIndex
             elif depth == 1:
                 form.end_row(last)
             depth -= 1
@@ -314,7 +289,11 @@ class CellReader:
             self._check_name(cell)
         parser = self._parser
         self._empty = _Tag(
-            parser.CurrentByteIndex + self._lag, cell, self._tally.rows, parser.CurrentLineNumber, attributes
+            parser.CurrentByteIndex + self._shortcut.lag,
+            cell,
+            self._tally.rows,
+            parser.CurrentLineNumber,
+            attributes,
         )
         self._tags.append(self._empty)
         parser.CharacterDataHandler = self._text

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metspack import safexml
 from metspack.errors import SourceError
 from metspack.model import Budgets, LobCell
 from metspack.siard import plainrows, tables
@@ -123,8 +124,8 @@ JUNK = (b"<", b"&", b"\xff", b"\xc3", b"\r", b"</row>", b"\0")
 @pytest.fixture(params=["from the first row on", "as ever"])
 def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "from the first row on":
-        monkeypatch.setattr(tables, "_FIRST", 1)
-        monkeypatch.setattr(tables, "_FEWEST", 0)
+        monkeypatch.setattr(safexml, "FIRST", 1)
+        monkeypatch.setattr(safexml, "FEWEST", 0)
         monkeypatch.setattr(tables, "_HEAD", 40)
 
 
@@ -198,14 +199,14 @@ def test_plain_rows_are_spliced_as_others_are(rows: list[str], size: int) -> Non
 
 def test_most_rows_of_a_table_never_meet_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     fed = 0
-    parse = CellReader._parse
+    parse = CellReader.parse
 
     def counted(self: CellReader, piece: bytes) -> None:
         nonlocal fed
         fed += len(piece)
         parse(self, piece)
 
-    monkeypatch.setattr(CellReader, "_parse", counted)
+    monkeypatch.setattr(CellReader, "parse", counted)
     data = (HEAD + PLAIN * 5000 + "</table>").encode()
     _, found, _, _ = read(data, 1 << 18, Budgets())
     assert len(found) == 5000
