@@ -173,18 +173,33 @@ class Shortcut:
 
     The parser is given white space of as many lines, and columns in the last one, in their place. ``end`` is
     the tag that ends each element, and ``ended`` is to be set to the parser's offset of it by a handler.
-    ``lag`` is how many bytes more than the parser the document has had so far.
+    ``lag`` is how many bytes more than the parser the document has had so far; ``base`` and ``lines`` are
+    bytes that the parser has had before, and line feeds in them.
     """
 
-    __slots__ = ("_base", "_elements", "_end", "_held", "_parser", "_passed", "_wait", "ended", "lag")
+    __slots__ = (
+        "_base",
+        "_elements",
+        "_end",
+        "_held",
+        "_lines",
+        "_parser",
+        "_passed",
+        "_wait",
+        "ended",
+        "lag",
+    )
 
-    def __init__(self, parser: expat.XMLParserType, end: bytes, elements: Recurring) -> None:
+    def __init__(
+        self, parser: expat.XMLParserType, end: bytes, elements: Recurring, *, base: int = 0, lines: int = 0
+    ) -> None:
         self._parser = parser
         self._end = end
         self._elements = elements
         self._wait = FIRST
         self._held = b""  # the beginning of an element that may turn out to be like others
-        self._base = 0  # where that lies in the document
+        self._base = base  # where that lies in the document
+        self._lines = lines
         self._passed = 0  # the offset behind the last element that was taken
         self.lag = 0
         self.ended = -1
@@ -198,6 +213,11 @@ class Shortcut:
     def base(self) -> int:
         """The offset, in the document, of the bytes that are at hand."""
         return self._base
+
+    @property
+    def lines(self) -> int:
+        """The number of line feeds before them."""
+        return self._lines
 
     def feed(self, block: bytes, *, final: bool) -> None:
         """Take what is alike out of the next bytes, and give all others to the parser.
@@ -223,6 +243,7 @@ class Shortcut:
             if is_between and self._wait and elements.is_learning:
                 elements.learn(data, at)
         self._base += len(data) - len(self._held)
+        self._lines += data.count(b"\n", 0, len(data) - len(self._held))
 
     def _take(self, data: bytes, at: int) -> int:
         stop, count = self._elements.take(data, at)

@@ -45,6 +45,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",
+    "metspack.checking.files.metadatafiles": "one reading of metadata files, and what PREMIS is held against",
     "metspack.checking.files.splitlobs": "all that is said of split LOBs, against each other and the bytes",
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
     "metspack.checking.segments": "the fast way of a segment through the check, to be taken out whole",

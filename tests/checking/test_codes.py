@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from metspack import safexml
 from metspack.checking import ALL_CODES, Code, Level, check, segments
 from metspack.checking.archives.lobsearch import Finder
 from metspack.model import Severity
@@ -21,7 +22,7 @@ _GRAVITY = [Severity.INFO, Severity.WARNING, Severity.ERROR]
 
 
 WHOLE = {each.id for each in spread(cases(), 3)}
-"""Cases whose segments are looked at whole first, however few files they have."""
+"""Cases in which what is alike is looked at all at once first, however little there is of it."""
 
 
 @pytest.mark.parametrize("case", cases(), ids=[each.id for each in cases()])
@@ -30,6 +31,8 @@ def test_a_case_gives_exactly_the_codes_in_its_name(
 ) -> None:
     if case.id in WHOLE:
         monkeypatch.setattr(segments, "FEW", 0)
+        monkeypatch.setattr(safexml, "FIRST", 1)
+        monkeypatch.setattr(safexml, "FEWEST", 0)
     package = case.made(tmp_path)
     roots = [package.with_name(each) for each in case.roots]
     found = ordered(check(package, Level(case.level), roots=roots, strict=case.strict))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import safexml
@@ -15,6 +15,7 @@ from metspack.siard import plainrows, tables
 from metspack.siard.edits import NewCell, NewCells, spliced_table
 from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import CellReader, Tally
+from tests.laws import law
 
 MD5 = "0123456789abcdef0123456789ABCDEF"
 SHA1 = MD5 + "01234567"
@@ -152,7 +153,7 @@ def read(data: bytes, size: int, budgets: Budgets) -> tuple[str, list[LobCell], 
 
 
 @pytest.mark.usefixtures("eager")
-@settings(max_examples=150)
+@law(150)
 @given(
     rows=st.lists(ROWS, max_size=12),
     many=st.integers(0, 300),
@@ -175,7 +176,7 @@ def test_plain_rows_say_what_a_parser_says(
 
 
 @pytest.mark.usefixtures("eager")
-@settings(max_examples=50)
+@law(50)
 @given(rows=st.lists(ROWS, max_size=6), size=st.sampled_from([100, 1 << 18]))
 def test_plain_rows_are_spliced_as_others_are(rows: list[str], size: int) -> None:
     data = (HEAD + PLAIN * 50 + "".join(rows) + PLAIN * 20 + "</table>").encode()

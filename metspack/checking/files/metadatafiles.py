@@ -1,13 +1,17 @@
 """Check of the metadata files that METS documents name (mdRef): their form, their kind, and what PREMIS says.
 
 What PREMIS says of a file is compared with what METS, the manifests and the cells say: none is read for it.
+Of objects that are written alike nothing is kept where all of these say the same.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, islice, pairwise, takewhile
+from operator import itemgetter
 
 from metspack import digests, safexml, uris
 from metspack.checking.catalogue import Batch, Catalogue, shown
@@ -16,7 +20,7 @@ from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.errors import MetspackError
-from metspack.model import Finding
+from metspack.model import LONGEST, Finding
 
 _PREMIS, _DC = "PREMIS", "DC"
 _BY_NAMESPACE: Mapping[str, str] = {
@@ -123,8 +127,22 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM object o JOIN listed l ON l.path = o.path JOIN manifest m ON m.id = l.manifest
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """
+# What is stated of files by paths, which an index finds one by one: size, algorithm, digest.
+_STATED = """
+SELECT e.path, e.size, e.algorithm, e.digest, 1 FROM json_each(?1) g
+    CROSS JOIN entry e ON e.path = CAST(g.value AS BLOB)
+UNION ALL
+SELECT l.path, NULL, f.algorithm, l.digest, 0 FROM json_each(?1) g
+    CROSS JOIN listed l ON l.path = CAST(g.value AS BLOB) JOIN manifest f ON f.id = l.manifest
+UNION ALL
+SELECT c.path, NULL, c.algorithm, c.digest, 0 FROM json_each(?1) g
+    CROSS JOIN cell c ON c.path = CAST(g.value AS BLOB) WHERE NOT c.inside
+"""
 _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+_HEAD = 1 << 13
+_OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
+_TRIES = 20  # objects that are taken for others to be like
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
 _SIZE = 18  # digits of the largest size that is compared
 
@@ -138,6 +156,63 @@ class _PremisObject:
     path: str = ""
     size: str = ""
     digests: list[tuple[str, str]] = field(default_factory=list)
+
+
+_MARKUP = re.compile(rb"(<[^<>]*>)")
+_TAG = re.compile(rb"<(?:[^\s<>/:]+:)?([^\s<>/:]+)")
+_NOT_PLAIN = re.compile(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
+_IDENTIFIER, _LOCATION = "objectIdentifierValue", "contentLocationValue"
+_VALUES = {
+    _IDENTIFIER: rb"([!-%'-;=?-~]++)",
+    _LOCATION: rb"([!-%'-;=?-~]++)",
+    "size": rb"([0-9]{1,18}+)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ObjectShape:
+    """The shape of PREMIS objects: a pattern of one, with a group for each of the ``names``.
+
+    Those are of ``_VALUES``, or the algorithms of digests.
+    """
+
+    pattern: re.Pattern[bytes]
+    names: tuple[str, ...]
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms of an object's digests."""
+        return tuple(name for name in self.names if name not in _VALUES)
+
+
+def _shape(element: bytes) -> _ObjectShape | None:
+    """Return the shape of an object as it is written; None for one that others are not held against."""
+    if _NOT_PLAIN.search(element):
+        return None
+    pieces = _MARKUP.split(element)
+    parts: list[bytes] = []
+    names: list[str] = []
+    algorithm = ""
+    for number, piece in enumerate(pieces):
+        tag = _TAG.match(pieces[number - 1]) if 0 < number < len(pieces) - 1 else None
+        if number % 2 or tag is None or not pieces[number + 1].startswith(b"</"):
+            parts.append(re.escape(piece))
+            continue
+        name, pattern = tag[1].decode(), rb"[ -%'-;=?-~]*+"
+        if name == "messageDigestAlgorithm":
+            algorithm, pattern = digests.algorithm_name(piece.decode().strip()) or "", re.escape(piece)
+        elif name == "messageDigest" and algorithm:
+            pattern = rb"([0-9A-Fa-f]{%d})" % (2 * digests.OCTETS[algorithm])
+            names.append(algorithm)
+        elif name in _VALUES:
+            pattern = _VALUES[name]
+            names.append(name)
+        elif name in _OF_PREMIS:
+            return None
+        parts.append(pattern)
+    if len(set(names)) < len(names) or not set(_VALUES) <= set(names):
+        return None
+    return _ObjectShape(pattern=re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts)), names=tuple(names))
 
 
 class _MetadataFile:
@@ -154,6 +229,12 @@ class _MetadataFile:
         self._words: list[str] = []
         self._algorithms: dict[str, str] = {}
         self._interest: Mapping[str, str] = {}
+        self._catalogue = catalogue
+        self._begun = -1  # where the last object begins, in bytes
+        self._shape: _ObjectShape | None = None
+        self._tries = _TRIES
+        self._shortcut: safexml.Shortcut | None = None
+        self._read = self._lines = 0  # bytes, and line feeds in them, before there is a shortcut
         self.root = ""
         self.kind = ""
         self.line = 0
@@ -161,11 +242,116 @@ class _MetadataFile:
         self.parser = safexml.expat_parser(namespaces=True)
         self.parser.StartElementHandler = self._start
 
-    def end(self) -> None:
-        """Put the last object into the catalogue."""
-        self._end_text()
+    def read(self, blocks: Iterable[bytes]) -> None:
+        """Read the file; raises ``XmlError``, and whatever reading raises."""
+        for block in blocks:
+            if b"\r" in block:  # which may be a line or none
+                self._shape, self._tries = None, 0
+            if self._shortcut is None:
+                self._begin(block)
+            else:
+                self._shortcut.feed(block, final=False)
+        if self._shortcut is not None:
+            self._shortcut.feed(b"", final=True)
+        safexml.feed_block(self.parser, b"", final=True)
         self._put()
         self._batch.flush()
+
+    def _begin(self, block: bytes) -> None:
+        """Read the next bytes of a file that is not yet known to be PREMIS with objects."""
+        self.parse(block[:_HEAD])
+        self._read += len(block[:_HEAD])
+        self._lines += block.count(b"\n", 0, _HEAD)
+        end = _OBJECT_END.search(block) if self.kind == _PREMIS else None
+        if end is None:
+            self.parse(block[_HEAD:])
+            self._read += len(block[_HEAD:])
+            self._lines += block.count(b"\n", _HEAD)
+            return
+        self._shortcut = safexml.Shortcut(self.parser, end[0], self, base=self._read, lines=self._lines)
+        self._shortcut.feed(block[_HEAD:], final=False)
+
+    def _end(self, tag: str) -> None:
+        if self._name:
+            self._end_text()
+        elif self._shortcut is not None and self._interest.get(tag) == _OBJECT:
+            self._shortcut.ended = self.parser.CurrentByteIndex
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a shape of objects."""
+        return self._shape is not None
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether there may be another one yet."""
+        return self._tries > 0
+
+    def parse(self, piece: bytes) -> None:
+        """Give the parser some bytes."""
+        safexml.feed_block(self.parser, piece, final=False)
+
+    def learn(self, data: bytes, at: int) -> None:
+        """Take the object that ends at an offset for one like others."""
+        start = self._begun - (0 if self._shortcut is None else self._shortcut.base)
+        self._tries -= 1
+        if 0 <= start < at and (shape := _shape(data[start:at])) is not None:
+            self._shape = shape
+
+    def take(self, data: bytes, at: int) -> tuple[int, int]:
+        """Take the objects of one shape at an offset; returns the offset behind them, and their number."""
+        shape, shortcut = self._shape, self._shortcut
+        if shape is None or shortcut is None:
+            return at, 0
+        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, at))
+        count, stop = 0, at
+        self._put()
+        while found := list(islice(objects, LONGEST)):
+            starts = [each.start(1) for each in found]
+            before = data.count(b"\n", 0, starts[0]) + shortcut.lines + 1
+            gone = (data.count(b"\n", *each) for each in pairwise(starts))
+            texts = zip(*(each.groups()[1:] for each in found), strict=True)
+            columns = (b"\n".join(each).decode().split("\n") for each in texts)
+            self._take_run(
+                dict(zip(shape.names, columns, strict=True)), list(accumulate(gone, initial=before))
+            )
+            count += len(found)
+            stop = found[-1].end()
+        return stop, count
+
+    def _take_run(self, columns: Mapping[str, list[str]], lines: Sequence[int]) -> None:
+        """Take objects as columns: all, or one of them where everything says the same of each."""
+        located = columns[_LOCATION]
+        paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
+        sizes = list(map(int, columns["size"]))
+        said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in _VALUES}
+        is_agreed = paths is not None and self._are_agreed(paths, sizes, said)
+        for number in range(1 if is_agreed else len(lines)):
+            self._add(
+                _PremisObject(
+                    line=lines[number],
+                    identifier=columns[_IDENTIFIER][number],
+                    path=located[number],
+                    size=columns["size"][number],
+                    digests=[(name, values[number]) for name, values in said.items()],
+                )
+            )
+
+    def _are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
+        """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
+        asked = json.dumps([path.decode() for path in paths])
+        stated = list(self._catalogue.rows(_STATED, asked))
+        size_of = dict(zip(paths, sizes, strict=True))
+        if len(size_of) < len(paths) or {row[0] for row in stated if row[-1]} != size_of.keys():
+            return False
+        if any(size not in {None, size_of[path]} for path, size, *_ in stated):
+            return False
+        own = {
+            (path, name, value)
+            for name, values in said.items()
+            for path, value in zip(paths, values, strict=True)
+        }
+        return own == {(path, name, value) for path, _, name, value, _ in stated if name in said}
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
@@ -177,6 +363,7 @@ class _MetadataFile:
             prefix = f"{namespace} " if namespace else ""
             self._interest = {f"{prefix}{each}": each for each in _OF_PREMIS}
             self.parser.StartElementHandler = self._premis
+            self.parser.EndElementHandler = self._end
             self._premis(tag, {})
         else:
             self.parser.StartElementHandler = None if self.has_dc else self._other
@@ -194,6 +381,9 @@ class _MetadataFile:
             return
         if name == _OBJECT:
             self._put()
+            self._begun = self.parser.CurrentByteIndex
+            if self._shortcut is not None:
+                self._begun += self._shortcut.lag
             self._object = _PremisObject(line=self.parser.CurrentLineNumber)
         elif name in _AFTER_OBJECTS:
             self._put()
@@ -225,8 +415,11 @@ class _MetadataFile:
 
     def _put(self) -> None:
         found, self._object = self._object, None
-        if found is None:
-            return
+        if found is not None:
+            self._add(found)
+
+    def _add(self, found: _PremisObject) -> None:
+        """Add an object to the catalogue."""
         path = self._resolved(found.path) if found.path else None
         shared = self._path, self._mets, found.identifier, path, found.line
         is_size = found.size.isdecimal() and len(found.size) <= _SIZE
@@ -282,7 +475,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         file = _MetadataFile(catalogue, mets, path, folder)
         try:
             with places.content(path) as content:
-                safexml.feed(file.parser, content.blocks())
+                file.read(content.blocks())
         except safexml.DoctypeError:
             continue  # EAD 2002 has one: it is never read, and METS has the file's digest
         except safexml.XmlError as error:
@@ -294,7 +487,6 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             if catalogue.row("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path) is None:
                 yield of_opening(path, error)
             continue
-        file.end()
         is_it = file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
         if kind in _KINDS and not is_it:
             facts = {"found": file.root.replace(" ", ":"), "expected": mdtype}

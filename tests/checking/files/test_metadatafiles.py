@@ -1,9 +1,27 @@
-"""What PREMIS says of files is compared by look-ups: no list of all cells is gone through for each object."""
+"""What PREMIS says of files is compared by look-ups, of objects that are written alike all at once."""
 
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack import safexml
+from metspack.building.build import BuildOptions, build
+from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.files import metadatafiles
+from metspack.mets.dialects.interface import Software
+from metspack.model import Finding, Limits
+from tests import siards
+from tests.laws import law
+
+_OBJECT = '  <premis:object xsi:type="premis:file">'
+_END = "</premis:object>\n"
 
 
 def test_what_cells_state_is_looked_up_by_path() -> None:
@@ -12,3 +30,120 @@ def test_what_cells_state_is_looked_up_by_path() -> None:
         plan = [str(row[-1]) for row in catalogue.rows(f"EXPLAIN QUERY PLAN {metadatafiles._PUT_APART}")]
     assert any("cell_path" in each for each in plan)
     assert not any("LIST SUBQUERY" in each for each in plan)
+
+
+def test_what_is_stated_of_files_is_looked_up_by_path() -> None:
+    with Catalogue() as catalogue:
+        catalogue.index()
+        plan = [str(row[-1]) for row in catalogue.rows(f"EXPLAIN QUERY PLAN {metadatafiles._STATED}", "[]")]
+    assert not any(re.match("SCAN (?!g)", each) for each in plan), plan
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of one IP with thirty LOBs; treat it as read-only."""
+    folder = tmp_path_factory.mktemp("premis")
+    source = siards.siard(folder / "N.siard", *(bytes([number]) * (number + 1) for number in range(30)))
+    options = BuildOptions(
+        dialect="csip",
+        limits=Limits(files=100),
+        created="2021-01-01T00:00:00Z",
+        software=Software(name="metspack", version="metspack 0"),
+    )
+    build(source, folder / "out", options)
+    return folder / "out"
+
+
+def premis_of(package: Path) -> Path:
+    documents = package.glob("*/representations/rep1/metadata/preservation/premis.xml")
+    return max(documents, key=lambda each: each.stat().st_size)
+
+
+CHANGES = st.sampled_from(
+    [
+        (r"(<premis:messageDigest>)[0-9a-f]", r"\g<1>0"),
+        (r"(<premis:messageDigest>)[0-9a-f]", r"\g<1>"),
+        (r"(<premis:messageDigest>)", r"\g<1> "),
+        (r"(<premis:messageDigest>[^<]*)", lambda found: found[1].replace("a", "A")),
+        (r"<premis:messageDigestAlgorithm>MD5<", "<premis:messageDigestAlgorithm>SHA-1<"),
+        (r"<premis:messageDigestAlgorithm>MD5<", "<premis:messageDigestAlgorithm>unheard of<"),
+        (r"<premis:fixity>.*?</premis:fixity>\s*", ""),
+        (r"<premis:size>", "<premis:size>1"),
+        (r"<premis:size>[0-9]+</premis:size>", ""),
+        (r"<premis:size>[0-9]+</premis:size>", "<premis:size/>"),
+        (r"<premis:size>[0-9]+", "<premis:size>many"),
+        (r"(<premis:size>[0-9]+</premis:size>)", r"\g<1><premis:size>7</premis:size>"),
+        (r"data/", "data//"),
+        (r"_r([0-9]+)[.]bin", "_r.bin"),
+        (r"_r([0-9]+)[.]bin", "_r1.bin"),
+        (r"(<premis:contentLocationValue>)", r"\g<1>./"),
+        (r"(<premis:contentLocationValue>)", r"\g<1>../"),
+        (r"(<premis:contentLocationValue>)", r"\g<1>&#x64;ata/"),
+        (r"<premis:contentLocationValue>[^<]*", "<premis:contentLocationValue>"),
+        (r"<premis:storage>.*?</premis:storage>", ""),
+        (r"(<premis:objectIdentifierValue>)", r"\g<1>x"),
+        (r"<premis:objectIdentifierValue>[^<]*", "<premis:objectIdentifierValue>"),
+        (r"<premis:objectIdentifier>.*?</premis:objectIdentifier>", ""),
+        (r"<premis:formatName>[^<]*", "<premis:formatName>é"),
+        (_OBJECT, f"  <!-- {_END} -->\n{_OBJECT}"),
+        (_OBJECT, f"  <![CDATA[ {_END} ]]>\n{_OBJECT}"),
+        (_OBJECT, f"{_OBJECT}\n\n"),
+        (_OBJECT, f"\t{_OBJECT}"),
+        (_OBJECT, f"\r\n{_OBJECT}"),
+        (_OBJECT, f"\r{_OBJECT}"),
+        (_OBJECT, f"  <premis:event/>\n{_OBJECT}"),
+        (_OBJECT, f"words {_OBJECT}"),
+        (_OBJECT, '  <premis:object xsi:type="premis:bitstream">'),
+        (_END, "</premis:object >\n"),
+        (_END, "</premis:objekt>\n"),
+        (_END, ""),
+        (_END, f"{_END}</premis:premis>"),
+    ]
+)
+
+
+@law(100)
+@given(
+    changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
+    block=st.sampled_from([100, 1000, 1 << 20]),
+)
+def test_objects_that_are_alike_say_what_each_says_by_itself(
+    made: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[tuple[str, str], int, bool]],
+    block: int,
+) -> None:
+    package = Path(shutil.copytree(made, tmp_path_factory.mktemp("changed") / "out"))
+    document = premis_of(package)
+    head, *objects = re.split(f"(?={re.escape(_OBJECT)})", document.read_bytes().decode())
+    assert len(objects) == 30
+    for (old, new), number, is_of_all in changes:
+        for each in range(30) if is_of_all else (number,):
+            objects[each] = re.sub(old, new, objects[each], count=1, flags=re.DOTALL)
+    document.write_bytes((head + "".join(objects)).encode())
+
+    def found(*, first: int) -> list[Finding]:
+        with pytest.MonkeyPatch.context() as context:
+            context.setattr(safexml, "FIRST", first)
+            context.setattr(safexml, "FEWEST", 0)
+            context.setattr(metadatafiles, "_HEAD", block)
+            return sorted(check(package, Level.STRUCTURE), key=repr)
+
+    assert found(first=1) == found(first=1 << 30)
+
+
+def test_objects_that_agree_leave_one_of_each_document(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[str] = []
+    real = metadatafiles._MetadataFile._add
+
+    def add(self: metadatafiles._MetadataFile, found: metadatafiles._PremisObject) -> None:
+        added.append(found.identifier)
+        real(self, found)
+
+    monkeypatch.setattr(metadatafiles._MetadataFile, "_add", add)
+    monkeypatch.setattr(safexml, "FIRST", 1)
+    monkeypatch.setattr(safexml, "FEWEST", 0)
+    monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
+    assert not [each for each in check(made, Level.FULL) if each.code.startswith("M")]
+    lobs = [each for each in added if each.startswith("s0.t0")]
+    assert 1 < len(lobs) < 8
